@@ -1,0 +1,155 @@
+"""What can go wrong, as a tree to catch by branch.
+
+::
+
+    PlurivoxError
+    ├── InputError (ValueError)      the data, or what was said about it, is wrong
+    │   ├── FileError                a file cannot be opened or is not what it claims to be
+    │   ├── ColumnError              a column is missing or cannot be told apart
+    │   ├── ScaleError               the scale is not usable, or has to be given
+    │   ├── ScoreError               a score is not on the scale
+    │   ├── IdError                  an item or rater id is missing or malformed
+    │   ├── DuplicateError           the same rater rated the same item twice
+    │   ├── AttributeConflictError   one rater or item carries two values of one attribute
+    │   ├── SelectionError           an attribute or value asked for does not exist
+    │   └── ConfigError              plurivox.toml cannot be used
+    └── NeedsRatersError (TypeError) the table holds counts, the question needs raters
+
+    PlurivoxWarning (UserWarning)
+    └── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
+
+Every message names, as far as they are known, the file, the column, the first few rows, what was found, and what
+to do next. Rows are counted as a spreadsheet shows them: in a text file the header is row 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "AttributeConflictError",
+    "ColumnError",
+    "ConfigError",
+    "DuplicateError",
+    "FileError",
+    "IdError",
+    "InputError",
+    "NeedsRatersError",
+    "PlurivoxError",
+    "PlurivoxWarning",
+    "ScaleError",
+    "ScoreError",
+    "SelectionError",
+    "UnknownIdsWarning",
+]
+
+
+class PlurivoxError(Exception):
+    """Base of all errors that plurivox raises on purpose."""
+
+
+class InputError(PlurivoxError, ValueError):
+    """Something about the input is wrong; the message says where and what to do.
+
+    Parameters
+    ----------
+    problem
+        What was found and what was expected, as one sentence without its full stop.
+    source
+        The file, or another name of where the data came from.
+    column
+        The column concerned.
+    places
+        Where it happens, ready to print (``"row 7"``); the first few are shown.
+    n_places
+        How often it happens, if more often than ``places`` lists.
+    hint
+        The next step, as a sentence.
+    """
+
+    SHOWN = 5
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        source: str | None = None,
+        column: str | None = None,
+        places: Sequence[str] = (),
+        n_places: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.source = source
+        self.column = column
+        self.places = tuple(places)
+        self.n_places = len(places) if n_places is None else n_places
+        self.hint = hint
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        where = [part for part in (self.source, self.column and f"column '{self.column}'") if part]
+        if self.places:
+            where.append(_listed(self.places[: self.SHOWN], self.n_places))
+        message = f"{', '.join(where)}: {self.problem}." if where else f"{self.problem}."
+        return f"{message} {self.hint}" if self.hint else message
+
+
+def _listed(places: Sequence[str], total: int) -> str:
+    """``row 3, row 9`` → ``rows 3, 9 and 12 more``."""
+    rows = [place.removeprefix("row ") for place in places]
+    plain_rows = all(place.startswith("row ") and row.isdigit() for place, row in zip(places, rows, strict=True))
+    if plain_rows:
+        text = ("row " if total == 1 else "rows ") + ", ".join(rows)
+    else:
+        text = "; ".join(places)
+    more = total - len(places)
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
+class FileError(InputError):
+    """A file cannot be opened, is empty, or is not what its name says."""
+
+
+class ColumnError(InputError):
+    """A column is missing, ambiguous or of the wrong kind."""
+
+
+class ScaleError(InputError):
+    """The scale is not usable, or cannot be inferred and has to be given."""
+
+
+class ScoreError(InputError):
+    """A score is not a point of the scale."""
+
+
+class IdError(InputError):
+    """An item or rater id is missing or holds a control character."""
+
+
+class DuplicateError(InputError):
+    """The same rater rated the same item more than once."""
+
+
+class AttributeConflictError(InputError):
+    """One rater or item carries two different values of one attribute."""
+
+
+class SelectionError(InputError):
+    """An attribute or a value that was asked for does not exist."""
+
+
+class ConfigError(InputError):
+    """A plurivox.toml cannot be used as it is."""
+
+
+class NeedsRatersError(PlurivoxError, TypeError):
+    """The table holds only counts per scale point, and the question needs to know who rated."""
+
+
+class PlurivoxWarning(UserWarning):
+    """Base of all warnings that plurivox gives on purpose."""
+
+
+class UnknownIdsWarning(PlurivoxWarning):
+    """Raters or items in the ratings are absent from the table of their attributes."""

@@ -1,0 +1,187 @@
+"""Opening a file: what it is by its name and its first bytes, and every way in which that can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal, cast
+
+from plurivox.errors import FileError
+
+Format = Literal["csv", "tsv", "jsonl", "parquet"]
+Packing = Literal["gzip", "zstd"]
+FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "parquet")
+STDIN = "-"
+_ENDINGS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_PACKED: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PAR1": "Parquet",
+    b"PK\x03\x04": "zip or Excel",
+    b"SQLite format 3": "SQLite",
+    b"%PDF": "PDF",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open, unpacked stream, what it holds, and the name to use in messages."""
+
+    stream: IO[bytes]
+    format: Format
+    name: str
+
+
+@contextlib.contextmanager
+def open_source(path: str | os.PathLike[str], format: Format | None = None) -> Iterator[Opened]:  # noqa: A002
+    """Open a file or standard input (``-``), unpack it, and make sure that it is what it claims to be."""
+    name = "standard input" if os.fspath(path) == STDIN else os.fspath(path)
+    with contextlib.ExitStack() as stack:
+        raw = _open(path, name)
+        if raw is not sys.stdin.buffer:
+            stack.enter_context(raw)
+        stream, kind = _unpacked(raw, path, name, format)
+        if stream is not raw:
+            stack.enter_context(stream)
+        with readable(name):
+            yield Opened(stream, kind, name)
+
+
+@contextlib.contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Turn what damaged compressed data raises into one clear error."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
+        raise FileError(
+            f"the compressed data is damaged or cut off ({error})", source=name, hint="Fetch or make the file again."
+        ) from None
+
+
+def _open(path: str | os.PathLike[str], name: str) -> IO[bytes]:
+    if os.fspath(path) == STDIN:
+        return sys.stdin.buffer
+    target = Path(path)
+    if target.is_dir():
+        raise FileError("this is a directory", source=name, hint="Name a file in it.")
+    try:
+        return target.open("rb")
+    except FileNotFoundError:
+        raise FileError("there is no such file", source=name, hint=_nearby(target)) from None
+    except PermissionError:
+        raise FileError("no permission to read it", source=name, hint="Check its owner and mode.") from None
+    except OSError as error:
+        raise FileError(f"it cannot be opened ({error.strerror})", source=name) from None
+
+
+def _nearby(target: Path) -> str:
+    import difflib
+
+    if not target.parent.is_dir():
+        return f"There is no directory {target.parent} either."
+    names = difflib.get_close_matches(target.name, os.listdir(target.parent), n=1)
+    return f"Did you mean {names[0]}?" if names else "Check the path."
+
+
+def _unpacked(
+    raw: IO[bytes], path: str | os.PathLike[str], name: str, format: Format | None  # noqa: A002
+) -> tuple[IO[bytes], Format]:
+    buffered = raw if hasattr(raw, "peek") else io.BufferedReader(cast(io.RawIOBase, raw))
+    start = _peek(buffered)
+    if not start:
+        raise FileError("the file is empty", source=name, hint="It needs a header and one row per rating.")
+    inner, packing = _claims(path)
+    found = _looks_like(start)
+    if os.fspath(path) == STDIN and found in ("gzip", "zstd"):
+        packing = cast(Packing, found)
+    if packing != (found if found in ("gzip", "zstd") else None):
+        claim = packing or "plain" if inner is None else f"a {'packed ' if packing else ''}{inner}"
+        raise FileError(
+            f"its name says {claim} but it starts like {_article(found)}",
+            source=name,
+            hint="Rename it to what it is, for example ending in .gz or .zst if it is compressed.",
+        )
+    stream = _unpack(buffered, packing)
+    with readable(name):
+        start = _peek(stream)
+    if not start:
+        raise FileError("the file is empty", source=name, hint="It needs a header and one row per rating.")
+    found = _looks_like(start)
+    kind = format or inner or _guess(start)
+    if (kind == "parquet") != (found == "Parquet") or (kind != "parquet" and found is not None):
+        raise FileError(
+            f"it should be {kind} but starts like {_article(found)}",
+            source=name,
+            hint=f"Rename it, name its format with --format ({', '.join(FORMATS)}), or export it as CSV.",
+        )
+    return stream, kind
+
+
+def _claims(path: str | os.PathLike[str]) -> tuple[Format | None, Packing | None]:
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    packing = _PACKED.get(endings[-1]) if endings else None
+    if packing:
+        endings.pop()
+    return (_ENDINGS.get(endings[-1]) if endings else None), packing
+
+
+def _looks_like(start: bytes) -> str | None:
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def _article(found: str | None) -> str:
+    return "plain text" if found is None else f"a {found} file"
+
+
+def _guess(start: bytes) -> Format:
+    """Guess the format of a stream whose name says nothing."""
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return "jsonl"
+    line = text.split(b"\n", 1)[0]
+    return "tsv" if b"\t" in line and b"," not in line else "csv"
+
+
+def _peek(stream: IO[bytes]) -> bytes:
+    return cast(io.BufferedReader, stream).peek(64)
+
+
+def _unpack(stream: IO[bytes], packing: Packing | None) -> IO[bytes]:
+    if packing is None:
+        return stream
+    if packing == "gzip":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
+    return io.BufferedReader(_zstd().ZstdFile(stream))
+
+
+def _zstd():  # type: ignore[no-untyped-def]  # noqa: ANN202
+    """Return the zstd module of the standard library, or its backport for Python before 3.14."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
+
+
+def _zstd_error() -> type[Exception]:
+    return cast(type[Exception], _zstd().ZstdError)

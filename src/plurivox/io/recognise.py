@@ -1,0 +1,178 @@
+"""Recognising what the columns of a table are, when their names or contents make it obvious."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from plurivox.errors import ColumnError
+from plurivox.scale import Scale, ScaleError, text_of
+
+Layout = Literal["long", "wide", "totals"]
+
+# Names by which a role is known, the surest first; compared without case, spaces and punctuation.
+ROLE_NAMES: dict[str, tuple[str, ...]] = {
+    "item": (
+        "item", "itemid", "itemno", "itemnumber", "unit", "unitid", "exampleid", "instanceid", "sampleid", "taskid",
+        "textid", "commentid", "postid", "tweetid", "messageid", "conversationid", "convid", "dialogid", "promptid",
+        "responseid", "questionid", "documentid", "docid", "imageid", "videoid", "reviewid", "productid", "movieid",
+        "example", "instance", "comment", "prompt", "document", "image", "product", "id",
+    ),
+    "rater": (
+        "rater", "raterid", "annotator", "annotatorid", "worker", "workerid", "coder", "coderid", "judge", "judgeid",
+        "labeler", "labelerid", "labeller", "labellerid", "reviewer", "reviewerid", "participant", "participantid",
+        "respondent", "respondentid", "subject", "subjectid", "evaluator", "evaluatorid", "user", "userid", "person",
+        "personid", "annotatedby", "ratedby",
+    ),
+    "score": (
+        "score", "rating", "ratings", "label", "grade", "stars", "severity", "judgment", "judgement", "annotation",
+        "response", "answer", "value", "vote", "points",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """How to read a table: its layout, and the column of each role (for wide tables and totals only the item)."""
+
+    layout: Layout
+    item: str
+    rater: str | None = None
+    score: str | None = None
+    values: tuple[str, ...] = ()  # wide: one column per rater; totals: one per point, in the scale's order
+
+
+def recognise(
+    columns: Sequence[str],
+    head: pl.DataFrame,
+    source: str,
+    *,
+    given: dict[str, str | None],
+    layout: Layout | None = None,
+    scale: Scale | None = None,
+    attributes: Sequence[str] = (),
+) -> Recognised:
+    """Tell the layout and the roles of the columns, from what was given, from names, then from contents.
+
+    Parameters
+    ----------
+    columns, head
+        The column names and the first rows.
+    given
+        Role → column, as far as the user named them.
+    layout
+        The layout, if the user named it.
+    scale
+        The scale, if it is known: columns named like its points make totals.
+    attributes
+        Columns that describe raters or items, and so have no other role.
+    """
+    for role, name in given.items():
+        if name is not None and name not in columns:
+            raise ColumnError(
+                f"there is no column '{name}' for the {role}; it has {', '.join(columns)}", source=source
+            )
+    free = [column for column in columns if column not in attributes]
+    roles = _roles(free, given)
+    if layout in (None, "long") and all(roles.values()):
+        return Recognised("long", roles["item"] or "", roles["rater"], roles["score"])
+    if layout == "long" or given["rater"] or given["score"]:
+        raise _not_found(roles, columns, source)
+    item = roles["item"] or (free[0] if layout or _distinct(head, free[0]) else None)
+    others = tuple(column for column in free if column != item)
+    if item is None or not others:
+        raise _not_found(roles, columns, source)
+    if layout == "wide":
+        return Recognised("wide", item, values=others)
+    points = _point_columns(others, scale)
+    if layout == "totals" and points is None:
+        points = others
+    if points is not None:
+        if layout != "totals" and scale is None:
+            raise ColumnError(
+                f"the columns {', '.join(others[:6])} may be raters or points of a scale",
+                source=source,
+                hint="Say --wide if each column holds one rater's scores, or --totals if it counts one point.",
+            )
+        return Recognised("totals", item, values=points)
+    if len(others) >= 2 and not roles["rater"] and not roles["score"] and _hold_scores(head, others, scale):
+        return Recognised("wide", item, values=others)
+    raise _not_found(roles, columns, source)
+
+
+def id_column(columns: Sequence[str], role: Literal["item", "rater"], wanted: str, source: str) -> str:
+    """Return the id column of an attribute table: named as in the ratings, or recognised."""
+    if wanted in columns:
+        return wanted
+    found = _by_name(columns, role)
+    if found is None:
+        raise ColumnError(
+            f"there is no column '{wanted}' with the {role} ids; it has {', '.join(columns)}",
+            source=source,
+            hint="Name it as in the ratings.",
+        )
+    return found
+
+
+def _roles(columns: Sequence[str], given: dict[str, str | None]) -> dict[str, str | None]:
+    roles = dict(given)
+    for role in ROLE_NAMES:
+        taken = [name for name in roles.values() if name]
+        if roles.get(role) is None:
+            roles[role] = _by_name([column for column in columns if column not in taken], role)
+    open_roles = [role for role, name in roles.items() if name is None]
+    left = [column for column in columns if column not in roles.values()]
+    if len(open_roles) == 1 and len(left) == 1 and len(columns) == 3:
+        roles[open_roles[0]] = left[0]
+    return roles
+
+
+def _by_name(columns: Sequence[str], role: str) -> str | None:
+    plain = {"".join(c for c in column.casefold() if c.isalnum()): column for column in reversed(columns)}
+    return next((plain[name] for name in ROLE_NAMES[role] if name in plain), None)
+
+
+def _distinct(head: pl.DataFrame, column: str) -> bool:
+    return head.height > 0 and not head[column].is_duplicated().any()
+
+
+def _point_columns(others: Sequence[str], scale: Scale | None) -> tuple[str, ...] | None:
+    """Return the columns in the order of the scale if they are named like its points."""
+    texts = {text_of(column): column for column in others}
+    if scale is not None:
+        labels = [text_of(label) for label in scale.labels]
+        return tuple(texts[label] for label in labels) if set(labels) == set(texts) else None
+    return tuple(others) if all(text.lstrip("-").isdigit() for text in texts) else None
+
+
+def _hold_scores(head: pl.DataFrame, columns: Sequence[str], scale: Scale | None) -> bool:
+    """Tell whether every column holds points of one scale: the one given, or a few whole numbers."""
+    seen = {text_of(value) for column in columns for value in head[column].unique() if value is not None}
+    known = scale or _few_whole_numbers(seen)
+    if known is None:
+        return False
+    try:
+        return any(known.position(text) >= 0 for text in seen)
+    except ScaleError:
+        return False
+
+
+def _few_whole_numbers(texts: set[str]) -> Scale | None:
+    numbers = [int(text) for text in texts if text.lstrip("-").isdigit()]
+    if not numbers or max(numbers) - min(numbers) > 100 or max(numbers) == min(numbers):
+        return None
+    return Scale.range(min(numbers), max(numbers))
+
+
+def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str) -> ColumnError:
+    lacking = [role for role in ("item", "rater", "score") if not roles.get(role)]
+    return ColumnError(
+        f"cannot tell which column holds the {' and the '.join(lacking or ['ratings'])}; "
+        f"the columns are {', '.join(columns)}",
+        source=source,
+        hint=f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
+        "or say --wide (one column per rater) or --totals (one column per point).",
+    )

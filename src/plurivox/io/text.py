@@ -1,0 +1,260 @@
+"""Text tables in bounded memory: blocks of whole records, parsed by polars, every value kept as text.
+
+Polars parses fast but is silent about short rows and does not tell where an error is. So each block is checked for
+its number of fields by counting delimiters, and a block that fails is read again, slowly, to name the row.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import IO
+
+import polars as pl
+
+from plurivox.errors import ColumnError, FileError
+from plurivox.io.tables import RawTable
+
+BLOCK = 1 << 24
+MAX_RECORD = 1 << 24
+_BOM = b"\xef\xbb\xbf"
+_WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+def read_delimited(stream: IO[bytes], name: str, *, delimiter: str | None, encoding: str) -> RawTable:
+    """Read CSV or TSV; without a delimiter, the first of comma, semicolon, tab and bar that the header has."""
+    blocks = _blocks(_as_utf8(stream, name, encoding), name)
+    head = next(blocks, b"")
+    header, first = _split_header(head, name)
+    delimiter = delimiter or next((d for d in _DELIMITERS if d in header), ",")
+    columns = next(csv.reader([header], delimiter=delimiter))
+    _check_header(columns, name)
+    reader = _Delimited(name, columns, delimiter)
+    return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate)
+
+
+class _Delimited:
+    """Parses the blocks of one file and remembers where its blank lines were."""
+
+    def __init__(self, name: str, columns: list[str], delimiter: str) -> None:
+        self._name = name
+        self._columns = columns
+        self._delimiter = delimiter
+        self._header = delimiter.join(f"c{i}" for i in range(len(columns))).encode() + b"\n"
+        self._rows = 0
+        self._blank: list[int] = []
+
+    def locate(self, position: int) -> str:
+        """Name a row as a spreadsheet does: the header is row 1, blank lines count."""
+        row = position
+        for blank in self._blank:
+            if blank <= row:
+                row += 1
+        return f"row {row + 2}"
+
+    def pieces(self, first: bytes, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
+        if first:
+            yield self._parse(first)
+        for block in blocks:
+            yield self._parse(block)
+
+    def _parse(self, block: bytes) -> pl.DataFrame:
+        try:
+            frame = pl.read_csv(
+                self._header + block,
+                separator=self._delimiter,
+                infer_schema=False,
+                empty_string_is_null=False,
+            )
+        except pl.exceptions.PolarsError as error:
+            self._scan(block)
+            raise FileError(f"it cannot be read as a table ({_first_line(error)})", source=self._name) from None
+        blank = self._scan(block) if self._uneven(block, frame) else []
+        if blank:
+            self._blank += [self._rows + row for row in blank]
+            frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(blank)).drop("_row")
+        self._rows += frame.height + len(blank)
+        return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
+
+    def _uneven(self, block: bytes, frame: pl.DataFrame) -> bool:
+        """Tell whether some row may have fewer fields than the header; polars refuses rows with more."""
+        if b'"' in block:  # delimiters may be quoted: a short row ends in empty fields
+            return bool((frame[:, -1] == "").any())
+        return block.count(self._delimiter.encode()) != frame.height * (len(self._columns) - 1)
+
+    def _scan(self, block: bytes) -> list[int]:
+        """Return the numbers of the blank lines, or raise an error that names the first malformed row."""
+        try:
+            text = block.decode()
+        except UnicodeDecodeError as error:
+            row = self._rows + 2 + block.count(b"\n", 0, error.start)
+            raise not_utf8(self._name, row, block[error.start]) from None
+        csv.field_size_limit(MAX_RECORD)
+        expected = len(self._columns)
+        blank = []
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True)
+        number = 0
+        try:
+            for number, record in enumerate(reader):  # noqa: B007  the number is used when an error comes
+                if not record:
+                    blank.append(number)
+                elif len(record) != expected:
+                    fields = f"{len(record)} {'field' if len(record) == 1 else 'fields'}"
+                    raise FileError(
+                        f"the row has {fields}, the header has {expected}",
+                        source=self._name,
+                        places=[f"row {self._rows + number + 2}"],
+                        hint=f"Look for a missing or unquoted {self._delimiter!r}.",
+                    )
+        except csv.Error as error:
+            raise FileError(
+                f"the row is malformed ({error})",
+                source=self._name,
+                places=[f"row {self._rows + number + 3}"],
+                hint="Look for a quotation mark that is not closed.",
+            ) from None
+        return blank
+
+
+def read_json_lines(stream: IO[bytes], name: str, *, encoding: str) -> RawTable:
+    """Read one JSON object per line; every value becomes text, nested ones as JSON."""
+    blocks = _blocks(_as_utf8(stream, name, encoding), name, quotes=False)
+    first = _without_blank_lines(next(blocks, b""))
+    if first.lstrip().startswith(b"["):
+        raise FileError("it holds one JSON array", source=name, hint="Write one JSON object per line.")
+    rows = 0
+
+    def parse(block: bytes, schema: dict[str, type[pl.String]] | None) -> pl.DataFrame:
+        nonlocal rows
+        try:
+            frame = pl.read_ndjson(block, schema=schema, infer_schema_length=None)
+        except pl.exceptions.PolarsError as error:
+            _find_bad_json(block, name, rows)
+            raise FileError(f"it cannot be read as JSON lines ({_first_line(error)})", source=name) from None
+        rows += frame.height if schema else 0
+        return frame
+
+    columns = parse(first, None).columns
+    schema = dict.fromkeys(columns, pl.String)
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        yield parse(first, schema)
+        for block in blocks:
+            yield parse(_without_blank_lines(block), schema)
+
+    return RawTable(name, columns, pieces(), text=True, locate=lambda position: f"row {position + 1}")
+
+
+def _find_bad_json(block: bytes, name: str, rows: int) -> None:
+    for number, line in enumerate(block.splitlines(), start=rows + 1):
+        try:
+            value = json.loads(line)
+        except UnicodeDecodeError as error:
+            raise not_utf8(name, number, line[error.start]) from None
+        except ValueError as error:
+            problem = f"the line is not JSON ({error})"
+        else:
+            if isinstance(value, dict):
+                continue
+            problem = f"the line holds a JSON {type(value).__name__}, not an object"
+        raise FileError(problem, source=name, places=[f"row {number}"], hint="Write one JSON object per line.")
+
+
+def _without_blank_lines(block: bytes) -> bytes:
+    return b"\n".join(line for line in block.splitlines() if line.strip()) + b"\n" if b"\n\n" in block else block
+
+
+def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> Iterator[bytes]:
+    """Yield blocks of bytes that end where a record ends."""
+    rest = b""
+    rows = 1
+    while chunk := read(BLOCK):
+        data = rest + chunk
+        if b"\n" not in chunk and b"\r" in chunk:  # line ends of old Macs
+            data = data.replace(b"\r", b"\n")
+        cut = _record_end(data) if quotes else data.rfind(b"\n") + 1
+        if cut == 0 and len(data) > MAX_RECORD:
+            raise FileError(
+                f"the row is longer than {MAX_RECORD >> 20} MiB",
+                source=name,
+                places=[f"row {rows}"],
+                hint="Look for a quotation mark that is not closed, or a file without line ends.",
+            )
+        if cut:
+            rows += data.count(b"\n", 0, cut)
+            yield data[:cut]
+        rest = data[cut:]
+    if rest.strip():
+        yield rest
+
+
+def _record_end(data: bytes) -> int:
+    """Return where the last whole record ends: after a line end with an even number of quotes before it."""
+    cut = data.rfind(b"\n") + 1
+    if b'"' not in data:
+        return cut
+    quotes = data.count(b'"', 0, cut)
+    while cut and quotes % 2:
+        earlier = data.rfind(b"\n", 0, cut - 1) + 1
+        quotes -= data.count(b'"', earlier, cut)
+        cut = earlier
+    return cut
+
+
+def _as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], bytes]:
+    """Return a function that reads the stream as UTF-8 without a byte-order mark."""
+    start = stream.peek(4) if hasattr(stream, "peek") else b""
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        if start.startswith(_WIDE_BOMS):
+            raise FileError("it is UTF-16, not UTF-8", source=name, hint="Pass --encoding utf-16.")
+        if start.startswith(_BOM):
+            stream.read(len(_BOM))
+        return stream.read
+    try:
+        text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+    except LookupError:
+        raise FileError(f"{encoding!r} is not a known encoding", source=name) from None
+
+    def read(size: int) -> bytes:
+        try:
+            return text.read(size).encode()
+        except UnicodeError as error:
+            raise FileError(f"it is not {encoding} ({error})", source=name) from None
+
+    return read
+
+
+def not_utf8(name: str, row: int, byte: int) -> FileError:
+    """Return the error for text in another encoding."""
+    return FileError(
+        f"byte 0x{byte:02x} is not UTF-8 text",
+        source=name,
+        places=[f"row {row}"],
+        hint="Save the file as UTF-8, or name its encoding, for example --encoding latin-1.",
+    )
+
+
+def _split_header(block: bytes, name: str) -> tuple[str, bytes]:
+    cut = block.find(b"\n") + 1 or len(block)
+    while block.count(b'"', 0, cut) % 2 and cut < len(block):
+        cut = block.find(b"\n", cut) + 1 or len(block)
+    try:
+        return block[:cut].decode().rstrip("\r\n"), block[cut:]
+    except UnicodeDecodeError as error:
+        raise not_utf8(name, 1, block[error.start]) from None
+
+
+def _check_header(columns: list[str], name: str) -> None:
+    if not columns:
+        raise FileError("the first line is blank", source=name, hint="It has to hold the column names.")
+    for column in columns:
+        if columns.count(column) > 1:
+            raise ColumnError(f"two columns are named '{column}'", source=name, hint="Rename one of them.")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0]

@@ -1,0 +1,31 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from plurivox.errors import FileError
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary name beside ``path``; on success it takes the place of ``path``, else it is removed.
+
+    A reader sees the old file or the new one, never half of one, also after Ctrl-C.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise FileError("this is a directory", source=str(target), hint="Name a file to write.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"it cannot be written ({error.strerror})", source=str(target)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,359 @@
+"""Ratings: a checked, coded, immutable data set of who rated what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.attributes import AttributeTable, as_categories, bin_numbers, category_order
+from plurivox.border import Checked, Duplicates, Intake, LongTable, check
+from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
+from plurivox.scale import Label, Scale
+
+Wanted = Mapping[str, Label | Iterable[Label]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ratings:
+    """Who rated what, on which scale, as integer codes sorted by item and rater.
+
+    Make one with :func:`plurivox.read_ratings`, :meth:`from_frame` or :func:`plurivox.simulate`.
+
+    Attributes
+    ----------
+    scale
+        The points and their order.
+    items, raters
+        Polars frames with one row per item or rater, in the order of their codes: the id in a column ``item`` or
+        ``rater``, then attributes. Items and raters that only have missing scores are kept.
+    item_codes, rater_codes, scores
+        One entry per rating: codes of item and rater, and the position of the score on the scale. For totals
+        ``rater_codes`` is None and each entry stands for as many ratings as ``multiplicity`` says.
+    offsets
+        The ratings of item ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]``.
+    intake
+        What was noticed while reading: missing scores, repeats, unknown raters.
+    """
+
+    scale: Scale
+    items: pl.DataFrame
+    raters: pl.DataFrame
+    item_codes: NDArray[np.int32]
+    rater_codes: NDArray[np.int32] | None
+    scores: NDArray[np.uint8] | NDArray[np.int16]
+    multiplicity: NDArray[np.int64] | None
+    intake: Intake
+    offsets: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        bounds = np.arange(self.items.height + 1, dtype=np.int32)
+        offsets = np.searchsorted(self.item_codes, bounds).astype(np.int64)
+        object.__setattr__(self, "offsets", offsets)
+        for array in (self.item_codes, self.rater_codes, self.scores, self.multiplicity, offsets):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        item: str = "item",
+        rater: str = "rater",
+        score: str = "score",
+        scale: Scale | None = None,
+        missing: Iterable[Label] = (),
+        duplicates: Duplicates = "error",
+        rater_attributes: Sequence[str] = (),
+        item_attributes: Sequence[str] = (),
+        raters: Any = None,
+        items: Any = None,
+    ) -> Ratings:
+        """Check and code a long frame of pandas, polars, pyarrow or anything else that narwhals knows.
+
+        Parameters
+        ----------
+        frame
+            One row per rating.
+        item, rater, score
+            The columns that hold them.
+        scale
+            The scale; whole-number scores may leave it out, and then span the lowest to the highest seen.
+        missing
+            Answers besides blank, NA, NaN and null that mean "no rating".
+        duplicates
+            What to do when a rater rated an item twice: ``"error"``, or keep the ``"first"``, ``"last"`` or
+            most frequent (``"mode"``) score; a tie for the most frequent leaves the pair unrated.
+        rater_attributes, item_attributes
+            Columns of ``frame`` that describe raters or items.
+        raters, items
+            Frames with one row per rater or item and the same id column as ``frame``.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "score": [0, 2, 1]})
+        >>> Ratings.from_frame(frame, scale=Scale.range(0, 4))
+        <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
+        """
+        long = to_polars(frame)
+        roles = {"item": item, "rater": rater, "score": score}
+        require_columns(long.columns, [*roles.values(), *rater_attributes, *item_attributes], "frame")
+        table = LongTable(
+            source="frame",
+            pieces=[pick(long, roles, [*rater_attributes, *item_attributes])],
+            names=roles,
+            rater_attributes=tuple(rater_attributes),
+            item_attributes=tuple(item_attributes),
+        )
+        return cls.from_checked(
+            check(
+                table,
+                scale,
+                missing=missing,
+                duplicates=duplicates,
+                raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),
+                items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
+            )
+        )
+
+    @classmethod
+    def from_checked(cls, checked: Checked) -> Ratings:
+        """Wrap what the border let through."""
+        return cls(
+            checked.scale,
+            checked.items,
+            checked.raters,
+            checked.item_codes,
+            checked.rater_codes,
+            checked.scores,
+            checked.multiplicity,
+            checked.intake,
+        )
+
+    def __len__(self) -> int:
+        """Return the number of ratings."""
+        return len(self.scores) if self.multiplicity is None else int(self.multiplicity.sum())
+
+    def __repr__(self) -> str:
+        by = f"by {self.n_raters:,} raters" if self.has_raters else "in totals"
+        return f"<Ratings: {len(self):,} ratings of {self.n_items:,} items {by} on {self.scale}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the ratings and what is known of items and raters, not how they were read."""
+        if not isinstance(other, Ratings):
+            return NotImplemented
+        pairs = (
+            (self.item_codes, other.item_codes),
+            (self.rater_codes, other.rater_codes),
+            (self.scores, other.scores),
+            (self.multiplicity, other.multiplicity),
+        )
+        return (
+            self.scale == other.scale
+            and all(np.array_equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)
+            and self.items.equals(other.items)
+            and self.raters.equals(other.raters)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n_items(self) -> int:
+        """The number of items, those with only missing scores included."""
+        return self.items.height
+
+    @property
+    def n_raters(self) -> int:
+        """The number of raters, 0 for totals."""
+        return self.raters.height
+
+    @property
+    def has_raters(self) -> bool:
+        """Whether it is known who gave which rating."""
+        return self.rater_codes is not None
+
+    @property
+    def codes_of_raters(self) -> NDArray[np.int32]:
+        """The rater of each rating.
+
+        Raises
+        ------
+        NeedsRatersError
+            If the table holds totals.
+        """
+        if self.rater_codes is None:
+            raise NeedsRatersError(
+                f"{self.intake.source} holds counts per scale point, and this question needs to know who rated. "
+                "Give a table with one row per rating."
+            )
+        return self.rater_codes
+
+    @property
+    def crossed(self) -> bool:
+        """Whether every rater rated every item."""
+        return self.has_raters and len(self) == self.n_items * self.n_raters
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return how often each item got each point, items × points."""
+        cells = self.item_codes.astype(np.int64) * len(self.scale) + self.scores
+        size = self.n_items * len(self.scale)
+        if self.multiplicity is None:
+            flat = np.bincount(cells, minlength=size)
+        else:
+            flat = np.zeros(size, dtype=np.int64)
+            flat[cells] = self.multiplicity
+        return flat.reshape(self.n_items, len(self.scale)).astype(np.int64, copy=False)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the ratings as a long polars frame of ids and labels, sorted by item and rater."""
+        labels = label_column(self.scale)
+        frame = pl.DataFrame({"item": self.items["item"].gather(self.item_codes)})
+        if self.rater_codes is not None:
+            frame = frame.with_columns(self.raters["rater"].gather(self.rater_codes))
+        frame = frame.with_columns(labels.gather(self.scores.astype(np.uint32)))
+        if self.multiplicity is not None:
+            frame = frame.with_columns(pl.Series("count", self.multiplicity))
+        return frame
+
+    def where(self, *, raters: Wanted | None = None, items: Wanted | None = None) -> Ratings:
+        """Return the ratings by some raters, of some items.
+
+        Attributes are compared by their text form; several values mean any of them. Items and raters that have no
+        rating left are dropped.
+
+        Parameters
+        ----------
+        raters, items
+            Attribute → value, or list of values. The ids go by ``rater`` and ``item``.
+
+        Raises
+        ------
+        SelectionError
+            If an attribute or a value does not occur; the message lists those that do.
+        """
+        if not raters and not items:
+            return self
+        keep = np.ones(len(self.scores), dtype=bool)
+        if items:
+            keep &= _chosen(self.items, items, "item")[self.item_codes]
+        if raters:
+            keep &= _chosen(self.raters, raters, "rater")[self.codes_of_raters]
+        item_codes, item_rows = _renumbered(self.item_codes[keep], self.n_items)
+        rater_codes, rater_frame = None, self.raters
+        if self.rater_codes is not None:
+            rater_codes, rater_rows = _renumbered(self.rater_codes[keep], self.n_raters)
+            rater_frame = self.raters[rater_rows]
+        return Ratings(
+            self.scale,
+            self.items[item_rows],
+            rater_frame,
+            item_codes,
+            rater_codes,
+            self.scores[keep],
+            None if self.multiplicity is None else self.multiplicity[keep],
+            self.intake,
+        )
+
+    def with_bins(
+        self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None
+    ) -> Ratings:
+        """Return the ratings with a numeric rater attribute sorted into intervals.
+
+        Parameters
+        ----------
+        attribute
+            A column of ``raters`` that holds numbers, such as age.
+        edges
+            Where each interval starts; 18, 30, 50 make 18–29, 30–49 and 50+.
+        labels
+            Names for the intervals.
+        """
+        require_columns(self.raters.columns, [attribute], "the table of raters")
+        return replace_raters(self, self.raters.with_columns(bin_numbers(self.raters[attribute], edges, labels)))
+
+
+def replace_raters(ratings: Ratings, raters: pl.DataFrame) -> Ratings:
+    """Return the ratings with other rater attributes, rows in the same order."""
+    return Ratings(
+        ratings.scale,
+        ratings.items,
+        raters,
+        ratings.item_codes,
+        ratings.rater_codes,
+        ratings.scores,
+        ratings.multiplicity,
+        replace(ratings.intake),
+    )
+
+
+def label_column(scale: Scale) -> pl.Series:
+    """Return the labels as a column of their own type, or as text where types are mixed."""
+    kinds = {type(label) for label in scale.labels}
+    if len(kinds) == 1 or kinds == {int, float}:
+        return pl.Series("score", scale.labels, strict=False)
+    return pl.Series("score", [str(label) for label in scale.labels])
+
+
+def to_polars(frame: Any) -> pl.DataFrame:
+    """Return any eager or lazy frame that narwhals knows as a polars frame."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    import narwhals as nw
+
+    try:
+        known = nw.from_native(frame)
+    except TypeError:
+        raise ColumnError(
+            f"a {type(frame).__name__} is not a frame", hint="Give a frame of pandas, polars or pyarrow."
+        ) from None
+    eager = known.collect() if isinstance(known, nw.LazyFrame) else known
+    return eager.to_polars()
+
+
+def require_columns(found: Sequence[str], wanted: Iterable[str], source: str) -> None:
+    """Raise a ColumnError that lists the columns there are if a wanted one is not among them."""
+    for name in wanted:
+        if name not in found:
+            raise ColumnError(
+                f"there is no column '{name}'; it has {', '.join(map(str, found))}",
+                source=source,
+                hint="Name the columns with --item, --rater and --score (item=, rater=, score=).",
+            )
+
+
+def pick(frame: pl.DataFrame, roles: Mapping[str, str], others: Iterable[str]) -> pl.DataFrame:
+    """Return the columns that are used, the three main ones under the name of their role."""
+    named = [frame[name].alias(role) for role, name in roles.items()]
+    return pl.DataFrame([*named, *(frame[name] for name in others)])
+
+
+def _renumbered(codes: NDArray[np.int32], n_codes: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Return dense codes in the same order, and which of the old ones are left."""
+    left = np.flatnonzero(np.bincount(codes, minlength=n_codes))
+    rank = np.zeros(n_codes, dtype=np.int32)
+    rank[left] = np.arange(len(left), dtype=np.int32)
+    return rank[codes], left
+
+
+def _chosen(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bool_]:
+    keep = np.ones(frame.height, dtype=bool)
+    for name, values in wanted.items():
+        if name not in frame.columns:
+            known = ", ".join(frame.columns[1:]) or "none"
+            raise SelectionError(f"{what}s have no attribute '{name}'; they have: {known}")
+        several = [values] if isinstance(values, str | int | float | bool) else list(values)
+        texts = as_categories(pl.Series([str(value) for value in several]))
+        column = as_categories(frame[name])
+        for text in texts:
+            if text not in column:
+                known = ", ".join(category_order(frame[name])[:10])
+                raise SelectionError(f"no {what} has {name} = '{text}'; the values are: {known}")
+        keep &= column.is_in(texts.to_list()).fill_null(False).to_numpy()
+    return keep

@@ -1,0 +1,282 @@
+"""The rating scale: which points there are, in which order, and what counts as no answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from plurivox.errors import ScaleError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAX_POINTS = 32_767
+MAX_INFERRED_POINTS = 1_001
+ALWAYS_MISSING = frozenset({"", "na", "n/a", "nan", "null"})
+MISSING = -1
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Scale:
+    """An ordered list of points, lowest first.
+
+    Parameters
+    ----------
+    labels
+        The points in their order. ``"3"``, ``3`` and ``3.0`` name the same point.
+    values
+        A number for each point where the steps are unequal; by default the labels themselves if they are all
+        numbers, else 0, 1, 2, …
+    missing
+        Further answers that mean "no rating", such as ``["Unsure"]``. Blank, NA, N/A, NaN and null always do,
+        unless they are labels. "Unsure" is a point only if it is listed as one.
+
+    Examples
+    --------
+    >>> Scale(["No", "Unsure", "Yes"]).position("Yes")
+    2
+    >>> Scale.range(0, 4).position("3.0")
+    3
+    """
+
+    labels: tuple[Label, ...]
+    values: tuple[float, ...]
+    missing: tuple[str, ...]
+    _positions: dict[str, int] = field(repr=False, compare=False)
+
+    def __init__(
+        self,
+        labels: Iterable[Label],
+        *,
+        values: Sequence[float] | None = None,
+        missing: Iterable[Label] = (),
+    ) -> None:
+        points = tuple(labels)
+        tokens = tuple(text_of(token) for token in missing)
+        positions = _positions_of(points, tokens)
+        object.__setattr__(self, "labels", points)
+        object.__setattr__(self, "values", _values_of(points, values))
+        object.__setattr__(self, "missing", tokens)
+        object.__setattr__(self, "_positions", positions)
+
+    @classmethod
+    def range(cls, low: int, high: int, *, missing: Iterable[Label] = ()) -> Scale:
+        """Return the whole numbers from ``low`` to ``high``, both ends included."""
+        if high - low >= MAX_POINTS:
+            raise ScaleError(_too_many(high - low + 1))
+        return cls(range(low, high + 1), missing=missing)
+
+    @classmethod
+    def parse(cls, text: str, *, missing: Iterable[Label] = ()) -> Scale:
+        """Read ``0:4``, ``0.5:5:0.5`` (low, high, step) or ``No,Unsure,Yes``.
+
+        Examples
+        --------
+        >>> Scale.parse("0.5:2:0.5").values
+        (0.5, 1.0, 1.5, 2.0)
+        """
+        if ":" in text and "," not in text:
+            return cls(_points_of_range(text), missing=missing)
+        labels = [part.strip() for part in text.split(",")]
+        numbers = [_number(label) for label in labels]
+        if all(number is not None for number in numbers):
+            return cls([_plain(number) for number in numbers if number is not None], missing=missing)
+        return cls(labels, missing=missing)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __str__(self) -> str:
+        shown = [str(label) for label in self.labels]
+        if len(shown) > 12:
+            return f"{shown[0]} < {shown[1]} < … < {shown[-1]} ({len(shown)} points)"
+        return " < ".join(shown)
+
+    @property
+    def dtype(self) -> type[np.uint8] | type[np.int16]:
+        """The smallest integer type that holds every position."""
+        import numpy as np
+
+        return np.uint8 if len(self) <= 256 else np.int16
+
+    def position(self, answer: object) -> int:
+        """Return the position of an answer on the scale, -1 if it means missing.
+
+        Raises
+        ------
+        ScaleError
+            If the answer is neither a point nor missing.
+        """
+        if answer is None:
+            return MISSING
+        text = text_of(answer)
+        found = self._positions.get(text)
+        if found is not None:
+            return found
+        if text.casefold() in ALWAYS_MISSING or text in self.missing:
+            return MISSING
+        raise ScaleError(f"{text!r} is not a point of the scale {self}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scale as plain lists, for JSON and TOML."""
+        return {"labels": list(self.labels), "values": list(self.values), "missing": list(self.missing)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Scale:
+        """Rebuild a scale from :meth:`to_dict`."""
+        return cls(data["labels"], values=data.get("values"), missing=data.get("missing", ()))
+
+
+def infer_scale(answers: Iterable[object]) -> Scale:
+    """Return the whole numbers from the lowest to the highest answer seen.
+
+    Only whole numbers have an order of their own that needs no word from the user. End points that nobody used
+    stay invisible, so whoever calls this has to say that the scale was inferred.
+    """
+    texts = {text_of(answer) for answer in answers if answer is not None}
+    texts = {text for text in texts if text.casefold() not in ALWAYS_MISSING}
+    if not texts:
+        raise ScaleError(
+            "there is no score to infer a scale from: every one is missing",
+            hint="Give the scale, for example --scale 0:4.",
+        )
+    numbers = [_number(text) for text in texts]
+    if any(number is None for number in numbers):
+        shown = ", ".join(repr(text) for text in sorted(texts)[:8]) + (", …" if len(texts) > 8 else "")
+        raise ScaleError(
+            f"the scores are text and text has no order of its own; found, in no order, {shown}",
+            hint="Give the points from lowest to highest, for example --scale No,Unsure,Yes; "
+            "what is not a point goes to --missing.",
+        )
+    known = [number for number in numbers if number is not None]
+    low, high = min(known), max(known)
+    if any(number != number.to_integral_value() for number in known):
+        step = _common_step(known)
+        raise ScaleError(
+            f"the scores from {_plain(low)} to {_plain(high)} are not whole numbers",
+            hint=f"Give the scale, for example --scale {_plain(low)}:{_plain(high)}:{_plain(step)}.",
+        )
+    if high - low >= MAX_INFERRED_POINTS:
+        raise ScaleError(
+            f"the scores run from {low} to {high}, too far apart to be taken for a scale",
+            hint="Check that the score column is the right one; if it is, give the scale with --scale.",
+        )
+    if low == high:
+        raise ScaleError(
+            f"every score is {low}, and a scale needs at least two points",
+            hint="Give the scale, for example --scale 0:4.",
+        )
+    return Scale.range(int(low), int(high))
+
+
+def text_of(answer: object) -> str:
+    """Return the text under which an answer is looked up: ``3``, ``"3"``, ``" 3.0"`` are all ``"3"``."""
+    if isinstance(answer, bool):
+        return str(answer)
+    if isinstance(answer, str):
+        text = answer.strip()
+        if text in ("true", "TRUE", "false", "FALSE"):
+            return text.capitalize()
+        number = _number(text)
+        return text if number is None else str(_plain(number))
+    if isinstance(answer, float) and not math.isfinite(answer):
+        return "NaN" if math.isnan(answer) else str(answer)
+    number = _number(str(answer))
+    return str(answer) if number is None else str(_plain(number))
+
+
+def _number(text: str) -> Decimal | None:
+    if not _NUMBER.fullmatch(text):
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent beyond what Decimal holds
+        return None
+
+
+def _plain(number: Decimal) -> int | float:
+    """Return an int where that is exact, else a float.
+
+    A number too large to write out stays a float: ``1e400`` must not become 400 digits.
+    """
+    if abs(number) < 10**18 and number == number.to_integral_value():
+        return int(number)
+    return float(number)
+
+
+def _common_step(numbers: Sequence[Decimal]) -> Decimal:
+    """Return the largest step that reaches every number from the lowest."""
+    places = max(max(0, -int(number.as_tuple().exponent)) for number in numbers)
+    whole = [int(number.scaleb(places)) for number in numbers]
+    low = min(whole)
+    return Decimal(math.gcd(*(number - low for number in whole)) or 1).scaleb(-places)
+
+
+def _points_of_range(text: str) -> list[Label]:
+    parts = [_number(part.strip()) for part in text.split(":")]
+    if len(parts) not in (2, 3) or any(part is None for part in parts):
+        raise ScaleError(f"{text!r} is not a range", hint="Write low:high, for example 0:4, or low:high:step.")
+    low, high, *rest = [part for part in parts if part is not None]
+    step = rest[0] if rest else Decimal(1)
+    if step <= 0 or high <= low:
+        raise ScaleError(f"{text!r} has no points", hint="Write the lower end first and a step above 0.")
+    steps = (high - low) / step
+    if steps != steps.to_integral_value():
+        raise ScaleError(f"{text!r} does not end on a step", hint=f"Steps of {step} from {low} miss {high}.")
+    if steps >= MAX_POINTS:
+        raise ScaleError(_too_many(int(steps) + 1))
+    return [_plain(low + step * i) for i in range(int(steps) + 1)]
+
+
+def _positions_of(points: tuple[Label, ...], missing: tuple[str, ...]) -> dict[str, int]:
+    if len(points) < 2:
+        raise ScaleError(
+            f"a scale needs at least two points, this one has {len(points)}",
+            hint="List every point that raters could choose, lowest first, also those nobody chose.",
+        )
+    if len(points) > MAX_POINTS:
+        raise ScaleError(_too_many(len(points)))
+    positions: dict[str, int] = {}
+    for position, label in enumerate(points):
+        text = text_of(label)
+        if isinstance(label, float) and not math.isfinite(label):
+            raise ScaleError(f"{label} cannot be a point of a scale")
+        if text in positions:
+            raise ScaleError(f"the point {text!r} is listed twice", hint="3, '3' and 3.0 are the same point.")
+        if text in missing:
+            raise ScaleError(f"{text!r} is listed both as a point and as missing", hint="Keep one of the two.")
+        positions[text] = position
+    return positions
+
+
+def _values_of(points: tuple[Label, ...], values: Sequence[float] | None) -> tuple[float, ...]:
+    if values is None:
+        numbers = [_number(text_of(label)) for label in points]
+        if any(number is None for number in numbers):
+            return tuple(float(position) for position in range(len(points)))
+        result = tuple(float(number) for number in numbers if number is not None)
+        hint = "List the points from lowest to highest."
+    else:
+        result = tuple(float(value) for value in values)
+        hint = "Give one finite number per point, each larger than the one before."
+    if len(result) != len(points):
+        raise ScaleError(f"{len(points)} points have {len(result)} values", hint=hint)
+    if not all(map(math.isfinite, result)) or any(b <= a for a, b in zip(result, result[1:], strict=False)):
+        raise ScaleError(f"the values of the points do not increase: {_short(result)}", hint=hint)
+    return result
+
+
+def _short(values: Sequence[float]) -> str:
+    shown = ", ".join(f"{value:g}" for value in values[:8])
+    return shown + (", …" if len(values) > 8 else "")
+
+
+def _too_many(n_points: int) -> str:
+    return f"the scale has {n_points:,} points, and at most {MAX_POINTS:,} are supported"
