@@ -1,7 +1,7 @@
 """How simulated raters and models see and answer: effects, cut-points, response styles, strictness, refusals.
 
 Apart from :mod:`plurivox.simulation`, which puts a study together, because these pieces can be used alone:
-pure functions of arrays, and the records that describe groups and models. The checks of arguments are here too.
+pure functions of arrays, and the records that describe groups and models. Checks of arguments come last.
 
 A response style changes a rater's scores without changing what the rater saw. It takes the positions 0..K the
 rater chose, the severities the rater perceived, the number of points K + 1 and a random generator, and
@@ -111,7 +111,7 @@ def conservative(
 
     Of n items, ⌊share·n + ½⌋ are scored above 0; among items of equal severity the earlier ones come first.
     """
-    n_top = math.floor(share * len(positions) + 0.5 + 1e-9)  # 0.3 · 45 falls short of 13.5 in binary
+    n_top = math.floor(share * len(positions) + 0.5 + 1e-9)  # 0.7 · 45 falls short of 31.5 in binary
     top = np.argsort(-severity, kind="stable")[:n_top]
     result = np.zeros_like(positions)
     result[top] = rng.integers(1, n_points, size=n_top)

@@ -36,7 +36,6 @@ class Coder:
     def __init__(self, *, text: bool) -> None:
         self._text = text
         self._integers = True  # until a value says otherwise
-        self._seen: list[pl.Series] = []
         self._pieces: list[NDArray[np.int32]] = []
         self._waiting: list[pl.Series] = []
         self._dictionary = pl.DataFrame()
@@ -71,52 +70,41 @@ class Coder:
         return Coded(values.gather(order), codes)
 
     def _as_integers(self, values: pl.Series) -> NDArray[np.int32] | None:
-        """Return the piece as integers if that loses nothing and keeps the table of values short."""
-        if self._text:
-            numbers = values.cast(pl.Int64, strict=False)
-        elif values.dtype == pl.Int64:
-            numbers = values
-        else:
+        """Return the piece as integers if that loses nothing."""
+        if not self._text and values.dtype != pl.Int64:
             return None
-        if numbers.null_count() or not len(numbers):
-            return None if len(numbers) else np.empty(0, np.int32)
+        numbers = values.cast(pl.Int32, strict=False)
+        if numbers.null_count():
+            return None
         array = numbers.to_numpy()
-        low, high = int(array.min()), int(array.max())
-        if low < -(1 << 31) or high >= 1 << 31 or high - low >= _WIDEST_TABLE:
+        # A number's shortest text is unique, so all texts are the shortest ones if their total length is.
+        if self._text and _total_length(array) != values.str.len_bytes().sum():
             return None
-        times = np.bincount(array - low)
-        offsets = np.flatnonzero(times)
-        seen = pl.Series(offsets + low)
-        if self._text:
-            # A number's shortest text is unique, so all texts are the shortest ones if their total length is.
-            lengths = seen.cast(pl.String).str.len_bytes().to_numpy()
-            if int(lengths @ times[offsets]) != values.str.len_bytes().sum():
-                return None
-        self._seen.append(seen)
-        return array.astype(np.int32)
+        return array
 
     def _finish_integers(self) -> Coded:
-        if not self._seen:
-            return Coded(pl.Series(dtype=pl.String if self._text else pl.Int64), np.empty(0, np.int32))
-        values = pl.concat(self._seen).unique().sort()
-        low, high = int(values[0]), int(values[-1])
-        if high - low >= _WIDEST_TABLE:  # each piece was narrow, all together are not
+        codes = np.concatenate([np.empty(0, np.int32), *self._pieces])
+        if not len(codes):
+            return Coded(pl.Series(dtype=pl.String if self._text else pl.Int64), codes)
+        low, high = int(codes.min()), int(codes.max())
+        if high - low >= _WIDEST_TABLE:
             self._leave_integers(pl.String() if self._text else pl.Int64())
             return self.finish()
-        codes = np.concatenate(self._take_pieces())
+        self._pieces.clear()
         codes -= low
-        if len(values) <= high - low:  # not dense yet
-            rank = np.zeros(high - low + 1, dtype=np.int32)
-            rank[values.to_numpy() - low] = np.arange(len(values), dtype=np.int32)
+        present = np.zeros(high - low + 1, dtype=bool)
+        present[codes] = True
+        if not present.all():
+            rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
             codes = rank[codes]
-        return Coded(values, codes)
+        return Coded(pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64), codes)
 
     def _leave_integers(self, dtype: pl.DataType) -> None:
         """Go on with a dictionary of values, into which what was coded so far is carried over."""
         self._integers = False
         self._dictionary = pl.DataFrame({"value": [], "code": []}, schema={"value": dtype, "code": pl.Int32})
         for piece in self._take_pieces():
-            self._waiting.append(pl.Series(piece).cast(pl.Int64).cast(dtype))
+            self._waiting.append(pl.Series(piece).cast(dtype))
             self._flush()
 
     def _flush(self) -> None:
@@ -146,6 +134,21 @@ class Coder:
     def _take_pieces(self) -> list[NDArray[np.int32]]:
         pieces, self._pieces = self._pieces, []
         return pieces
+
+
+def _total_length(numbers: NDArray[np.int32]) -> int:
+    """Return how many characters the numbers take when each is written in its shortest form."""
+    if not len(numbers):
+        return 0
+    total = len(numbers)
+    if numbers.min() < 0:
+        total += int(np.count_nonzero(numbers < 0))
+        numbers = np.abs(numbers.astype(np.int64))  # type: ignore[assignment]
+    bound, high = 10, int(numbers.max())
+    while bound <= high:
+        total += int(np.count_nonzero(numbers >= bound))
+        bound *= 10
+    return total
 
 
 def _comparable(piece: pl.Series) -> pl.Series:

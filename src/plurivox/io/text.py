@@ -44,7 +44,6 @@ class _Delimited:
         self._name = name
         self._columns = columns
         self._delimiter = delimiter
-        self._header = delimiter.join(f"c{i}" for i in range(len(columns))).encode() + b"\n"
         self._rows = 0
         self._blank: list[int] = []
 
@@ -65,7 +64,8 @@ class _Delimited:
     def _parse(self, block: bytes) -> pl.DataFrame:
         try:
             frame = pl.read_csv(
-                self._header + block,
+                block,
+                has_header=False,
                 separator=self._delimiter,
                 infer_schema=False,
                 empty_string_is_null=False,
@@ -73,6 +73,8 @@ class _Delimited:
         except pl.exceptions.PolarsError as error:
             self._scan(block)
             raise FileError(f"it cannot be read as a table ({_first_line(error)})", source=self._name) from None
+        if frame.width != len(self._columns):
+            self._scan(block)  # the first row of the block is too short or too long
         blank = self._scan(block) if self._uneven(block, frame) else []
         if blank:
             self._blank += [self._rows + row for row in blank]
@@ -173,21 +175,27 @@ def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> 
     rest = b""
     rows = 1
     while chunk := read(BLOCK):
-        data = rest + chunk
         if b"\n" not in chunk and b"\r" in chunk:  # line ends of old Macs
-            data = data.replace(b"\r", b"\n")
-        cut = _record_end(data) if quotes else data.rfind(b"\n") + 1
-        if cut == 0 and len(data) > MAX_RECORD:
+            chunk = chunk.replace(b"\r", b"\n")
+        if quotes and (b'"' in rest or b'"' in chunk):
+            rest, chunk = b"", rest + chunk
+            cut = _record_end(chunk)
+        else:
+            cut = chunk.rfind(b"\n") + 1
+        if cut:
+            block = b"".join((rest, memoryview(chunk)[:cut]))
+            yield block
+            rows += block.count(b"\n")
+            rest = chunk[cut:]
+        else:
+            rest += chunk
+        if len(rest) > MAX_RECORD:
             raise FileError(
                 f"the row is longer than {MAX_RECORD >> 20} MiB",
                 source=name,
                 places=[f"row {rows}"],
                 hint="Look for a quotation mark that is not closed, or a file without line ends.",
             )
-        if cut:
-            rows += data.count(b"\n", 0, cut)
-            yield data[:cut]
-        rest = data[cut:]
     if rest.strip():
         yield rest
 
@@ -195,8 +203,6 @@ def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> 
 def _record_end(data: bytes) -> int:
     """Return where the last whole record ends: after a line end with an even number of quotes before it."""
     cut = data.rfind(b"\n") + 1
-    if b'"' not in data:
-        return cut
     quotes = data.count(b'"', 0, cut)
     while cut and quotes % 2:
         earlier = data.rfind(b"\n", 0, cut - 1) + 1

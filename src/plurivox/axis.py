@@ -1,0 +1,135 @@
+"""An axis of diversity: raters sorted into groups by one attribute, or by a crossing of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.attributes import as_categories, category_order
+from plurivox.errors import NeedsRatersError, SelectionError
+from plurivox.ratings import Ratings
+
+CROSS = " × "
+MIN_GROUP_SIZE = 5
+OUTSIDE = -1
+
+By = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """Raters → groups.
+
+    A rater with a missing value on any of the attributes is outside the axis: in no group and in nobody's rest.
+    Groups smaller than ``min_group_size`` are withheld from results but stay in the rest of the others. In an axis
+    of two groups the withheld one is the other's rest, so both are withheld.
+
+    Attributes
+    ----------
+    name, attributes
+        ``race × gender`` and ``("race", "gender")``.
+    groups
+        Their names, in order; a crossing joins its parts: ``Asian × Man``. Only ``shown`` ones may be printed.
+    codes
+        For each rater the group, -1 if outside.
+    sizes
+        Raters per group.
+    withheld
+        For each group whether it is too small to show.
+    """
+
+    name: str
+    attributes: tuple[str, ...]
+    groups: tuple[str, ...]
+    codes: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    withheld: NDArray[np.bool_]
+    min_group_size: int
+
+    @classmethod
+    def of(cls, ratings: Ratings, by: By, *, min_group_size: int = MIN_GROUP_SIZE) -> Axis:
+        """Sort the raters of ``ratings`` into groups.
+
+        Parameters
+        ----------
+        ratings
+            Whose raters to sort.
+        by
+            An attribute, several to cross, or ``"rater"``: each rater a group of their own, which is never withheld
+            because it was asked for.
+        min_group_size
+            Below this many raters a group is withheld.
+
+        Raises
+        ------
+        SelectionError
+            If raters lack the attribute.
+        NeedsRatersError
+            If the ratings are totals.
+        """
+        if not ratings.has_raters:
+            raise NeedsRatersError(f"{ratings.intake.source} holds counts per scale point, not who gave them.")
+        attributes = (by,) if isinstance(by, str) else tuple(by)
+        for attribute in attributes:
+            if attribute not in ratings.raters.columns:
+                known = ", ".join(ratings.raters.columns[1:]) or "none: give them with --raters"
+                raise SelectionError(f"raters have no attribute '{attribute}'; they have: {known}")
+        if len(set(attributes)) < len(attributes) or not attributes:
+            raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
+        groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
+        sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
+        withheld = sizes < min_group_size
+        if attributes == ("rater",):
+            withheld[:] = False
+        elif len(groups) == 2 and withheld.any():
+            withheld[:] = True
+        return cls(CROSS.join(attributes), attributes, groups, codes, sizes, withheld, min_group_size)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The groups large enough to show."""
+        return tuple(group for group, hidden in zip(self.groups, self.withheld, strict=True) if not hidden)
+
+    @property
+    def n_withheld(self) -> int:
+        """How many groups are too small to show."""
+        return int(np.count_nonzero(self.withheld))
+
+    @property
+    def n_outside(self) -> int:
+        """How many raters have no known value on this axis."""
+        return int(np.count_nonzero(self.codes == OUTSIDE))
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:
+        withheld = f", {self.n_withheld} withheld" if self.n_withheld else ""
+        return f"<Axis {self.name}: {len(self)} groups{withheld}, {self.n_outside} raters outside>"
+
+
+def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Return the names of the combinations that occur, in order, and each rater's code."""
+    orders = [category_order(column) for column in columns]
+    combined = np.zeros(len(columns[0]), dtype=np.int64)
+    outside = np.zeros(len(columns[0]), dtype=bool)
+    for column, order in zip(columns, orders, strict=True):
+        place = as_categories(column).replace_strict(order, range(len(order)), default=None, return_dtype=pl.Int64)
+        outside |= place.is_null().to_numpy()
+        combined = combined * len(order) + place.fill_null(0).to_numpy()
+    combined[outside] = OUTSIDE
+    cells, codes = np.unique(combined, return_inverse=True)
+    if outside.any():  # the cell -1 comes first
+        cells, codes = cells[1:], codes - 1
+    names = []
+    for cell in cells.tolist():
+        parts = []
+        for order in reversed(orders):
+            cell, part = divmod(cell, len(order))
+            parts.append(order[part])
+        names.append(CROSS.join(reversed(parts)))
+    return tuple(names), codes.astype(np.int32)

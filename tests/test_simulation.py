@@ -1,0 +1,795 @@
+"""The simulation against its definition: streams of the seed, designs, styles, effects, and every refusal."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from plurivox import simulation
+from plurivox._styles import central, conservative, downward_shift, extreme, normal, refusal_probabilities
+from plurivox.errors import InputError, SelectionError
+from plurivox.scale import Scale
+from plurivox.simulation import (
+    DEMO,
+    STYLES,
+    Effect,
+    SimulatedModel,
+    Simulation,
+    cut_points,
+    simulate,
+    strictness,
+)
+
+FRAMES = ("ratings_frame", "raters", "items", "trained_frame", "answers")
+TRUTHS = ("truth_items", "truth_raters", "truth_groups")
+SMALL: dict[str, Any] = {"n_items": 40, "n_raters": 25, "trained": 4}
+YOUNG = {"age": "18-29"}
+
+
+def scores(study: Simulation) -> npt.NDArray[np.float64]:
+    """Raters × items of a crossed study on the whole numbers from 0."""
+    return study.ratings_frame["score"].to_numpy().reshape(len(study.raters), -1).astype(float)
+
+
+def who(study: Simulation, condition: dict[str, str]) -> npt.NDArray[np.bool_]:
+    return (
+        study.raters.select(pl.all_horizontal(pl.col(name) == value for name, value in condition.items()))
+        .to_series()
+        .to_numpy()
+    )
+
+
+def correlations(study: Simulation) -> npt.NDArray[np.float64]:
+    """Raters × raters, with NaN on the diagonal."""
+    r = np.array(np.corrcoef(scores(study)))
+    np.fill_diagonal(r, np.nan)
+    return r
+
+
+def changed(one: Simulation, other: Simulation) -> set[str]:
+    """Names of the frames in which two studies differ."""
+    pairs = {name: (getattr(one, name), getattr(other, name)) for name in FRAMES + TRUTHS}
+    return {
+        name
+        for name, (a, b) in pairs.items()
+        if (a is None) != (b is None) or (a is not None and not a.equals(b))
+    }
+
+
+# --- the seed
+
+
+def test_the_same_seed_gives_the_same_frames() -> None:
+    one, other = (simulate(**SMALL, **DEMO, missing=0.2, missing_attributes=0.1, seed=7) for _ in range(2))
+    for name in FRAMES + TRUTHS:
+        assert_frame_equal(getattr(one, name), getattr(other, name))
+    assert one.settings == other.settings
+
+
+def test_another_seed_changes_every_drawn_frame() -> None:
+    one, other = (simulate(**SMALL, **DEMO, seed=seed) for seed in (1, 2))
+    assert changed(one, other) == {*FRAMES, *TRUTHS}
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "expected"),
+    [
+        ("trained", 9, {"trained_frame"}),
+        ("trained", 0, {"trained_frame"}),
+        ("models", (), {"answers"}),
+        ("models", (SimulatedModel("x"),), {"answers"}),
+        ("missing_attributes", 0.3, {"raters"}),
+        ("missing", 0.3, {"ratings_frame"}),
+        ("ratings_per_item", 5, {"ratings_frame"}),
+        ("noise_sd", 0.1, {"ratings_frame"}),
+        ("rater_sd", 0.1, {"ratings_frame", "truth_raters"}),
+        ("styles", {"extreme": 1.0}, {"ratings_frame", "truth_raters"}),
+        ("effects", [Effect(YOUNG, bias=1.0)], {"ratings_frame", "truth_raters", "truth_groups"}),
+    ],
+)
+def test_one_argument_changes_only_its_own_frames(argument: str, value: Any, expected: set[str]) -> None:
+    # Under DEMO, model-a looks like an effect's group, so the plain study is the base.
+    assert changed(simulate(**SMALL, seed=3), simulate(**{**SMALL, argument: value}, seed=3)) == expected
+
+
+def test_more_of_a_part_keeps_what_was_there() -> None:
+    few, many = (simulate(n_items=30, n_raters=10, trained=n, seed=5) for n in (3, 8))
+    assert few.trained_frame is not None
+    assert many.trained_frame is not None
+    assert_frame_equal(many.trained_frame.head(90), few.trained_frame)
+    last = SimulatedModel("b", noise_sd=1.0, refusal_rate=0.2)
+    both, alone = (
+        simulate(**SMALL, models=models).answers for models in ([SimulatedModel("a"), last], [last])
+    )
+    assert both is not None
+    assert alone is not None
+    assert_frame_equal(both.filter(model="b"), alone)
+
+
+def test_an_attribute_and_an_effect_leave_the_others_as_they_are() -> None:
+    hands = {"hand": {"left": 0.5, "right": 0.5}}
+    first, second = {"gender": {"Man": 0.5, "Woman": 0.5}}, {"age": {"old": 0.5, "young": 0.5}}
+    before = simulate(**SMALL, attributes=first | second)
+    after = simulate(**SMALL, attributes=hands | second | first)
+    assert_frame_equal(after.raters.select("rater", "gender", "age"), before.raters)
+    assert_frame_equal(after.ratings_frame, before.ratings_frame)
+
+
+def test_no_two_parts_draw_from_the_same_child_of_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def spy(*args: Any) -> np.random.Generator:
+        asked.append(args)
+        return original(*args)
+
+    original = simulation._rng
+    monkeypatch.setattr(simulation, "_rng", spy)
+    simulate(**SMALL, **DEMO, missing=0.1, missing_attributes=0.1, seed=1)
+    assert len(asked) == len(set(asked))
+    assert {part for _, part, *_ in asked} == set(simulation._PARTS)
+    assert len({original(*args).random() for args in asked}) == len(asked)
+
+
+# --- the shape of the result
+
+
+def test_a_crossed_study_has_every_pair_once() -> None:
+    study = simulate(n_items=12, n_raters=7, trained=3, seed=1)
+    assert study.ratings_frame.columns == ["item", "rater", "score"]
+    assert study.ratings_frame.select("item", "rater").n_unique() == len(study.ratings_frame) == 12 * 7
+    assert study.ratings_frame["item"].unique().sort().to_list() == [f"item-{i:03d}" for i in range(1, 13)]
+    assert study.raters["rater"].to_list() == [f"rater-{j:03d}" for j in range(1, 8)]
+    assert study.raters.columns == ["rater", "gender", "age", "ethnicity"]
+    assert study.items.columns == ["item", "text", "violation"]
+    assert study.trained_frame is not None
+    assert study.trained_frame["rater"].unique().sort().to_list() == [
+        "trained-01",
+        "trained-02",
+        "trained-03",
+    ]
+    assert len(study.trained_frame) == 12 * 3
+    assert study.answers is not None
+    assert study.answers.columns == ["model", "item", "state", "answer"]
+    assert study.answers.group_by("model").len()["len"].to_list() == [12, 12, 12]
+    assert study.truth_groups.schema == pl.Schema(
+        {
+            "condition": pl.String(),
+            "bias": pl.Float64(),
+            "shared_sd": pl.Float64(),
+            "violation": pl.String(),
+            "n_raters": pl.Int64(),
+        }
+    )
+    assert repr(study) == "<Simulation: 84 ratings of 12 items by 7 raters, seed 1>"
+
+
+def test_ids_grow_to_the_width_needed() -> None:
+    study = simulate(n_items=1000, n_raters=2, trained=100, models=())
+    assert study.items["item"][0] == "item-0001"
+    assert study.items["item"][-1] == "item-1000"
+    assert study.trained_frame is not None
+    assert study.trained_frame["rater"][0] == "trained-001"
+
+
+@pytest.mark.parametrize("per_item", [1, 4, 25])
+def test_ratings_per_item_is_exact(per_item: int) -> None:
+    study = simulate(**SMALL, ratings_per_item=per_item, seed=2)
+    per_pair = study.ratings_frame.group_by("item", "rater").len()
+    assert per_pair["len"].max() == 1
+    assert study.ratings_frame.group_by("item").len()["len"].to_list() == [per_item] * 40
+    in_order = study.ratings_frame.sort("rater", "item")
+    assert_frame_equal(study.ratings_frame, in_order)
+
+
+def test_sparse_raters_are_drawn_evenly() -> None:
+    study = simulate(n_items=2000, n_raters=20, ratings_per_item=5, trained=0, models=())
+    load = study.ratings_frame.group_by("rater").len()["len"].to_numpy().astype(int)
+    # 500 expected, standard deviation √(2000 · ¼ · ¾) ≈ 19.4
+    assert len(load) == 20
+    assert np.abs(load - 500).max() < 5 * 19.4
+
+
+def test_missing_is_the_fraction_left_out() -> None:
+    study = simulate(n_items=200, n_raters=100, missing=0.35, trained=0, models=())
+    # standard deviation of the share: √(.35 · .65 / 20,000) ≈ .0034
+    assert len(study.ratings_frame) / 20_000 == pytest.approx(0.65, abs=0.017)
+    assert study.ratings_frame.select("item", "rater").n_unique() == len(study.ratings_frame)
+
+
+def test_missing_attributes_are_null_and_still_act() -> None:
+    effects = [Effect({"gender": "Woman"}, bias=5.0)]
+    full = simulate(n_items=5, n_raters=2000, effects=effects, trained=0, models=())
+    part = simulate(n_items=5, n_raters=2000, effects=effects, trained=0, models=(), missing_attributes=0.25)
+    for name in ("gender", "age", "ethnicity"):
+        # standard deviation of the share: √(¼ · ¾ / 2000) ≈ .0097
+        assert part.raters[name].null_count() / 2000 == pytest.approx(0.25, abs=0.05)
+        known = part.raters[name].is_not_null()
+        assert part.raters[name].filter(known).equals(full.raters[name].filter(known))
+    assert part.raters.drop_nulls().height < 0.6 * 2000  # not always the same raters
+    assert_frame_equal(part.ratings_frame, full.ratings_frame)
+    assert part.truth_groups["n_raters"][0] == (full.raters["gender"] == "Woman").sum()
+
+
+def test_attributes_and_styles_follow_their_proportions() -> None:
+    styles = {"normal": 0.5, "extreme": 0.0, "central": 0.2, "conservative": 0.3}
+    study = simulate(n_items=1, n_raters=10_000, styles=styles, trained=0, models=())
+    drawn = dict(study.truth_raters.group_by("style").len().iter_rows())
+    genders = dict(study.raters.group_by("gender").len().iter_rows())
+    assert set(drawn) == {"normal", "central", "conservative"}
+    for share, count in [(0.5, drawn["normal"]), (0.2, drawn["central"]), (0.04, genders["Nonbinary"])]:
+        assert count / 10_000 == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 10_000))
+
+
+def test_settings_are_json_and_name_every_argument() -> None:
+    study = simulate(
+        **{**SMALL, **DEMO}, seed=int(np.int64(4)), rater_sd=np.float64(0.25), style_options={"central": {}}
+    )
+    copy = json.loads(json.dumps(study.settings))
+    assert copy == study.settings
+    assert set(copy) == set(inspect.signature(simulate).parameters)
+    assert copy["seed"] == 4
+    assert copy["effects"][1] == {
+        "condition": {"gender": "Woman"},
+        "bias": 0.5,
+        "shared_sd": 0.0,
+        "violation": "harassment",
+    }
+    assert Scale.from_dict(copy["scale"]) == study.scale
+
+
+def test_settings_rebuild_the_study() -> None:
+    study = simulate(**SMALL, **DEMO, missing=0.1, seed=11)
+    again = {**study.settings, "scale": Scale.from_dict(study.settings["scale"])}
+    again["effects"] = [Effect(**effect) for effect in again["effects"]]
+    again["models"] = [SimulatedModel(**model) for model in again["models"]]
+    assert changed(study, simulate(**again)) == set()
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [
+        (["No", "Unsure", "Yes"], pl.String),
+        ([1, 2, 3, 4], pl.Int64),
+        ([0.5, 1, 1.5], pl.Float64),
+        ([0, "some", 2], pl.String),
+        ([False, True], pl.Boolean),
+    ],
+)
+def test_scores_are_the_labels_of_the_scale(labels: list[Any], dtype: type[pl.DataType]) -> None:
+    scale = Scale(labels)
+    study = simulate(**SMALL, scale=scale)
+    assert study.answers is not None
+    for column in (study.ratings_frame["score"], study.answers["answer"].drop_nulls()):
+        assert column.dtype == dtype
+        assert {scale.position(label) for label in column} == set(range(len(labels)))
+
+
+def test_ratings_and_trained_are_built_from_the_frames() -> None:
+    study = simulate(**SMALL, **DEMO, ratings_per_item=6, missing_attributes=0.2, seed=9)
+    ratings, trained = study.ratings, study.trained
+    assert len(ratings) == len(study.ratings_frame) == 40 * 6
+    assert ratings.scale == study.scale
+    assert set(ratings.raters.columns) == set(study.raters.columns)
+    assert set(ratings.items.columns) == set(study.items.columns)
+    assert trained is not None
+    assert (len(trained), trained.n_raters, len(trained.scale)) == (40 * 4, 4, 2)
+    unsafe = (study.trained_frame["score"] == "unsafe").sum() if study.trained_frame is not None else -1
+    assert trained.scores.sum() == unsafe
+    assert simulate(**{**SMALL, "trained": 0}).trained is None
+
+
+# --- the model of appendix D
+
+
+def test_cut_points_are_those_of_appendix_d() -> None:
+    assert cut_points(5).tolist() == [-1.5, -0.5, 0.5, 1.5]
+    assert cut_points(3).tolist() == [-1.5, 1.5]
+    assert cut_points(2).tolist() == [0.0]
+    assert cut_points(7, reach=2.5).tolist() == [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]
+
+
+def test_scores_without_noise_and_effects_against_literal_appendix_d() -> None:
+    study = simulate(n_items=60, n_raters=8, noise_sd=0.0, trained=0, models=(), seed=6)
+    severity = study.truth_items["severity"].to_list()
+    bias = study.truth_raters["bias"].to_list()
+    literal = [[sum(cut < v + b for cut in (-1.5, -0.5, 0.5, 1.5)) for v in severity] for b in bias]
+    assert scores(study).tolist() == literal
+
+
+def test_severities_and_biases_have_the_spread_asked_for() -> None:
+    study = simulate(n_items=20_000, n_raters=1, ratings_per_item=1, trained=0, models=())
+    assert study.truth_items["severity"].mean() == pytest.approx(0.0, abs=0.036)  # 5 / √20,000
+    assert study.truth_items["severity"].std() == pytest.approx(1.0, abs=0.025)
+    study = simulate(n_items=1, n_raters=20_000, trained=0, models=())
+    assert study.truth_raters["bias"].std() == pytest.approx(0.5, abs=0.0125)
+
+
+def _mpa_wra(one: npt.NDArray[Any], zero: npt.NDArray[Any]) -> tuple[float, float]:
+    """MPA and WRA as DEFINITIONS section 2 has them, literally."""
+    used = [s for s in range(len(one)) if one[s] + zero[s] > 0]
+    precision = {s: one[s] / (one[s] + zero[s]) for s in used}
+    area = sum(precision[s] - max(precision[j] for j in used if j <= i) for s in used for i in used if i < s)
+    wra = sum(zero[:s].sum() * one[s] for s in range(len(one))) / (zero.sum() * one.sum())
+    return max(0.0, area / (math.ceil(len(one) / 2) * (len(one) // 2))), wra
+
+
+@pytest.mark.parametrize(
+    ("style", "mpa", "wra"),
+    [("normal", 0.90, 0.87), ("downward_shift", 0.91, 0.78), ("conservative", 0.53, 0.83)],
+)
+def test_patterns_against_the_expected_values_of_appendix_d(style: str, mpa: float, wra: float) -> None:
+    found = []
+    for seed in range(3):
+        study = simulate(
+            n_items=1000, n_raters=30, noise_sd=0.0, styles={style: 1.0}, trained=30, models=(), seed=seed
+        )
+        assert study.trained_frame is not None
+        unsafe = (study.trained_frame["score"] == "unsafe").to_numpy().reshape(30, 1000).sum(axis=0)
+        found += [
+            _mpa_wra(np.bincount(own, unsafe, 5), np.bincount(own, 30 - unsafe, 5))
+            for own in scores(study).astype(int)
+        ]
+    assert np.mean(found, axis=0) == pytest.approx([mpa, wra], abs=0.02)
+
+
+def test_trained_raters_say_unsafe_above_their_own_percentile() -> None:
+    study = simulate(n_items=500, n_raters=1, trained=200, models=(), seed=8)
+    assert study.trained_frame is not None
+    unsafe = (study.trained_frame["score"] == "unsafe").to_numpy().reshape(200, 500)
+    shares = unsafe.mean(axis=1)
+    assert 0.1 <= shares.min() < 0.15
+    assert 0.45 < shares.max() <= 0.5
+    severity = study.truth_items["severity"].to_numpy()
+    for row in unsafe:
+        assert severity[row].min() > severity[~row].max()
+
+
+def test_strictness_against_rejection_sampling() -> None:
+    drawn = strictness(20_000, np.random.default_rng(1))
+    kept = np.random.default_rng(2).normal(70, 12, 40_000)
+    kept = kept[(kept >= 50) & (kept <= 90)][:20_000]
+    assert (drawn.min() >= 50, drawn.max() <= 90) == (True, True)
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    assert np.quantile(drawn, levels) == pytest.approx(np.quantile(kept, levels), abs=0.6)
+
+
+# --- styles
+
+
+def _sample(n_points: int, n: int = 4000, seed: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    severity = np.random.default_rng(seed).normal(0, 1.3, n)
+    return np.searchsorted(cut_points(n_points), severity).astype(np.uint8), severity
+
+
+def test_normal_changes_nothing_and_shares_no_memory() -> None:
+    positions, severity = _sample(5)
+    result = normal(positions, severity, 5, np.random.default_rng(0))
+    assert np.array_equal(result, positions)
+    assert not np.shares_memory(result, positions)
+
+
+def test_downward_shift_lowers_half_of_the_scores_from_2_by_one() -> None:
+    positions, severity = _sample(5)
+    result = downward_shift(positions, severity, 5, np.random.default_rng(0))
+    drop = positions.astype(int) - result
+    assert set(np.unique(drop)) == {0, 1}
+    assert drop[positions < 2].sum() == 0
+    for score in (2, 3, 4):
+        n = (positions == score).sum()
+        assert drop[positions == score].mean() == pytest.approx(0.5, abs=2.5 / math.sqrt(n))
+    every = downward_shift(positions, severity, 5, np.random.default_rng(0), probability=1.0)
+    assert np.array_equal(every, np.where(positions >= 2, positions - 1, positions))
+
+
+@pytest.mark.parametrize(("n", "n_top"), [(1, 0), (2, 1), (5, 2), (10, 3), (15, 5), (1000, 300)])
+def test_conservative_scores_three_tenths_rounded_half_up(n: int, n_top: int) -> None:
+    positions, severity = _sample(5, n)
+    result = conservative(positions, severity, 5, np.random.default_rng(0))
+    assert (result > 0).sum() == n_top
+    assert set(np.flatnonzero(result)) == set(sorted(range(n), key=lambda i: -severity[i])[:n_top])
+
+
+def test_conservative_scores_are_uniform_whatever_the_severity() -> None:
+    positions, severity = _sample(5, 40_000)
+    result = conservative(positions, severity, 5, np.random.default_rng(0))
+    counts = np.bincount(result, minlength=5)
+    # 12,000 scores, 3,000 expected each, standard deviation √(12,000 · ¼ · ¾) ≈ 47
+    assert counts[0] == 28_000
+    assert np.abs(counts[1:] - 3000).max() < 5 * 47
+    top = result > 0
+    assert abs(np.corrcoef(severity[top], result[top])[0, 1]) < 5 / math.sqrt(12_000)
+
+
+def test_conservative_share_survives_binary_fractions() -> None:
+    # 0.7 · 45 is 31.499999999999996 in binary; half up is 32
+    result = conservative(*_sample(5, 45), 5, np.random.default_rng(0), share=0.7)
+    assert (result > 0).sum() == 32
+
+
+def test_extreme_goes_to_the_nearer_end() -> None:
+    positions, severity = _sample(5)
+    result = extreme(positions, severity, 5, np.random.default_rng(0), probability=1.0)
+    assert np.array_equal(result[positions != 2], np.array([0, 0, 9, 4, 4])[positions[positions != 2]])
+    middle = result[positions == 2]
+    assert set(np.unique(middle)) == {0, 4}
+    assert (middle == 4).mean() == pytest.approx(0.5, abs=2.5 / math.sqrt(len(middle)))
+
+
+def test_extreme_with_a_probability_leaves_the_rest() -> None:
+    positions, severity = _sample(6)
+    result = extreme(positions, severity, 6, np.random.default_rng(0), probability=0.6)
+    nearer = np.array([0, 0, 0, 5, 5, 5])[positions]
+    assert np.all((result == positions) | (result == nearer))
+    interior = (positions > 0) & (positions < 5)
+    assert (result != positions)[interior].mean() == pytest.approx(0.6, abs=0.05)
+
+
+def test_central_moves_ends_to_their_neighbours() -> None:
+    positions, severity = _sample(5)
+    result = central(positions, severity, 5, np.random.default_rng(0), probability=1.0)
+    assert np.array_equal(result, np.array([1, 1, 2, 3, 3])[positions])
+    some = central(positions, severity, 5, np.random.default_rng(0), probability=0.4)
+    ends = (positions == 0) | (positions == 4)
+    assert (some != positions)[ends].mean() == pytest.approx(0.4, abs=0.08)
+    assert np.array_equal(some[~ends], positions[~ends])
+
+
+def test_short_scales_under_extreme_and_central() -> None:
+    two, severity = _sample(2)
+    rng = np.random.default_rng(0)
+    assert np.array_equal(central(two, severity, 2, rng, probability=1.0), two)
+    assert np.array_equal(extreme(two, severity, 2, rng, probability=1.0), two)
+    three, severity = _sample(3)
+    assert set(central(three, severity, 3, rng, probability=1.0)) == {1}
+    assert set(extreme(three, severity, 3, rng, probability=1.0)) == {0, 2}
+
+
+@settings(deadline=None)
+@given(st.integers(2, 12), st.sampled_from(sorted(STYLES)), st.integers(0, 2**32), st.integers(0, 40))
+def test_every_style_stays_on_the_scale_and_keeps_its_input(
+    n_points: int, style: str, seed: int, n: int
+) -> None:
+    positions, severity = _sample(n_points, n, seed)
+    before = positions.copy()
+    result = STYLES[style](positions, severity, n_points, np.random.default_rng(seed))
+    assert result.dtype == positions.dtype
+    assert result.shape == (n,)
+    assert np.all(result < n_points)
+    assert np.array_equal(positions, before)
+
+
+@settings(deadline=None)
+@given(st.integers(2, 12), st.sampled_from(sorted(STYLES)), st.integers(0, 2**32))
+def test_every_score_of_a_study_is_on_the_scale(n_points: int, style: str, seed: int) -> None:
+    scale = Scale.range(1, n_points) if n_points > 2 else Scale(["no", "yes"])
+    study = simulate(
+        n_items=15,
+        n_raters=4,
+        trained=2,
+        scale=scale,
+        styles={style: 1.0},
+        missing=0.2,
+        rater_sd=2.0,
+        seed=seed,
+    )
+    assert study.answers is not None
+    for column in (study.ratings_frame["score"], study.answers["answer"].drop_nulls()):
+        assert set(column) <= set(scale.labels)
+
+
+def test_each_rater_answers_in_their_own_style() -> None:
+    plain = simulate(n_items=100, n_raters=60, trained=0, models=(), seed=4)
+    mixed = simulate(
+        n_items=100,
+        n_raters=60,
+        trained=0,
+        models=(),
+        styles={"normal": 0.4, "central": 0.3, "conservative": 0.3},
+        style_options={"central": {"probability": 1.0}, "conservative": {"share": 0.25}},
+        seed=4,
+    )
+    habits = mixed.truth_raters["style"].to_list()
+    assert set(habits) == {"normal", "central", "conservative"}
+    for before, after, style in zip(scores(plain), scores(mixed), habits, strict=True):
+        if style == "normal":
+            assert np.array_equal(after, before)
+        elif style == "central":
+            assert np.array_equal(after, np.clip(before, 1, 3))
+        else:
+            assert (after > 0).sum() == 25
+
+
+def test_conservative_counts_only_the_items_a_rater_saw() -> None:
+    study = simulate(**SMALL, styles={"conservative": 1.0}, missing=0.5, models=())
+    for _, own in study.ratings_frame.group_by("rater"):
+        assert (own["score"] > 0).sum() == math.floor(0.3 * len(own) + 0.5)
+
+
+# --- effects
+
+
+def test_a_biased_group_scores_higher_by_its_bias() -> None:
+    condition = {"gender": "Woman", "age": "18-29"}
+    effects = [Effect(condition, bias=0.8), Effect({"gender": "Woman"}, bias=0.2)]
+    base = simulate(n_raters=200, trained=0, models=(), seed=1)
+    study = simulate(n_raters=200, effects=effects, trained=0, models=(), seed=1)
+    both, woman = who(study, condition), who(study, {"gender": "Woman"})
+    gain = (scores(study) - scores(base)).mean(axis=1)
+    assert study.truth_raters["group_bias"].to_numpy() == pytest.approx(np.where(both, 1.0, 0.2 * woman))
+    assert study.truth_groups["n_raters"].to_list() == [both.sum(), woman.sum()]
+    assert study.truth_groups["condition"].to_list() == ["gender=Woman, age=18-29", "gender=Woman"]
+    assert not gain[~woman].any()
+    # the scale's steps are 1 apart in severity, and the ends swallow part of the bias
+    assert 0.6 < gain[both].mean() < 1.0
+    assert 0.1 < gain[woman & ~both].mean() < 0.2
+    assert scores(study)[both].mean() > scores(study)[~woman].mean() + 0.5
+
+
+def test_a_shared_deviation_makes_a_group_cohesive() -> None:
+    study = simulate(effects=[Effect(YOUNG, shared_sd=1.0)], trained=0, models=(), seed=2)
+    young = who(study, YOUNG)
+    r = correlations(study)
+    within, across = np.nanmean(r[np.ix_(young, young)]), r[np.ix_(young, ~young)].mean()
+    others = np.nanmean(r[np.ix_(~young, ~young)])
+    assert within > across + 0.15
+    assert others > across + 0.1  # the others still see the same items as each other
+    assert study.truth_raters["group_bias"].to_list() == [0.0] * 120
+
+
+def test_without_effects_no_group_is_more_cohesive() -> None:
+    study = simulate(trained=0, models=(), seed=2)
+    young = who(study, YOUNG)
+    r = correlations(study)
+    assert np.nanmean(r[np.ix_(young, young)]) == pytest.approx(r[np.ix_(young, ~young)].mean(), abs=0.02)
+
+
+def test_a_violation_limits_an_effect_to_its_items() -> None:
+    effect = Effect(YOUNG, bias=3.0, shared_sd=0.5, violation="privacy")
+    base = simulate(trained=0, models=(), seed=3)
+    study = simulate(effects=[effect], trained=0, models=(), seed=3)
+    concerned = (study.items["violation"] == "privacy").to_numpy()
+    young = who(study, YOUNG)
+    gain = scores(study) - scores(base)
+    assert 0 < concerned.sum() < len(concerned)
+    assert gain[np.ix_(young, concerned)].mean() > 1
+    assert not gain[np.ix_(young, ~concerned)].any()
+    assert not gain[~young].any()
+    assert study.truth_raters["group_bias"].to_list() == [0.0] * 120
+    assert study.truth_groups.row(0) == ("age=18-29", 3.0, 0.5, "privacy", young.sum())
+
+
+def test_noise_spreads_otherwise_equal_raters() -> None:
+    still, noisy = (
+        simulate(n_items=400, n_raters=20, rater_sd=0.0, noise_sd=sd, trained=0, models=())
+        for sd in (0.0, 1.0)
+    )
+    assert (scores(still) == scores(still)[0]).all()
+    # correlation of V + e and V + e' is 1 / (1 + 1) before the cut into points
+    assert np.nanmean(correlations(noisy)) == pytest.approx(0.47, abs=0.08)
+
+
+# --- language models
+
+
+def answers_of(study: Simulation, model: str) -> pl.DataFrame:
+    assert study.answers is not None
+    return study.answers.filter(model=model)
+
+
+def test_a_model_without_noise_answers_like_appendix_d() -> None:
+    study = simulate(n_items=50, n_raters=1, models=[SimulatedModel("m", bias=0.25, noise_sd=0.0)])
+    severity = study.truth_items["severity"]
+    literal = [sum(cut < v + 0.25 for cut in (-1.5, -0.5, 0.5, 1.5)) for v in severity]
+    assert answers_of(study, "m")["answer"].to_list() == literal
+    assert set(answers_of(study, "m")["state"]) == {"answered"}
+
+
+def test_like_gives_the_biases_and_deviations_that_person_meets() -> None:
+    effects = [Effect(YOUNG, bias=0.3, shared_sd=1.0), Effect({**YOUNG, "gender": "Woman"}, bias=1.0)]
+    people = {
+        "young": YOUNG,
+        "old": {"age": "60+"},
+        "woman": {**YOUNG, "gender": "Woman", "ethnicity": "Asian"},
+    }
+    models = [SimulatedModel(name, noise_sd=0.0, like=like) for name, like in people.items()]
+    study = simulate(
+        n_raters=300,
+        rater_sd=0.0,
+        noise_sd=0.0,
+        effects=effects,
+        models=[*models, SimulatedModel("plain", noise_sd=0.0)],
+    )
+    crowd = scores(study)
+    woman = who(study, {"gender": "Woman"})
+    answers = {name: answers_of(study, name)["answer"].to_numpy() for name in (*people, "plain")}
+    assert np.array_equal(answers["young"], crowd[who(study, YOUNG) & ~woman][0])
+    assert np.array_equal(answers["woman"], crowd[who(study, YOUNG) & woman][0])
+    assert np.array_equal(answers["old"], crowd[who(study, {"age": "60+"})][0])
+    assert np.array_equal(answers["old"], answers["plain"])
+    assert not np.array_equal(answers["young"], answers["plain"])
+
+
+def test_refusals_and_unreadable_answers_have_no_label() -> None:
+    model = SimulatedModel("m", refusal_rate=0.2, unreadable_rate=0.1)
+    frame = answers_of(simulate(n_items=10_000, n_raters=1, trained=0, models=[model]), "m")
+    shares = {state: count / 10_000 for state, count in frame.group_by("state").len().iter_rows()}
+    # unreadable: a tenth of the four fifths that are not refused; √(.2 · .8 / 10,000) = .004
+    assert shares == pytest.approx({"refused": 0.2, "unreadable": 0.08, "answered": 0.72}, abs=0.02)
+    assert frame.filter(pl.col("state") == "answered")["answer"].null_count() == 0
+    assert frame.filter(pl.col("state") != "answered")["answer"].drop_nulls().is_empty()
+
+
+def test_severe_items_are_refused_more_often() -> None:
+    study = simulate(n_items=5000, n_raters=1, trained=0, models=[SimulatedModel("m", refusal_rate=0.2)])
+    refused = answers_of(study, "m")["state"].to_numpy() == "refused"
+    severity = study.truth_items["severity"].to_numpy()
+    assert severity[refused].mean() > severity[~refused].mean() + 0.5
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.2, 0.5, 0.95])
+@pytest.mark.parametrize("slope", [-1.0, 0.0, 1.5, 200.0])
+def test_refusal_probabilities_have_the_mean_and_the_slope(rate: float, slope: float) -> None:
+    severity = np.random.default_rng(0).normal(size=501)
+    probability = refusal_probabilities(severity, rate, slope)
+    assert probability.mean() == pytest.approx(rate, rel=1e-6)
+    if abs(slope) < 10:
+        odds = np.log(probability / (1 - probability))
+        assert np.diff(odds) == pytest.approx(slope * np.diff(severity), abs=1e-6)
+
+
+def test_no_refusals_at_a_rate_of_zero() -> None:
+    assert not refusal_probabilities(np.array([-3.0, 9.0]), 0.0, 1.5).any()
+
+
+# --- what is refused
+
+
+def _effect(**changes: Any) -> dict[str, Any]:
+    return {"effects": [Effect(**{"condition": YOUNG, **changes})]}
+
+
+def _model(**changes: Any) -> dict[str, Any]:
+    return {"models": [SimulatedModel(**{"name": "m", **changes})]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_items": 0}, "n_items is 0 and has to be a whole number of at least 1."),
+        ({"n_raters": -3}, "n_raters is -3 and has to be a whole number of at least 1."),
+        ({"n_raters": 2.5}, "n_raters is 2.5 and has to be a whole number of at least 1."),
+        ({"n_items": True}, "n_items is True and has to be a whole number of at least 1."),
+        ({"trained": -1}, "trained is -1 and has to be a whole number of at least 0."),
+        ({"seed": -1}, "seed is -1 and has to be a whole number of at least 0."),
+        ({"missing": 1.0}, "missing is 1.0 and has to be a fraction from 0 to below 1."),
+        ({"missing": -0.1}, "missing is -0.1 and has to be a fraction from 0 to below 1."),
+        ({"missing": "half"}, "missing is 'half' and has to be a fraction from 0 to below 1."),
+        ({"missing_attributes": 2}, "missing_attributes is 2 and has to be a fraction from 0 to below 1."),
+        ({"rater_sd": -1.0}, "rater_sd is -1.0 and has to be a finite number of at least 0."),
+        ({"noise_sd": math.nan}, "noise_sd is nan and has to be a finite number of at least 0."),
+        ({"cut_reach": math.inf}, "cut_reach is inf and has to be a finite number of at least 0."),
+        ({"ratings_per_item": 0}, "ratings_per_item is 0 and has to be a whole number of at least 1."),
+        ({"ratings_per_item": 26}, "ratings_per_item is 26 and has to be at most n_raters, 25."),
+        (
+            {"missing": 0.5, "ratings_per_item": 3},
+            "missing is 0.5 and ratings_per_item is 3. "
+            "Give only one of them: each says which ratings there are.",
+        ),
+        (
+            {"trained_range": (90, 50)},
+            "trained_range is (90, 50) and has to be two percentiles from 0 to 100, the lower one first.",
+        ),
+        (
+            {"trained_range": (50, 101)},
+            "trained_range is (50, 101) and has to be two percentiles from 0 to 100, the lower one first.",
+        ),
+        ({"trained_sd": 0.0}, "trained_sd is 0.0 and has to be a finite number above 0."),
+        ({"trained_mean": 20}, "trained_mean is 20 and has to be within trained_range, 50.0 to 90.0."),
+        (
+            {"styles": {"normal": 0.5, "extreme": 0.4}},
+            "the sum of the proportions in styles is 0.9 and has to be 1.",
+        ),
+        ({"styles": {}}, "the sum of the proportions in styles is 0 and has to be 1."),
+        (
+            {"styles": {"normal": 1.5, "extreme": -0.5}},
+            "styles: the proportion of 'extreme' is -0.5 and has to be at least 0.",
+        ),
+        (
+            {"styles": {"nasty": 1.0}},
+            "styles: style 'nasty' is unknown. "
+            "Known: normal, downward_shift, conservative, extreme, central.",
+        ),
+        (
+            {"style_options": {"nasty": {}}},
+            "style_options: style 'nasty' is unknown. "
+            "Known: normal, downward_shift, conservative, extreme, central.",
+        ),
+        (
+            {"style_options": {"conservative": {"probability": 0.5}}},
+            "style_options['conservative']: probability is unknown. Known: share.",
+        ),
+        (
+            {"style_options": {"normal": {"share": 0.5}}},
+            "style_options['normal']: share is unknown. Known: none.",
+        ),
+        (
+            {"style_options": {"central": {"probability": 1.5}}},
+            "style_options['central']: probability is 1.5 and has to be a number from 0 to 1.",
+        ),
+        (
+            {"attributes": {"hand": {"left": 0.5, "right": 0.6}}},
+            "the sum of the proportions in attributes['hand'] is 1.1 and has to be 1.",
+        ),
+        (
+            {"attributes": {"hand": {"left": math.nan, "right": 1.0}}},
+            "attributes['hand']: the proportion of 'left' is nan and has to be at least 0.",
+        ),
+        ({"attributes": {"level": {1: 1.0}}}, "a name in attributes['level'] is 1 and has to be text."),
+        (
+            {"attributes": {"rater": {"x": 1.0}}},
+            "a name in attributes is 'rater' and has to be another one: it is the column of ids.",
+        ),
+        ({"violations": {"bias": 0.2}}, "the sum of the proportions in violations is 0.2 and has to be 1."),
+        (_effect(condition={}), 'effects[0].condition is {} and has to be like {"gender": "Woman"}.'),
+        (
+            _effect(condition={"mood": "good"}),
+            "effects[0].condition: attribute 'mood' is unknown. Known: gender, age, ethnicity.",
+        ),
+        (
+            _effect(condition={"gender": "Womxn"}),
+            "effects[0].condition: gender 'Womxn' is unknown. Known: Man, Woman, Nonbinary.",
+        ),
+        (_effect(bias=math.inf), "effects[0].bias is inf and has to be a finite number."),
+        (_effect(shared_sd=-1), "effects[0].shared_sd is -1 and has to be a finite number of at least 0."),
+        (
+            _effect(violation="noise"),
+            "effects[0]: violation 'noise' is unknown. Known: bias, harassment, misinformation, privacy.",
+        ),
+        (
+            {"models": [SimulatedModel("m"), SimulatedModel("m")]},
+            "the list of names in models is ['m', 'm'] and has to be without repeats.",
+        ),
+        (
+            _model(like={"age": "5"}),
+            "models[0].like: age '5' is unknown. Known: 18-29, 30-44, 45-59, 60+.",
+        ),
+        (_model(bias=math.nan), "models[0].bias is nan and has to be a finite number."),
+        (_model(refusal_slope=math.inf), "models[0].refusal_slope is inf and has to be a finite number."),
+        (_model(noise_sd=-0.1), "models[0].noise_sd is -0.1 and has to be a finite number of at least 0."),
+        (
+            _model(refusal_rate=1.0),
+            "models[0].refusal_rate is 1.0 and has to be a fraction from 0 to below 1.",
+        ),
+        (
+            _model(unreadable_rate=-1),
+            "models[0].unreadable_rate is -1 and has to be a fraction from 0 to below 1.",
+        ),
+    ],
+)
+def test_every_error_names_argument_value_and_what_is_allowed(
+    arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        simulate(**{**SMALL, **arguments})
+    assert str(caught.value) == message
+    assert isinstance(caught.value, SelectionError) == ("unknown" in message)
+
+
+def test_proportions_may_be_rounded() -> None:
+    thirds = {"a": 0.333, "b": 0.333, "c": 0.333}
+    study = simulate(n_items=1, n_raters=300, attributes={"third": thirds}, trained=0, models=())
+    assert set(study.raters["third"]) == {"a", "b", "c"}
+
+
+def test_a_study_without_attributes_has_raters_only() -> None:
+    assert simulate(**SMALL, attributes={}).raters.columns == ["rater"]
