@@ -1,0 +1,74 @@
+"""Ratings from diverse people: who rated what, and what their agreement and disagreement say.
+
+>>> import plurivox as pv
+>>> study = pv.simulate(n_items=50, n_raters=20, seed=1)
+>>> study.ratings
+<Ratings: 1,000 ratings of 50 items by 20 raters on 0 < 1 < 2 < 3 < 4>
+
+Names are imported when they are first used, so that ``import plurivox`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plurivox._styles import Effect, SimulatedModel
+    from plurivox.axis import Axis
+    from plurivox.description import Description, describe
+    from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
+    from plurivox.io.reading import read_ratings
+    from plurivox.io.store import write_ratings
+    from plurivox.ratings import Ratings
+    from plurivox.scale import Scale
+    from plurivox.simulation import Simulation, simulate
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Axis": "axis",
+    "Description": "description",
+    "Effect": "_styles",
+    "InputError": "errors",
+    "PlurivoxError": "errors",
+    "PlurivoxWarning": "errors",
+    "Ratings": "ratings",
+    "Scale": "scale",
+    "SimulatedModel": "_styles",
+    "Simulation": "simulation",
+    "describe": "description",
+    "read_ratings": "io.reading",
+    "simulate": "simulation",
+    "write_ratings": "io.store",
+}
+
+__all__ = [
+    "Axis",
+    "Description",
+    "Effect",
+    "InputError",
+    "PlurivoxError",
+    "PlurivoxWarning",
+    "Ratings",
+    "Scale",
+    "SimulatedModel",
+    "Simulation",
+    "describe",
+    "read_ratings",
+    "simulate",
+    "write_ratings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'plurivox' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"plurivox.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

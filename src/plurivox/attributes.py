@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -132,7 +133,7 @@ def _at(
     return error(problem, source=table.source, column=column, places=shown, n_places=len(places), hint=hint)
 
 
-def per_owner(values: NDArray[np.int32], owners: NDArray[np.int32], n_owners: int) -> NDArray[np.int32]:
+def per_owner(values: NDArray[Any], owners: NDArray[Any], n_owners: int) -> NDArray[np.int32]:
     """Return each owner's value from a column that repeats it on every row, -1 where no row has one."""
     result = np.full(n_owners, ABSENT, dtype=np.int32)
     known = values != ABSENT

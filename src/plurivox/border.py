@@ -6,7 +6,7 @@ Nothing behind this module validates data again.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -139,8 +139,8 @@ def check(
 class _Triples:
     """Row by row: item, rater (None for totals), score position, count (None for single ratings)."""
 
-    item: NDArray[np.int32]
-    rater: NDArray[np.int32] | None
+    item: NDArray[Any]
+    rater: NDArray[Any] | None
     score: NDArray[Any]
     count: NDArray[np.int64] | None
 
@@ -154,7 +154,7 @@ class _Repeats:
 def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
     coders: dict[str, Coder] = {}
     counts: list[NDArray[np.int64]] = []
-    with ThreadPoolExecutor(2, thread_name_prefix="plurivox-code") as pool:
+    with ThreadPoolExecutor(3, thread_name_prefix="plurivox-code") as pool:  # one of them reads ahead
         for piece in _ahead(table.pieces, pool):
             for name in piece.columns:
                 if name not in coders and name != "count":
@@ -206,7 +206,7 @@ def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
 
 def _positions(
     table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label]
-) -> tuple[Scale, NDArray[np.int16]]:
+) -> tuple[Scale, NDArray[Any]]:
     """Return the scale and each row's position on it, -1 where the score is missing."""
     column = table.names["score"]
     answers: list[Any] = scores.values.to_list()
@@ -228,7 +228,7 @@ def _positions(
         raise ScaleError(error.problem, source=table.source, column=column, hint=error.hint) from None
     if extra:
         known = Scale(known.labels, values=known.values, missing=[*known.missing, *extra])
-    position_of = np.full(len(answers) + 1, ABSENT, dtype=np.int16)
+    position_of = np.full(len(answers) + 1, ABSENT, dtype=np.min_scalar_type(-len(known) - 1))
     off: list[int] = []
     for place, answer in enumerate(answers):
         try:
@@ -237,7 +237,7 @@ def _positions(
             off.append(place)
     if off:
         raise _off_scale(table, scores, known, off)
-    return known, position_of[scores.codes]
+    return known, position_of.take(scores.codes)
 
 
 def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) -> ScoreError:
@@ -286,20 +286,17 @@ def _sorted_ratings(
 
 
 def _packed(
-    item: NDArray[np.int32], rater: NDArray[np.int32], score: NDArray[Any], bits: tuple[int, int]
+    item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: tuple[int, int]
 ) -> NDArray[np.uint64]:
     """Return one word per rating, item above rater above score: sorting the words sorts the table."""
     rater_bits, score_bits = np.uint64(bits[0]), np.uint64(bits[1])
     words = np.empty(len(item), dtype=np.uint64)
-
-    def pack(part: slice) -> None:
+    for part in _parts(len(words)):
         word = item[part].astype(np.uint64) << rater_bits
         word |= rater[part].astype(np.uint64)
         word <<= score_bits
         word |= score[part].astype(np.uint64)
         words[part] = word
-
-    _by_parts(pack, len(words))
     return words
 
 
@@ -307,14 +304,11 @@ def _unpacked(words: NDArray[np.uint64], bits: tuple[int, int], dtype: type[np.g
     rater_bits, score_bits = np.uint64(bits[0]), np.uint64(bits[1])
     item, rater = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
     score = np.empty(len(words), dtype)
-
-    def unpack(part: slice) -> None:
+    for part in _parts(len(words)):
         pair = words[part] >> score_bits
         score[part] = words[part] & np.uint64((1 << bits[1]) - 1)
         rater[part] = pair & np.uint64((1 << bits[0]) - 1)
         item[part] = pair >> rater_bits
-
-    _by_parts(unpack, len(words))
     return _Triples(item, rater, score, None)
 
 
@@ -322,20 +316,15 @@ def _same_pair(words: NDArray[np.uint64], score_bits: int) -> NDArray[np.bool_]:
     """Tell which words have the item and rater of the word before."""
     # Two words of one pair differ in the score's bits alone.
     same = np.empty(max(len(words) - 1, 0), dtype=bool)
-
-    def compare(part: slice) -> None:
+    for part in _parts(len(same)):
         after = slice(part.start + 1, part.stop + 1)
         same[part] = (words[part] ^ words[after]) >> np.uint64(score_bits) == 0
-
-    _by_parts(compare, len(same))
     return same
 
 
-def _by_parts(work: Callable[[slice], None], length: int, size: int = 1 << 16) -> None:
-    """Go through a long array in parts that stay in the processor's cache, on two threads."""
-    parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
-    with ThreadPoolExecutor(2, thread_name_prefix="plurivox-part") as pool:
-        list(pool.map(work, parts))
+def _parts(length: int, size: int = 1 << 16) -> Iterator[slice]:
+    """Cut a long array into parts that stay in the processor's cache."""
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
 def _without_repeats(
@@ -382,7 +371,7 @@ def _repeated(
 def _sorted_totals(
     table: LongTable,
     coded: Mapping[str, Coded],
-    item: NDArray[np.int32],
+    item: NDArray[Any],
     score: NDArray[Any],
     count: NDArray[np.int64],
     dtype: type[np.generic],
@@ -400,7 +389,7 @@ def _sorted_totals(
             places=places,
             hint="Add the rows up, so that each item has one.",
         )
-    return _Triples(item, None, score.astype(dtype), count), _Repeats()
+    return _Triples(item.astype(np.int32), None, score.astype(dtype), count), _Repeats()
 
 
 def _attributes(

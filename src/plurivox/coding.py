@@ -6,25 +6,38 @@ row and the distinct values, whatever the ids look like.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 ABSENT = -1
-_WIDEST_TABLE = 1 << 24  # distinct integers are looked up in a table this long at most, else by hashing
+_LEAST_SLOTS = 1 << 12
+_SLOTS_PER_VALUE = 8
+_WIDEST_TABLE = 1 << 24  # integers further apart are hashed
+
+
+Codes = NDArray[np.signedinteger[Any]]
 
 
 class Coded(NamedTuple):
-    """Distinct values in their order, and for each row the position of its value (-1 where there is none)."""
+    """Distinct values in their order, and for each row the position of its value (-1 where there is none).
+
+    The codes are of the smallest signed integer type that holds them.
+    """
 
     values: pl.Series
-    codes: NDArray[np.int32]
+    codes: Codes
 
 
 class Coder:
-    """Codes one column.
+    """Codes one column, whole pieces at a time.
+
+    As long as all values are integers they are their own codes. Else a hash table with linear probing gives the
+    codes: each row guesses the value in the slot of its hash; rows that guessed right are done,
+    the others look one slot further, and whoever meets an empty slot has a value not seen before. Values are
+    compared, not only hashes.
 
     Parameters
     ----------
@@ -35,120 +48,147 @@ class Coder:
 
     def __init__(self, *, text: bool) -> None:
         self._text = text
-        self._integers = True  # until a value says otherwise
-        self._pieces: list[NDArray[np.int32]] = []
-        self._waiting: list[pl.Series] = []
-        self._dictionary = pl.DataFrame()
+        self._integers: list[NDArray[np.int32]] | None = []  # None once a value is something else
+        self._pieces: list[NDArray[np.uint32]] = []
+        # While coding, 0 stands for "nothing": the content of an empty slot, and the code of a null.
+        self._values = pl.Series([None], dtype=pl.String)
+        self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint32)
 
     def add(self, piece: pl.Series) -> None:
         """Take the next rows of the column."""
         values = piece if self._text else _comparable(piece)
-        if self._integers:
-            integers = self._as_integers(values)
-            if integers is not None:
-                self._pieces.append(integers)
+        if self._integers is not None:
+            numbers = _small_integers(values, text=self._text)
+            if numbers is not None:
+                self._integers.append(numbers)
                 return
             self._leave_integers(values.dtype)
-        self._waiting.append(values)
-        # Each look-up hashes the whole dictionary, so a large one waits for enough rows to be worth it.
-        if sum(map(len, self._waiting)) * 4 >= self._dictionary.height:
-            self._flush()
+        self._add_to_table(values)
+
+    def _leave_integers(self, dtype: pl.DataType) -> None:
+        earlier, self._integers = self._integers or [], None
+        for numbers in earlier:
+            self._add_to_table(pl.Series(numbers).cast(dtype))
+
+    def _add_to_table(self, values: pl.Series) -> None:
+        if len(self._values) == 1:
+            self._values = pl.Series([None], dtype=values.dtype)
+        codes, new = self._look_up(values)
+        if len(new):
+            late = values.gather(new)
+            self._learn(late.unique(maintain_order=True))
+            codes[new] = self._look_up(late)[0]
+        self._pieces.append(codes)
 
     def finish(self) -> Coded:
         """Return the distinct values, sorted, and the codes of all rows in the order they came."""
         if self._integers:
-            return self._finish_integers()
-        self._flush()
-        values = self._dictionary["value"]
+            coded = _dense(self._integers)
+            if coded is not None:
+                return coded
+            self._leave_integers(pl.String() if self._text else pl.Int64())
+        values = self._values[1:]
         if self._text and (numbers := _whole_numbers(values)) is not None:
             values = numbers
         order = values.arg_sort().to_numpy()
-        rank = np.empty(len(values) + 1, dtype=np.int32)
-        rank[order] = np.arange(len(values), dtype=np.int32)
-        rank[ABSENT] = ABSENT  # the last slot: where a code of -1 looks
-        codes = np.concatenate([rank[piece] for piece in self._take_pieces()])
-        return Coded(values.gather(order), codes)
+        rank = np.empty(len(values) + 1, dtype=np.min_scalar_type(-len(values) - 1))
+        rank[order + 1] = np.arange(len(values))
+        rank[0] = ABSENT
+        return Coded(values.gather(order), _translated(self._pieces, rank))
 
-    def _as_integers(self, values: pl.Series) -> NDArray[np.int32] | None:
-        """Return the piece as integers if that loses nothing."""
-        if not self._text and values.dtype != pl.Int64:
-            return None
-        numbers = values.cast(pl.Int32, strict=False)
-        if numbers.null_count():
-            return None
-        array = numbers.to_numpy()
-        # A number's shortest text is unique, so all texts are the shortest ones if their total length is.
-        if self._text and _total_length(array) != values.str.len_bytes().sum():
-            return None
-        return array
+    def _look_up(self, values: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
+        """Return the codes, and the rows whose value is not known yet."""
+        slots = self._slot_of(values)
+        codes = self._slots.take(slots)
+        rows = np.flatnonzero(self._wrong(codes, values))
+        unknown = []
+        while len(rows):
+            empty = codes[rows] == 0
+            unknown.append(rows[empty])
+            rows = rows[~empty]
+            slots[rows] = (slots[rows] + 1) % len(self._slots)
+            codes[rows] = self._slots[slots[rows]]
+            rows = rows[self._wrong(codes[rows], values.gather(rows))]
+        return codes, np.concatenate([np.empty(0, np.intp), *unknown])
 
-    def _finish_integers(self) -> Coded:
-        codes = np.concatenate([np.empty(0, np.int32), *self._pieces])
-        if not len(codes):
-            return Coded(pl.Series(dtype=pl.String if self._text else pl.Int64), codes)
-        low, high = int(codes.min()), int(codes.max())
-        if high - low >= _WIDEST_TABLE:
-            self._leave_integers(pl.String() if self._text else pl.Int64())
-            return self.finish()
-        self._pieces.clear()
-        codes -= low
-        present = np.zeros(high - low + 1, dtype=bool)
-        present[codes] = True
-        if not present.all():
-            rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
-            codes = rank[codes]
-        return Coded(pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64), codes)
+    def _wrong(self, codes: NDArray[np.uint32], values: pl.Series) -> NDArray[np.bool_]:
+        return self._values.gather(pl.Series(codes)).ne_missing(values).to_numpy()
 
-    def _leave_integers(self, dtype: pl.DataType) -> None:
-        """Go on with a dictionary of values, into which what was coded so far is carried over."""
-        self._integers = False
-        self._dictionary = pl.DataFrame({"value": [], "code": []}, schema={"value": dtype, "code": pl.Int32})
-        for piece in self._take_pieces():
-            self._waiting.append(pl.Series(piece).cast(dtype))
-            self._flush()
+    def _learn(self, new: pl.Series) -> None:
+        """Give values that are not known yet the next codes and a slot."""
+        first = len(self._values)
+        self._values = pl.concat([self._values, new], rechunk=True)
+        if len(self._values) * _SLOTS_PER_VALUE > len(self._slots):
+            size = len(self._slots)
+            while len(self._values) * _SLOTS_PER_VALUE > size:
+                size *= 4
+            self._slots = np.zeros(size, dtype=np.uint32)
+            first = 1
+        codes = np.arange(first, len(self._values), dtype=np.uint32)
+        slots = self._slot_of(self._values[first:])
+        while len(codes):
+            free = self._slots[slots] == 0
+            self._slots[slots[free]] = codes[free]  # of several that want one slot, one gets it
+            left = self._slots[slots] != codes
+            codes, slots = codes[left], (slots[left] + 1) % len(self._slots)
 
-    def _flush(self) -> None:
-        """Code the waiting rows, and add values not seen before to the dictionary."""
-        if not self._waiting:
-            return
-        values = pl.concat(self._waiting).alias("value")
-        self._waiting.clear()
-        codes = self._look_up(values)
-        unknown = codes.is_null() & values.is_not_null()
-        if unknown.any():
-            new = values.filter(unknown).unique(maintain_order=True)
-            first = self._dictionary.height
-            added = pl.DataFrame({"value": new, "code": np.arange(first, first + len(new), dtype=np.int32)})
-            self._dictionary = self._dictionary.vstack(added)
-            late = self._look_up(values.filter(unknown)).to_numpy()
-            array = codes.fill_null(ABSENT).to_numpy().copy()
-            array[unknown.to_numpy()] = late
-        else:
-            array = codes.fill_null(ABSENT).to_numpy()
-        self._pieces.append(array)
+    def _slot_of(self, values: pl.Series) -> NDArray[np.int64]:
+        shift = np.uint64(64 - (len(self._slots) - 1).bit_length())
+        return (values.hash(seed=0x9E3779B9).to_numpy() >> shift).view(np.int64)
 
-    def _look_up(self, values: pl.Series) -> pl.Series:
-        found = values.to_frame().join(self._dictionary, on="value", how="left", maintain_order="left")
-        return found["code"]
 
-    def _take_pieces(self) -> list[NDArray[np.int32]]:
-        pieces, self._pieces = self._pieces, []
-        return pieces
+def _small_integers(values: pl.Series, *, text: bool) -> NDArray[np.int32] | None:
+    """Return the values as integers of 32 bits if that loses nothing."""
+    if not text and values.dtype != pl.Int64:
+        return None
+    numbers = values.cast(pl.Int32, strict=False)
+    if numbers.null_count():
+        return None
+    array = numbers.to_numpy()
+    # A number's shortest text is unique, so all texts are the shortest ones if their total length is.
+    if text and _total_length(array) != values.str.len_bytes().sum():
+        return None
+    return array
 
 
 def _total_length(numbers: NDArray[np.int32]) -> int:
     """Return how many characters the numbers take when each is written in its shortest form."""
-    if not len(numbers):
-        return 0
     total = len(numbers)
-    if numbers.min() < 0:
+    if total and numbers.min() < 0:
         total += int(np.count_nonzero(numbers < 0))
         numbers = np.abs(numbers.astype(np.int64))  # type: ignore[assignment]
-    bound, high = 10, int(numbers.max())
+    bound, high = 10, int(numbers.max(initial=0))
     while bound <= high:
         total += int(np.count_nonzero(numbers >= bound))
         bound *= 10
     return total
+
+
+def _dense(pieces: list[NDArray[np.int32]]) -> Coded | None:
+    """Return the codes of integers, None if they are too far apart to list all between them; empties the list."""
+    low = min(int(piece.min(initial=2**31 - 1)) for piece in pieces)
+    high = max(int(piece.max(initial=-(2**31))) for piece in pieces)
+    if high < low:
+        return Coded(pl.Series(dtype=pl.Int64), np.empty(0, np.int32))
+    if high - low >= _WIDEST_TABLE:
+        return None
+    present = np.zeros(high - low + 1, dtype=bool)
+    for piece in pieces:
+        present[piece - low] = True
+    values = np.flatnonzero(present) + low
+    rank = np.cumsum(present).astype(np.min_scalar_type(-len(values) - 1)) - 1
+    return Coded(pl.Series(values, dtype=pl.Int64), _translated(pieces, rank, low))
+
+
+def _translated(pieces: list[Any], rank: Codes, low: int = 0) -> Codes:
+    """Return ``rank[piece - low]`` of all pieces in one array; the list is emptied on the way."""
+    codes = np.empty(sum(map(len, pieces)), dtype=rank.dtype)
+    end = len(codes)
+    while pieces:  # from the end, so that each piece is freed once it is copied
+        piece = pieces.pop()
+        codes[end - len(piece) : end] = rank.take(piece - low if low else piece)
+        end -= len(piece)
+    return codes
 
 
 def _comparable(piece: pl.Series) -> pl.Series:

@@ -43,11 +43,15 @@ _MAGIC = {
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open, unpacked stream, what it holds, and the name to use in messages."""
+    """An open, unpacked stream, what it holds, and the name to use in messages.
+
+    ``path`` is the file if the stream is just its bytes, None if it was unpacked or piped.
+    """
 
     stream: IO[bytes]
     format: Format
     name: str
+    path: str | None
 
 
 @contextlib.contextmanager
@@ -62,7 +66,8 @@ def open_source(path: str | os.PathLike[str], format: Format | None = None) -> I
         if stream is not raw:
             stack.enter_context(stream)
         with readable(name):
-            yield Opened(stream, kind, name)
+            plain = stream is raw and os.path.isfile(os.fspath(path))
+            yield Opened(stream, kind, name, os.fspath(path) if plain else None)
 
 
 @contextlib.contextmanager

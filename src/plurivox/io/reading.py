@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -140,10 +139,10 @@ def _raw_table(
         if opened.format == "parquet":
             yield _parquet(opened)
         elif opened.format == "jsonl":
-            yield read_json_lines(opened.stream, opened.name, encoding=encoding)
+            yield read_json_lines(opened, encoding=encoding)
         else:
             delimiter = "\t" if opened.format == "tsv" else None
-            yield read_delimited(opened.stream, opened.name, delimiter=delimiter, encoding=encoding)
+            yield read_delimited(opened, delimiter=delimiter, encoding=encoding)
 
 
 def _query(query: str, connection: Any) -> pl.DataFrame:
@@ -155,9 +154,7 @@ def _query(query: str, connection: Any) -> pl.DataFrame:
 
 def _parquet(opened: Opened) -> RawTable | Ratings:
     # Polars maps a plain file into memory; what is packed or piped is read whole.
-    plain = isinstance(opened.stream, io.BufferedReader) and os.path.isfile(opened.name)
-    packed = opened.name.lower().endswith((".gz", ".zst", ".zstd"))
-    data: Any = opened.name if plain and not packed else opened.stream.read()
+    data: Any = opened.path or opened.stream.read()
     try:
         if (described := store.description(data)) is not None:
             return store.restore(data, described, opened.name)

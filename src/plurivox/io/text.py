@@ -10,31 +10,70 @@ import codecs
 import csv
 import io
 import json
+import mmap
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
+import numpy as np
 import polars as pl
 
 from plurivox.errors import ColumnError, FileError
+from plurivox.io.opening import Opened
 from plurivox.io.tables import RawTable
 
 BLOCK = 1 << 24
 MAX_RECORD = 1 << 24
+SCAN = 1 << 20
+ROWS_AT_ONCE = 300_000
+UTF8 = "utf-8"
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = (",", ";", "\t", "|")
 
 
-def read_delimited(stream: IO[bytes], name: str, *, delimiter: str | None, encoding: str) -> RawTable:
+def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> RawTable:
     """Read CSV or TSV; without a delimiter, the first of comma, semicolon, tab and bar that the header has."""
-    blocks = _blocks(_as_utf8(stream, name, encoding), name)
-    head = next(blocks, b"")
-    header, first = _split_header(head, name)
+    name = opened.name
+    blocks = _blocks(_as_utf8(opened.stream, name, encoding), name)
+    header, first = _split_header(next(blocks, b""), name)
     delimiter = delimiter or next((d for d in _DELIMITERS if d in header), ",")
     columns = next(csv.reader([header], delimiter=delimiter))
     _check_header(columns, name)
     reader = _Delimited(name, columns, delimiter)
-    return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate)
+    pieces = reader.pieces(first, blocks)
+    if opened.path and encoding == UTF8 and _is_regular(opened.path, delimiter, len(columns)):
+        pieces = reader.scan(opened.path, otherwise=pieces)
+    return RawTable(name, columns, pieces, text=True, locate=reader.locate)
+
+
+def _is_regular(path: str, delimiter: str, n_columns: int) -> bool:
+    """Tell whether a file has as many delimiters as its lines need, no quotes, and no overlong line.
+
+    Such a file can be left to polars whole, which is faster than block by block: rows that are too short show in the
+    number of delimiters, and rows that are too long polars reports.
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        if mapped.find(b'"') >= 0:
+            return False
+        size = len(mapped)
+        last_end = -1
+        for start in range(0, size, BLOCK):
+            last_end = max(last_end, mapped.rfind(b"\n", start, start + BLOCK))
+            if min(start + BLOCK, size) - last_end > MAX_RECORD:
+                return False
+        data = np.frombuffer(mapped, dtype=np.uint8)
+
+        def count(start: int) -> tuple[int, int]:
+            part = data[start : start + SCAN]
+            return int(np.count_nonzero(part == ord("\n"))), int(np.count_nonzero(part == ord(delimiter)))
+
+        with ThreadPoolExecutor(2) as pool:
+            counted = list(pool.map(count, range(0, size, SCAN)))
+        unfinished = last_end != size - 1
+        del data  # the map cannot be closed while an array looks into it
+    n_lines = sum(lines for lines, _ in counted) + unfinished
+    return sum(delimiters for _, delimiters in counted) == n_lines * (n_columns - 1)
 
 
 class _Delimited:
@@ -60,6 +99,19 @@ class _Delimited:
             yield self._parse(first)
         for block in blocks:
             yield self._parse(block)
+
+    def scan(self, path: str, *, otherwise: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Let polars read a regular file; if it fails, go through the blocks to say where."""
+        table = pl.scan_csv(
+            path, separator=self._delimiter, infer_schema=False, empty_string_is_null=False, quote_char=None
+        )
+        try:
+            for frame in table.collect_batches(chunk_size=ROWS_AT_ONCE):
+                yield frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
+        except pl.exceptions.PolarsError as error:
+            for _ in otherwise:
+                pass
+            raise FileError(f"it cannot be read as a table ({_first_line(error)})", source=self._name) from None
 
     def _parse(self, block: bytes) -> pl.DataFrame:
         try:
@@ -122,9 +174,10 @@ class _Delimited:
         return blank
 
 
-def read_json_lines(stream: IO[bytes], name: str, *, encoding: str) -> RawTable:
+def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
     """Read one JSON object per line; every value becomes text, nested ones as JSON."""
-    blocks = _blocks(_as_utf8(stream, name, encoding), name, quotes=False)
+    name = opened.name
+    blocks = _blocks(_as_utf8(opened.stream, name, encoding), name, quotes=False)
     first = _without_blank_lines(next(blocks, b""))
     if first.lstrip().startswith(b"["):
         raise FileError("it holds one JSON array", source=name, hint="Write one JSON object per line.")
@@ -214,7 +267,7 @@ def _record_end(data: bytes) -> int:
 def _as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], bytes]:
     """Return a function that reads the stream as UTF-8 without a byte-order mark."""
     start = stream.peek(4) if hasattr(stream, "peek") else b""
-    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+    if encoding == UTF8:
         if start.startswith(_WIDE_BOMS):
             raise FileError("it is UTF-16, not UTF-8", source=name, hint="Pass --encoding utf-16.")
         if start.startswith(_BOM):

@@ -1,0 +1,68 @@
+"""The ``plurivox`` program: its commands, and how errors, warnings and Ctrl-C reach a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from plurivox import __version__
+from plurivox.cli.demo import demo
+from plurivox.cli.describe import describe
+from plurivox.cli.simulate import simulate
+from plurivox.errors import PlurivoxError, PlurivoxWarning
+
+app = typer.Typer(
+    name="plurivox",
+    help="Ratings from diverse people: what they say together, and where they see things differently.",
+    epilog="Start with: plurivox demo",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"plurivox {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and stop.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+app.command()(demo)
+app.command()(describe)
+app.command()(simulate)
+
+
+def main() -> None:
+    """Run the program; errors that plurivox raises on purpose end in one line on standard error."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except PlurivoxError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print("interrupted; nothing was left half-written", file=sys.stderr)
+        raise SystemExit(130) from None
+    except BrokenPipeError:  # the reader of the pipe, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    if issubclass(category, PlurivoxWarning):
+        print(f"warning: {message}", file=sys.stderr)

@@ -1,0 +1,52 @@
+"""``plurivox describe``: what a table of ratings holds."""
+
+from typing import Annotated
+
+import typer
+
+from plurivox.cli.options import Reading, load, reads_ratings
+
+
+@reads_ratings
+def describe(
+    reading: Reading,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    write_config: Annotated[
+        bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
+    ] = False,
+) -> None:
+    """Show what a table of ratings holds: sizes, design, scale use, groups, and what is missing."""
+    from plurivox.cli.show import console, show_description
+    from plurivox.description import describe as describe_ratings
+
+    loaded = load(reading)
+    found = describe_ratings(loaded.ratings, loaded.by, min_group_size=loaded.min_group_size)
+    if json:
+        print(found.to_json())
+    else:
+        show_description(found, console())
+    if write_config:
+        _write_config(reading, loaded)
+
+
+def _write_config(reading: Reading, loaded: "Loaded") -> None:  # type: ignore[name-defined]  # noqa: F821
+    import os
+    import sys
+    from pathlib import Path
+
+    from plurivox.config import FILE_NAME, config_text
+    from plurivox.errors import ConfigError
+    from plurivox.io.writing import replacing
+
+    folder = Path() if reading.file == "-" else Path(reading.file).parent
+    path = folder / FILE_NAME
+    if path.exists():
+        raise ConfigError("it is there already", source=str(path), hint="Move it away first, or edit it.")
+
+    def beside(file: str | None) -> str | None:
+        return None if file is None else os.path.relpath(file, folder)
+
+    text = config_text(loaded.ratings, raters=beside(loaded.raters_file), items=beside(loaded.items_file))
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print(f"wrote {path}", file=sys.stderr)

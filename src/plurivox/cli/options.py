@@ -1,0 +1,214 @@
+"""The options by which every analysis is told where its ratings are and how to read them."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from plurivox.config import Config
+    from plurivox.ratings import Ratings
+    from plurivox.scale import Scale
+
+
+def _option(*names: str, help: str, metavar: str | None = None) -> Any:  # noqa: A002
+    return typer.Option(*names, help=help, metavar=metavar)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the command line says about the input; None where it says nothing."""
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, JSON lines or Parquet, plain or .gz or .zst; - for standard input.",
+            show_default=False,
+        ),
+    ]
+    raters: Annotated[Optional[str], _option("--raters", help="Table with one row per rater.", metavar="FILE")] = None
+    items: Annotated[Optional[str], _option("--items", help="Table with one row per item.", metavar="FILE")] = None
+    item: Annotated[Optional[str], _option("--item", help="Column with the item.", metavar="COLUMN")] = None
+    rater: Annotated[Optional[str], _option("--rater", help="Column with the rater.", metavar="COLUMN")] = None
+    score: Annotated[Optional[str], _option("--score", help="Column with the score.", metavar="COLUMN")] = None
+    scale: Annotated[
+        Optional[str],
+        _option("--scale", help="0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", metavar="POINTS"),
+    ] = None
+    missing: Annotated[
+        Optional[list[str]],
+        _option(
+            "--missing",
+            help="An answer that means no rating, besides blank, NA, NaN and null. Repeatable.",
+            metavar="ANSWER",
+        ),
+    ] = None
+    duplicates: Annotated[
+        Optional[str],
+        _option(
+            "--duplicates",
+            help="If a rater rated an item twice: error (default), first, last, or mode.",
+            metavar="RULE",
+        ),
+    ] = None
+    by: Annotated[
+        Optional[list[str]],
+        _option("--by", help="Rater attribute, or several to cross: race,gender. Repeatable.", metavar="ATTRIBUTES"),
+    ] = None
+    where: Annotated[
+        Optional[list[str]],
+        _option("--where", help="Keep only raters or items with this value: removed=False. Repeatable.",
+                metavar="ATTRIBUTE=VALUE"),
+    ] = None  # fmt: skip
+    rater_attributes: Annotated[
+        Optional[str],
+        _option("--rater-attributes", help="Columns of FILE that describe raters: age,gender.", metavar="COLUMNS"),
+    ] = None
+    item_attributes: Annotated[
+        Optional[str],
+        _option("--item-attributes", help="Columns of FILE that describe items: topic,text.", metavar="COLUMNS"),
+    ] = None
+    wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item, one column per rater.")] = False
+    totals: Annotated[
+        bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")
+    ] = False
+    format: Annotated[
+        Optional[str],
+        _option("--format", help="csv, tsv, jsonl or parquet, if the name does not tell.", metavar="FORMAT"),
+    ] = None
+    encoding: Annotated[
+        Optional[str], _option("--encoding", help="Encoding of the text, if not UTF-8.", metavar="NAME")
+    ] = None
+    min_group_size: Annotated[
+        Optional[int],
+        typer.Option("--min-group-size", help="Withhold groups with fewer raters (default 5).", min=1, metavar="N"),
+    ] = None
+    config: Annotated[
+        Optional[Path],
+        typer.Option("--config", help="Use this file instead of the plurivox.toml beside FILE.", metavar="FILE"),
+    ] = None
+
+
+def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all options of :class:`Reading`; it gets them as its first argument."""
+    names = [one.name for one in fields(Reading)]
+    shared = [
+        inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=one.type,
+            default=inspect.Parameter.empty if one.default is MISSING else one.default,
+        )
+        for one in fields(Reading)
+    ]
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    ]
+
+    @functools.wraps(command)
+    def wrapper(**given: Any) -> None:
+        command(Reading(**{name: given.pop(name) for name in names}), **given)
+
+    wrapper.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {one.name: one.annotation for one in [*shared, *own]}
+    del wrapper.__wrapped__
+    return wrapper
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The ratings a command works on, and what was said about the analysis in the config or on the command line."""
+
+    ratings: "Ratings"
+    by: list[tuple[str, ...]] | None
+    min_group_size: int
+    raters_file: str | None
+    items_file: str | None
+
+
+def load(reading: Reading) -> Loaded:
+    """Read the ratings as the command line and, behind it, the config say; tell what was taken for what."""
+    from plurivox.axis import MIN_GROUP_SIZE
+    from plurivox.config import Config, find_config, load_config
+    from plurivox.io.reading import read_ratings
+
+    path = reading.config or find_config(reading.file)
+    config = Config() if path is None else load_config(path)
+    by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
+    ratings = read_ratings(
+        reading.file,
+        item=reading.item or config.item,
+        rater=reading.rater or config.rater,
+        score=reading.score or config.score,
+        scale=_scale(reading.scale) or config.scale,
+        missing=reading.missing or config.missing,
+        duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error",
+                           ("error", "first", "last", "mode")),
+        raters=reading.raters or config.raters,
+        items=reading.items or config.items,
+        rater_attributes=_names(reading.rater_attributes) or config.rater_attributes,
+        item_attributes=_names(reading.item_attributes) or config.item_attributes,
+        layout=_layout(reading, config),
+        format=reading.format and _one_of("--format", reading.format, ("csv", "tsv", "jsonl", "parquet")),
+        encoding=reading.encoding or config.encoding or "utf-8",
+    )  # fmt: skip
+    for attribute, bins in config.bins.items():
+        ratings = ratings.with_bins(attribute, bins.edges, bins.labels)
+    if reading.where:
+        ratings = _filtered(ratings, reading.where)
+    _tell(ratings, config)
+    size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
+    return Loaded(ratings, by, size, reading.raters or config.raters, reading.items or config.items)
+
+
+def _tell(ratings: "Ratings", config: "Config") -> None:
+    """Say on standard error what was taken for what."""
+    intake = ratings.intake
+    taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
+    scale = f"{ratings.scale}{' (inferred)' if intake.scale_inferred else ''}"
+    told = f", as {config.path} says" if config.path else ""
+    print(f"{intake.source}: {intake.layout} table, {taken}; scale {scale}{told}", file=sys.stderr)
+
+
+def _scale(text: str | None) -> "Scale | None":
+    from plurivox.config import load_scale
+    from plurivox.scale import Scale
+
+    if text is None:
+        return None
+    return load_scale(text) if text.endswith(".toml") else Scale.parse(text)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _layout(reading: Reading, config: "Config") -> Any:
+    if reading.wide and reading.totals:
+        raise typer.BadParameter("a table is either --wide or --totals")
+    chosen = "wide" if reading.wide else "totals" if reading.totals else config.layout
+    return chosen and _one_of("layout", chosen, ("long", "wide", "totals"))
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise typer.BadParameter(f"{name} is one of {', '.join(allowed)}, not {value!r}")
+    return value
+
+
+def _filtered(ratings: "Ratings", conditions: list[str]) -> "Ratings":
+    wanted: dict[str, dict[str, list[str]]] = {"raters": {}, "items": {}}
+    for condition in conditions:
+        attribute, sign, value = condition.partition("=")
+        if not sign:
+            raise typer.BadParameter(f"--where needs ATTRIBUTE=VALUE, not {condition!r}")
+        of_items = attribute in ratings.items.columns and attribute not in ratings.raters.columns
+        wanted["items" if of_items else "raters"].setdefault(attribute, []).append(value)
+    return ratings.where(raters=wanted["raters"], items=wanted["items"])

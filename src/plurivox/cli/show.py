@@ -1,0 +1,145 @@
+"""Results as terminal tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from plurivox.description import AxisSummary, Description, Spread
+
+BARS = "▁▂▃▄▅▆▇█"
+ACCENT = "cyan"
+MAX_GROUPS = 12
+BAR_WIDTH = 24
+
+
+def console(*, record: bool = False, width: int | None = None) -> Console:
+    """Return a console that wraps to the terminal, or to 100 columns in a pipe, and interprets no text as markup."""
+    plain = Console(markup=False, highlight=False, emoji=False, record=record, width=width)
+    if not plain.is_terminal and width is None:
+        plain.width = 100
+    return plain
+
+
+def show_description(found: Description, out: Console) -> None:
+    """Print a description."""
+    out.print(Text(found.source, style="bold"))
+    out.print(_headline(found))
+    for title, block in (
+        ("Design", _design(found)),
+        (f"Scale, {len(found.points)} points from low to high", _scale(found)),
+        ("Raters", _axes(found)),
+    ):
+        if block is not None:
+            out.print()
+            out.print(Text(title, style=f"bold {ACCENT}"))
+            out.print(Padding(block, (0, 0, 0, 2)))
+    out.print()
+    for line in _remarks(found):
+        out.print(Text(f"• {line}"))
+
+
+def _headline(found: Description) -> Text:
+    parts = [f"{found.n_ratings:,} ratings", f"{found.n_items:,} items"]
+    if not found.has_raters:
+        parts.append("totals: who rated is not known")
+    else:
+        parts.append(f"{found.n_raters:,} raters")
+        full = "fully crossed: every rater rated every item"
+        parts.append(full if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated")
+    return Text(" · ".join(parts))
+
+
+def _design(found: Description) -> Table:
+    table = _table("", "min", "median", "max", "distribution")
+    for name, spread in (("ratings per item", found.per_item), ("ratings per rater", found.per_rater)):
+        if spread is not None:
+            table.add_row(
+                name, f"{spread.low:,}", f"{spread.median:,g}", f"{spread.high:,}", Text(_histogram(spread), ACCENT)
+            )
+    return table
+
+
+def _histogram(spread: Spread) -> str:
+    """Return one character per bin; any bin that is not empty is visible."""
+    top = max(spread.counts)
+    return "".join(" " if n == 0 else BARS[min(7, n * 8 // (top + 1))] for n in spread.counts)
+
+
+def _scale(found: Description) -> Table:
+    table = _table("point", "ratings", "share", "")
+    total, top = max(1, sum(found.usage)), max(1, *found.usage)
+    rows = list(zip(found.points, found.usage, strict=True))
+    for point, n in rows if len(rows) <= 25 else [*rows[:12], ("…", None), *rows[-12:]]:
+        if n is None:
+            table.add_row("…", "", "", "")
+        else:
+            bar = "█" * round(BAR_WIDTH * n / top) or ("▏" if n else "")
+            table.add_row(Text(point), f"{n:,}", f"{n / total:.1%}", Text(bar, ACCENT))
+    return table
+
+
+def _axes(found: Description) -> Table | None:
+    if not found.axes:
+        return None
+    table = _table("attribute", "groups", "raters in each")
+    for axis in found.axes:
+        table.add_row(Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(_groups(axis)))
+    table.columns[2].justify = "left"
+    return table
+
+
+def _groups(axis: AxisSummary) -> str:
+    sizes = sorted((group.n_raters for group in axis.groups), reverse=True)
+    crossing = " × " in axis.name
+    if not sizes:
+        shown = "none shown"
+    elif crossing or len(sizes) > MAX_GROUPS:
+        shown = f"{sizes[-1]:,} to {sizes[0]:,}" if sizes[0] > sizes[-1] else f"{sizes[0]:,} each"
+        if not crossing:
+            largest = sorted(axis.groups, key=lambda group: -group.n_raters)[:3]
+            shown += "; largest: " + ", ".join(f"{group.name} {group.n_raters:,}" for group in largest)
+    else:
+        shown = ", ".join(f"{group.name} {group.n_raters:,}" for group in axis.groups)
+    notes = []
+    if axis.n_withheld:
+        notes.append(f"{axis.n_withheld:,} withheld as too small")
+    if axis.n_outside:
+        notes.append(f"{axis.n_outside:,} raters without a value")
+    return f"{shown}  ({'; '.join(notes)})" if notes else shown
+
+
+def _remarks(found: Description) -> Iterable[str]:
+    yield f"Missing scores: {found.missing_scores:,}." if found.missing_scores else "No score is missing."
+    if found.repeated_pairs:
+        tied = f", {found.tied_repeats:,} of them tied and left unrated" if found.tied_repeats else ""
+        yield f"Rated more than once: {found.repeated_pairs:,} item–rater pairs, {found.duplicates} kept{tied}."
+    elif found.has_raters:
+        yield "No rater rated an item twice."
+    if found.unrated_items:
+        yield f"Items without any rating: {found.unrated_items:,}."
+    if found.silent_raters:
+        yield f"Raters whose every score is missing: {found.silent_raters:,}."
+    for what, unknown, idle in (
+        ("raters", found.unknown_raters, found.idle_raters),
+        ("items", found.unknown_items, found.idle_items),
+    ):
+        if unknown:
+            yield f"{unknown:,} {what} are not in the table of {what}; their attributes are unknown."
+        if idle:
+            yield f"{idle:,} rows of the table of {what} have no rating here and are left out."
+    if any(axis.n_withheld for axis in found.axes):
+        yield f"Groups of fewer than {found.min_group_size} raters are withheld, to protect the people in them."
+    yield from found.notes
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for i, header in enumerate(headers):
+        table.add_column(header, justify="left" if i in (0, len(headers) - 1) else "right", overflow="fold")
+    return table

@@ -1,0 +1,183 @@
+"""``plurivox simulate``: a rating study with a known truth, as files."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from plurivox._styles import Effect, SimulatedModel
+
+
+def simulate(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files go.", show_default=False)],
+    items: Annotated[int, typer.Option("--items", help="Number of items.", min=1)] = 300,
+    raters: Annotated[int, typer.Option("--raters", help="Number of raters.", min=1)] = 120,
+    scale: Annotated[str, typer.Option("--scale", help="The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
+    missing: Annotated[
+        float, typer.Option("--missing", help="Fraction of item–rater pairs left unrated; 0 is fully crossed.")
+    ] = 0.0,
+    ratings_per_item: Annotated[
+        Optional[int], typer.Option("--ratings-per-item", help="Instead: so many raters drawn for each item.")
+    ] = None,
+    attribute: Annotated[
+        Optional[list[str]],
+        typer.Option("--attribute", metavar="SPEC", help="Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable."),
+    ] = None,
+    missing_attributes: Annotated[
+        float, typer.Option("--missing-attributes", help="Fraction of attribute values left blank.")
+    ] = 0.0,
+    effect: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--effect",
+            metavar="SPEC",
+            help="How a group sees items differently: 'gender=Woman, age=18-29: bias 0.4, shared 0.5, "
+            "violation harassment'. Repeatable; replaces the built-in ones.",
+        ),
+    ] = None,
+    no_effects: Annotated[bool, typer.Option("--no-effects", help="All groups see the same: a true null.")] = False,
+    style: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--style",
+            metavar="NAME=SHARE",
+            help="Share of raters who are normal, downward_shift, conservative, extreme or central. Repeatable.",
+        ),
+    ] = None,
+    rater_sd: Annotated[float, typer.Option("--rater-sd", help="Spread of the raters' own strictness.")] = 0.5,
+    noise_sd: Annotated[float, typer.Option("--noise-sd", help="Spread of the noise in each rating.")] = 0.5,
+    trained: Annotated[int, typer.Option("--trained", help="Trained raters, who say safe or unsafe.", min=0)] = 30,
+    model: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--model",
+            metavar="SPEC",
+            help="Language model: 'name: bias 0.2, noise 0.3, refuses 0.05, unreadable 0.01, like age=18-29'. "
+            "Repeatable; replaces the built-in ones.",
+        ),
+    ] = None,
+    no_models: Annotated[bool, typer.Option("--no-models", help="No language models.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same study.", min=0)] = 0,
+) -> None:
+    """Simulate a rating study with a known truth and write it as files.
+
+    Raters have demographic attributes, groups see some items differently, some raters use the scale in their own
+    way, trained raters say what is unsafe, and language models answer or refuse. The truth is written too.
+    """
+    from plurivox.io.study import write_study
+    from plurivox.scale import Scale
+    from plurivox.simulation import DEMO
+    from plurivox.simulation import simulate as make
+
+    given: dict[str, Any] = dict(DEMO)
+    if attribute:
+        given["attributes"] = dict(map(_attribute, attribute))
+        given["effects"], given["models"] = (), tuple(_plain_models())
+    if effect or no_effects:
+        given["effects"] = tuple(map(_effect, effect or ()))
+    if style:
+        given["styles"] = dict(map(_share, style))
+    if model or no_models:
+        given["models"] = tuple(map(_model, model or ()))
+    study = make(
+        n_items=items,
+        n_raters=raters,
+        scale=Scale.parse(scale),
+        missing=missing,
+        ratings_per_item=ratings_per_item,
+        missing_attributes=missing_attributes,
+        rater_sd=rater_sd,
+        noise_sd=noise_sd,
+        trained=trained,
+        seed=seed,
+        **given,
+    )
+    for path in write_study(study, folder):
+        print(path)
+
+
+def _plain_models() -> tuple["SimulatedModel", ...]:
+    from plurivox.simulation import DEFAULT_MODELS
+
+    return DEFAULT_MODELS
+
+
+def _attribute(text: str) -> tuple[str, dict[str, float]]:
+    """Read ``gender: Man 0.5, Woman 0.5``."""
+    name, values = _halves(text, "--attribute")
+    return name, {value: _number(share, text) for value, share in _pairs(values, text)}
+
+
+def _effect(text: str) -> "Effect":
+    """Read ``gender=Woman, age=18-29: bias 0.4, shared 0.5, violation harassment``."""
+    from plurivox._styles import Effect
+
+    condition, what = _halves(text, "--effect")
+    known = dict(_pairs(what, text))
+    _only(known, {"bias", "shared", "violation"}, text)
+    return Effect(
+        _conditions(condition, text),
+        bias=_number(known.get("bias", "0"), text),
+        shared_sd=_number(known.get("shared", "0"), text),
+        violation=known.get("violation"),
+    )
+
+
+def _model(text: str) -> "SimulatedModel":
+    """Read ``name: bias 0.2, noise 0.3, refuses 0.05, unreadable 0.01, like age=18-29``."""
+    from plurivox._styles import SimulatedModel
+
+    name, _, what = text.partition(":")
+    known = dict(_pairs(what, text)) if what.strip() else {}
+    _only(known, {"bias", "noise", "refuses", "unreadable", "like"}, text)
+    return SimulatedModel(
+        name.strip(),
+        bias=_number(known.get("bias", "0"), text),
+        noise_sd=_number(known.get("noise", "0.3"), text),
+        refusal_rate=_number(known.get("refuses", "0"), text),
+        unreadable_rate=_number(known.get("unreadable", "0"), text),
+        like=_conditions(known["like"], text) if "like" in known else {},
+    )
+
+
+def _share(text: str) -> tuple[str, float]:
+    name, sign, share = text.partition("=")
+    if not sign:
+        raise typer.BadParameter(f"--style needs NAME=SHARE, not {text!r}")
+    return name.strip(), _number(share, text)
+
+
+def _halves(text: str, option: str) -> tuple[str, str]:
+    first, sign, second = text.partition(":")
+    if not sign or not first.strip() or not second.strip():
+        raise typer.BadParameter(f"{option} needs two parts with a colon between, not {text!r}")
+    return first.strip(), second
+
+
+def _pairs(text: str, whole: str) -> list[tuple[str, str]]:
+    """Read ``Man 0.5, Woman 0.5``: the last word of each part is its value."""
+    pairs = [part.strip().rpartition(" ") for part in text.split(",")]
+    if not all(name and value for name, _, value in pairs):
+        raise typer.BadParameter(f"each part needs a name and a value: {whole!r}")
+    return [(name.strip(), value) for name, _, value in pairs]
+
+
+def _conditions(text: str, whole: str) -> dict[str, str]:
+    pairs = [part.strip().partition("=") for part in text.split(",")]
+    if not all(name and value for name, _, value in pairs):
+        raise typer.BadParameter(f"a condition is ATTRIBUTE=VALUE: {whole!r}")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, in {whole!r}") from None
+
+
+def _only(known: dict[str, str], allowed: set[str], whole: str) -> None:
+    for name in known:
+        if name not in allowed:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(sorted(allowed))}, in {whole!r}")

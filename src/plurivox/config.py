@@ -1,0 +1,218 @@
+"""``plurivox.toml``: what the columns, the scale and the groups of a study are, kept beside its data."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plurivox.errors import ConfigError, InputError
+from plurivox.scale import Scale
+
+if TYPE_CHECKING:
+    from plurivox.ratings import Ratings
+
+FILE_NAME = "plurivox.toml"
+_KNOWN: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "": {"min_group_size": int},
+    "columns": {"item": str, "rater": str, "score": str, "layout": str, "duplicates": str, "encoding": str},
+    "scale": {"labels": (list, str), "values": list, "missing": list},
+    "raters": {"file": str, "columns": list, "by": list, "bins": dict},
+    "items": {"file": str, "columns": list},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Where the intervals of a numeric attribute start, and their names if they have any."""
+
+    edges: tuple[float, ...]
+    labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The content of a ``plurivox.toml``; what it does not say is None or empty."""
+
+    item: str | None = None
+    rater: str | None = None
+    score: str | None = None
+    layout: str | None = None
+    duplicates: str | None = None
+    encoding: str | None = None
+    scale: Scale | None = None
+    missing: tuple[str, ...] = ()
+    raters: str | None = None
+    items: str | None = None
+    rater_attributes: tuple[str, ...] = ()
+    item_attributes: tuple[str, ...] = ()
+    by: tuple[tuple[str, ...], ...] = ()
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    min_group_size: int | None = None
+    path: str | None = None
+
+
+def find_config(source: str | os.PathLike[str]) -> Path | None:
+    """Return the ``plurivox.toml`` beside a file, or in the working directory for standard input."""
+    folder = Path() if os.fspath(source) == "-" else Path(source).parent
+    path = folder / FILE_NAME
+    return path if path.is_file() else None
+
+
+def load_config(path: str | os.PathLike[str]) -> Config:
+    """Read a ``plurivox.toml``; file names in it are relative to it.
+
+    Raises
+    ------
+    ConfigError
+        If it is not TOML, or has a key or a value that plurivox does not know.
+    """
+    name = os.fspath(path)
+    data = _toml(name)
+    _check(data, name)
+    columns, scale = data.get("columns", {}), data.get("scale", {})
+    raters, items = data.get("raters", {}), data.get("items", {})
+    folder = Path(path).parent
+    return Config(
+        item=columns.get("item"),
+        rater=columns.get("rater"),
+        score=columns.get("score"),
+        layout=columns.get("layout"),
+        duplicates=columns.get("duplicates"),
+        encoding=columns.get("encoding"),
+        scale=_scale(scale, name) if "labels" in scale else None,
+        missing=tuple(str(token) for token in scale.get("missing", ())),
+        raters=str(folder / raters["file"]) if "file" in raters else None,
+        items=str(folder / items["file"]) if "file" in items else None,
+        rater_attributes=tuple(map(str, raters.get("columns", ()))),
+        item_attributes=tuple(map(str, items.get("columns", ()))),
+        by=tuple((one,) if isinstance(one, str) else tuple(map(str, one)) for one in raters.get("by", ())),
+        bins={attribute: _bins(attribute, given, name) for attribute, given in raters.get("bins", {}).items()},
+        min_group_size=data.get("min_group_size"),
+        path=name,
+    )
+
+
+def load_scale(path: str | os.PathLike[str]) -> Scale:
+    """Read a scale from a TOML file with ``labels``, ``values`` and ``missing``, at the top or under ``[scale]``."""
+    name = os.fspath(path)
+    data = _toml(name)
+    table = data.get("scale", data)
+    _check({"scale": table}, name)
+    if "labels" not in table:
+        raise ConfigError("there are no labels", source=name, hint='Write them in order: labels = ["No", "Yes"].')
+    return _scale(table, name)
+
+
+def config_text(ratings: Ratings, *, raters: str | None = None, items: str | None = None) -> str:
+    """Return a commented ``plurivox.toml`` that says what was recognised in ``ratings``."""
+    intake, scale = ratings.intake, ratings.scale
+    attributes = ratings.raters.columns[1:]
+    lines = [
+        "# How to read the ratings in this folder; every plurivox command run on a file here follows it.",
+        "# What is given on the command line comes first.",
+        "",
+        "# Groups with fewer raters are withheld from every result.",
+        "min_group_size = 5",
+        "",
+        "[columns]",
+    ]
+    if intake.layout == "long":
+        lines += [f"{role} = {_quoted(intake.columns[role])}" for role in ("item", "rater", "score")]
+    else:
+        lines += [f"item = {_quoted(intake.columns['item'])}", f"layout = {_quoted(intake.layout)}"]
+    lines += [
+        f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode: what counts if a rater rated an item twice",
+        "",
+        "[scale]",
+        "# The points from lowest to highest, also those nobody used.",
+    ]
+    if intake.scale_inferred:
+        lines.append("# These were inferred from the scores: check that no end point is missing.")
+    lines += [
+        f"labels = {json.dumps(list(scale.labels), ensure_ascii=False)}",
+        f"# values = {json.dumps(list(scale.values))}  # numbers for the points, where steps are unequal",
+        f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
+        "  # answers that mean no rating, besides blank, NA, NaN and null",
+        "",
+        "[raters]",
+        f"file = {_quoted(raters)}" if raters else '# file = "raters.csv"  # one row per rater, with the id as above',
+        "# columns = []  # columns of the ratings themselves that describe raters",
+        f"by = {json.dumps(attributes, ensure_ascii=False)}  # what to analyse; a crossing is a list: "
+        '["race", "gender"]',
+        "",
+        "[raters.bins]",
+        "# age = [18, 30, 50]  # sorts numbers into 18–29, 30–49 and 50+",
+        "",
+        "[items]",
+        f"file = {_quoted(items)}" if items else '# file = "items.csv"  # one row per item',
+        "# columns = []  # columns of the ratings themselves that describe items",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _toml(name: str) -> dict[str, Any]:
+    try:
+        with open(name, "rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"it cannot be read ({error.strerror})", source=name) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"it is not valid TOML ({error})", source=name) from None
+
+
+def _check(data: Mapping[str, Any], name: str) -> None:
+    for key, value in data.items():
+        if key in _KNOWN and isinstance(value, dict):
+            for inner, content in value.items():
+                _check_one(inner, content, _KNOWN[key], f"[{key}] {inner}", name)
+        else:
+            _check_one(key, value, _KNOWN[""], key, name)
+
+
+def _check_one(
+    key: str, value: object, known: Mapping[str, type | tuple[type, ...]], shown: str, name: str
+) -> None:
+    if key not in known:
+        sections = ", ".join(f"[{section}]" for section in _KNOWN if section)
+        hint = f"Known here: {', '.join(known)}." if known is not _KNOWN[""] else f"Known: {sections}, min_group_size."
+        raise ConfigError(f"'{shown}' is not a setting", source=name, hint=hint)
+    if not isinstance(value, known[key]) or isinstance(value, bool):
+        kind = known[key]
+        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise ConfigError(f"'{shown}' is {value!r} and should be a {wanted}", source=name)
+
+
+def _scale(table: Mapping[str, Any], name: str) -> Scale:
+    labels: Sequence[Any] | str = table["labels"]
+    missing = table.get("missing", ())
+    try:
+        if isinstance(labels, str):
+            points = Scale.parse(labels)
+            return Scale(points.labels, values=table.get("values"), missing=missing)
+        return Scale(labels, values=table.get("values"), missing=missing)
+    except InputError as error:
+        raise ConfigError(error.problem, source=name, column=None, hint=error.hint) from None
+
+
+def _bins(attribute: str, given: object, name: str) -> Bins:
+    labels = None
+    edges = given
+    if isinstance(given, dict):
+        edges, labels = given.get("edges"), given.get("labels")
+    if not isinstance(edges, list) or not all(isinstance(e, int | float) for e in edges) or not edges:
+        raise ConfigError(
+            f"the bins of '{attribute}' are {given!r}",
+            source=name,
+            hint=f"Write where each starts: {attribute} = [18, 30, 50], or {{ edges = [18, 30], labels = […] }}.",
+        )
+    return Bins(tuple(edges), None if labels is None else tuple(map(str, labels)))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
