@@ -59,11 +59,7 @@ def correlations(study: Simulation) -> npt.NDArray[np.float64]:
 def changed(one: Simulation, other: Simulation) -> set[str]:
     """Names of the frames in which two studies differ."""
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in FRAMES + TRUTHS}
-    return {
-        name
-        for name, (a, b) in pairs.items()
-        if (a is None) != (b is None) or (a is not None and not a.equals(b))
-    }
+    return {name for name, (a, b) in pairs.items() if (a is None) != (b is None) or (a is not None and not a.equals(b))}
 
 
 # --- the seed
@@ -108,9 +104,7 @@ def test_more_of_a_part_keeps_what_was_there() -> None:
     assert many.trained_frame is not None
     assert_frame_equal(many.trained_frame.head(90), few.trained_frame)
     last = SimulatedModel("b", noise_sd=1.0, refusal_rate=0.2)
-    both, alone = (
-        simulate(**SMALL, models=models).answers for models in ([SimulatedModel("a"), last], [last])
-    )
+    both, alone = (simulate(**SMALL, models=models).answers for models in ([SimulatedModel("a"), last], [last]))
     assert both is not None
     assert alone is not None
     assert_frame_equal(both.filter(model="b"), alone)
@@ -330,14 +324,11 @@ def _mpa_wra(one: npt.NDArray[Any], zero: npt.NDArray[Any]) -> tuple[float, floa
 def test_patterns_against_the_expected_values_of_appendix_d(style: str, mpa: float, wra: float) -> None:
     found = []
     for seed in range(3):
-        study = simulate(
-            n_items=1000, n_raters=30, noise_sd=0.0, styles={style: 1.0}, trained=30, models=(), seed=seed
-        )
+        study = simulate(n_items=1000, n_raters=30, noise_sd=0.0, styles={style: 1.0}, trained=30, models=(), seed=seed)
         assert study.trained_frame is not None
         unsafe = (study.trained_frame["score"] == "unsafe").to_numpy().reshape(30, 1000).sum(axis=0)
         found += [
-            _mpa_wra(np.bincount(own, unsafe, 5), np.bincount(own, 30 - unsafe, 5))
-            for own in scores(study).astype(int)
+            _mpa_wra(np.bincount(own, unsafe, 5), np.bincount(own, 30 - unsafe, 5)) for own in scores(study).astype(int)
         ]
     assert np.mean(found, axis=0) == pytest.approx([mpa, wra], abs=0.02)
 
@@ -456,9 +447,7 @@ def test_short_scales_under_extreme_and_central() -> None:
 
 @settings(deadline=None)
 @given(st.integers(2, 12), st.sampled_from(sorted(STYLES)), st.integers(0, 2**32), st.integers(0, 40))
-def test_every_style_stays_on_the_scale_and_keeps_its_input(
-    n_points: int, style: str, seed: int, n: int
-) -> None:
+def test_every_style_stays_on_the_scale_and_keeps_its_input(n_points: int, style: str, seed: int, n: int) -> None:
     positions, severity = _sample(n_points, n, seed)
     before = positions.copy()
     result = STYLES[style](positions, severity, n_points, np.random.default_rng(seed))
@@ -570,8 +559,7 @@ def test_a_violation_limits_an_effect_to_its_items() -> None:
 
 def test_noise_spreads_otherwise_equal_raters() -> None:
     still, noisy = (
-        simulate(n_items=400, n_raters=20, rater_sd=0.0, noise_sd=sd, trained=0, models=())
-        for sd in (0.0, 1.0)
+        simulate(n_items=400, n_raters=20, rater_sd=0.0, noise_sd=sd, trained=0, models=()) for sd in (0.0, 1.0)
     )
     assert (scores(still) == scores(still)[0]).all()
     # correlation of V + e and V + e' is 1 / (1 + 1) before the cut into points
@@ -682,8 +670,7 @@ def _model(**changes: Any) -> dict[str, Any]:
         ({"ratings_per_item": 26}, "ratings_per_item is 26 and has to be at most n_raters, 25."),
         (
             {"missing": 0.5, "ratings_per_item": 3},
-            "missing is 0.5 and ratings_per_item is 3. "
-            "Give only one of them: each says which ratings there are.",
+            "missing is 0.5 and ratings_per_item is 3. Give only one of them: each says which ratings there are.",
         ),
         (
             {"trained_range": (90, 50)},
@@ -706,13 +693,11 @@ def _model(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"styles": {"nasty": 1.0}},
-            "styles: style 'nasty' is unknown. "
-            "Known: normal, downward_shift, conservative, extreme, central.",
+            "styles: style 'nasty' is unknown. Known: normal, downward_shift, conservative, extreme, central.",
         ),
         (
             {"style_options": {"nasty": {}}},
-            "style_options: style 'nasty' is unknown. "
-            "Known: normal, downward_shift, conservative, extreme, central.",
+            "style_options: style 'nasty' is unknown. Known: normal, downward_shift, conservative, extreme, central.",
         ),
         (
             {"style_options": {"conservative": {"probability": 0.5}}},
@@ -776,9 +761,7 @@ def _model(**changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_every_error_names_argument_value_and_what_is_allowed(
-    arguments: dict[str, Any], message: str
-) -> None:
+def test_every_error_names_argument_value_and_what_is_allowed(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         simulate(**{**SMALL, **arguments})
     assert str(caught.value) == message

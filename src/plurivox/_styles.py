@@ -283,9 +283,7 @@ def _check_options(style: str, options: Mapping[str, float]) -> None:
         _require(_is_real(value) and 0 <= value <= 1, where, value, "a number from 0 to 1")
 
 
-def _check_effect(
-    where: str, effect: Effect, attributes: Mapping[str, Proportions], violations: Proportions
-) -> None:
+def _check_effect(where: str, effect: Effect, attributes: Mapping[str, Proportions], violations: Proportions) -> None:
     _require(bool(effect.condition), f"{where}.condition", effect.condition, 'like {"gender": "Woman"}')
     _check_person(f"{where}.condition", effect.condition, attributes)
     _require_finite(f"{where}.bias", effect.bias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ def row_number(first: int) -> Locate:
     return lambda position: f"row {position + first}"
 
 
+COUNTED_FROM_1 = row_number(1)
+
+
 @dataclass(frozen=True, slots=True)
 class AttributeTable:
     """A table with one row per rater (or item), as it came in."""
@@ -30,7 +34,7 @@ class AttributeTable:
     frame: pl.DataFrame
     id_column: str
     source: str
-    locate: Locate = row_number(1)
+    locate: Locate = COUNTED_FROM_1
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str]
     >>> bin_numbers(pl.Series("age", ["18", "29", "30", "71", None]), [18, 30, 50]).to_list()
     ['18–29', '18–29', '30–49', '50+', None]
     """
-    if len(edges) < 1 or any(b <= a for a, b in zip(edges, edges[1:], strict=False)):
+    if len(edges) < 1 or any(b <= a for a, b in itertools.pairwise(edges)):
         raise ConfigError(f"the bins of '{column.name}' need increasing edges, not {list(edges)}")
     numbers = clean(column).cast(pl.Float64, strict=False)
     whole = bool((numbers.drop_nulls() == numbers.drop_nulls().round()).all())
@@ -166,7 +170,7 @@ def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str]
 
 def _bin_names(edges: Sequence[float], *, whole: bool) -> list[str]:
     names = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in itertools.pairwise(edges):
         if whole and high == int(high):
             last = int(high) - 1
             names.append(f"{low:g}–{last}" if last > low else f"{low:g}")

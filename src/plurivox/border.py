@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.attributes import AttributeTable, Locate, Matched, clean, match, per_owner, row_number
+from plurivox.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner
 from plurivox.coding import ABSENT, Coded, Coder
 from plurivox.errors import (
     AttributeConflictError,
@@ -46,7 +46,7 @@ class LongTable:
     names: Mapping[str, str]
     layout: Literal["long", "wide", "totals"] = "long"
     text: bool = False
-    locate: Locate = row_number(1)
+    locate: Locate = COUNTED_FROM_1
     rater_attributes: tuple[str, ...] = ()
     item_attributes: tuple[str, ...] = ()
 
@@ -102,9 +102,7 @@ def check(
         if role in coded:
             _check_ids(table, role, coded[role])
     known_scale, positions = _positions(table, coded["score"], scale, missing)
-    triples = _Triples(
-        coded["item"].codes, coded["rater"].codes if "rater" in coded else None, positions, multiplicity
-    )
+    triples = _Triples(coded["item"].codes, coded["rater"].codes if "rater" in coded else None, positions, multiplicity)
     kept, repeats = _sorted_ratings(table, triples, coded, known_scale, duplicates)
     item_frame, item_match = _attributes(table, "item", coded, items)
     rater_frame, rater_match = _attributes(table, "rater", coded, raters)
@@ -162,7 +160,7 @@ def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64
             if "count" in piece.columns:
                 counts.append(piece["count"].to_numpy())
             columns = [name for name in piece.columns if name != "count"]
-            list(pool.map(lambda name, piece=piece: coders[name].add(piece[name]), columns))  # type: ignore[misc]
+            list(pool.map(lambda name, piece=piece: coders[name].add(piece[name]), columns))
         coded = dict(zip(coders, pool.map(lambda coder: coder.finish(), coders.values()), strict=True))
     if not coded or not len(coded["score"].codes):
         raise InputError(
@@ -250,7 +248,8 @@ def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) ->
     hint = "Extend the scale with --scale, or declare what means no answer with --missing."
     if close:
         hint = f"Did you mean {close[0]!r}? Labels are compared with upper and lower case."
-    return _at(ScoreError, table, "score", rows, f"{shown} {verb} of the scale {scale}", hint=hint)
+    error: ScoreError = _at(ScoreError, table, "score", rows, f"{shown} {verb} of the scale {scale}", hint=hint)
+    return error
 
 
 def _sorted_ratings(
@@ -285,9 +284,7 @@ def _sorted_ratings(
     return _unpacked(words, bits, dtype), repeats
 
 
-def _packed(
-    item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: tuple[int, int]
-) -> NDArray[np.uint64]:
+def _packed(item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: tuple[int, int]) -> NDArray[np.uint64]:
     """Return one word per rating, item above rater above score: sorting the words sorts the table."""
     rater_bits, score_bits = np.uint64(bits[0]), np.uint64(bits[1])
     words = np.empty(len(item), dtype=np.uint64)
@@ -460,6 +457,4 @@ def _at(
     hint: str = "Give it or remove the row.",
 ) -> Any:
     places = [table.locate(int(row)) for row in rows[: InputError.SHOWN]]
-    return error(
-        problem, source=table.source, column=table.names[role], places=places, n_places=len(rows), hint=hint
-    )
+    return error(problem, source=table.source, column=table.names[role], places=places, n_places=len(rows), hint=hint)

@@ -156,7 +156,7 @@ def _total_length(numbers: NDArray[np.int32]) -> int:
     total = len(numbers)
     if total and numbers.min() < 0:
         total += int(np.count_nonzero(numbers < 0))
-        numbers = np.abs(numbers.astype(np.int64))  # type: ignore[assignment]
+        numbers = np.abs(numbers.astype(np.int64))
     bound, high = 10, int(numbers.max(initial=0))
     while bound <= high:
         total += int(np.count_nonzero(numbers >= bound))

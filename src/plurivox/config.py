@@ -126,7 +126,7 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
     else:
         lines += [f"item = {_quoted(intake.columns['item'])}", f"layout = {_quoted(intake.layout)}"]
     lines += [
-        f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode: what counts if a rater rated an item twice",
+        f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode: what counts of repeats",
         "",
         "[scale]",
         "# The points from lowest to highest, also those nobody used.",
@@ -175,9 +175,7 @@ def _check(data: Mapping[str, Any], name: str) -> None:
             _check_one(key, value, _KNOWN[""], key, name)
 
 
-def _check_one(
-    key: str, value: object, known: Mapping[str, type | tuple[type, ...]], shown: str, name: str
-) -> None:
+def _check_one(key: str, value: object, known: Mapping[str, type | tuple[type, ...]], shown: str, name: str) -> None:
     if key not in known:
         sections = ", ".join(f"[{section}]" for section in _KNOWN if section)
         hint = f"Known here: {', '.join(known)}." if known is not _KNOWN[""] else f"Known: {sections}, min_group_size."

@@ -94,7 +94,13 @@ class Description:
     def to_frame(self) -> pl.DataFrame:
         """Return one row per group that is large enough to show."""
         rows = [
-            {"axis": axis.name, "group": g.name, "n_raters": g.n_raters, "n_items": g.n_items, "n_ratings": g.n_ratings}
+            {
+                "axis": axis.name,
+                "group": g.name,
+                "n_raters": g.n_raters,
+                "n_items": g.n_items,
+                "n_ratings": g.n_ratings,
+            }
             for axis in self.axes
             for g in axis.groups
         ]
@@ -108,9 +114,7 @@ class Description:
         return pl.DataFrame([whole, *rows])
 
 
-def describe(
-    ratings: Ratings, by: Sequence[By] | None = None, *, min_group_size: int = MIN_GROUP_SIZE
-) -> Description:
+def describe(ratings: Ratings, by: Sequence[By] | None = None, *, min_group_size: int = MIN_GROUP_SIZE) -> Description:
     """Describe a table of ratings.
 
     Parameters
@@ -208,10 +212,10 @@ def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
             "The scale was inferred from the scores: end points that nobody used are invisible. "
             "Give it with --scale to be sure."
         )
-    for axis in axes:
-        if len(axis.attributes) == 1 and len(axis) > MAX_GROUPS_TO_CROSS:
-            notes.append(
-                f"{axis.name} has {len(axis):,} different values. If they are numbers, such as ages, "
-                "sort them into bins in plurivox.toml."
-            )
+    notes += [
+        f"{axis.name} has {len(axis):,} different values. If they are numbers, such as ages, "
+        "sort them into bins in plurivox.toml."
+        for axis in axes
+        if len(axis.attributes) == 1 and len(axis) > MAX_GROUPS_TO_CROSS
+    ]
     return notes

@@ -259,9 +259,7 @@ class Ratings:
             self.intake,
         )
 
-    def with_bins(
-        self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None
-    ) -> Ratings:
+    def with_bins(self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -268,7 +269,7 @@ def _values_of(points: tuple[Label, ...], values: Sequence[float] | None) -> tup
         hint = "Give one finite number per point, each larger than the one before."
     if len(result) != len(points):
         raise ScaleError(f"{len(points)} points have {len(result)} values", hint=hint)
-    if not all(map(math.isfinite, result)) or any(b <= a for a, b in zip(result, result[1:], strict=False)):
+    if not all(map(math.isfinite, result)) or any(b <= a for a, b in itertools.pairwise(result)):
         raise ScaleError(f"the values of the points do not increase: {_short(result)}", hint=hint)
     return result
 

@@ -21,7 +21,9 @@ def demo(
     from plurivox.simulation import DEMO, simulate
 
     write_study(simulate(seed=seed, **DEMO), folder)
-    ratings = read_ratings(folder / "ratings.csv", scale="0:4", raters=folder / "raters.csv", items=folder / "items.csv")
+    ratings = read_ratings(
+        folder / "ratings.csv", scale="0:4", raters=folder / "raters.csv", items=folder / "items.csv"
+    )
     found = describe(ratings)
     out = console(record=True)
     out.print("A simulated study: 120 people of different gender, age and ethnicity rated 300 items from 0 to 4.\n")

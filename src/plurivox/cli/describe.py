@@ -12,7 +12,8 @@ def describe(
     reading: Reading,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     write_config: Annotated[
-        bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
+        bool,
+        typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised."),
     ] = False,
 ) -> None:
     """Show what a table of ratings holds: sizes, design, scale use, groups, and what is missing."""

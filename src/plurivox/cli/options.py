@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,17 +32,17 @@ class Reading:
             show_default=False,
         ),
     ]
-    raters: Annotated[Optional[str], _option("--raters", help="Table with one row per rater.", metavar="FILE")] = None
-    items: Annotated[Optional[str], _option("--items", help="Table with one row per item.", metavar="FILE")] = None
-    item: Annotated[Optional[str], _option("--item", help="Column with the item.", metavar="COLUMN")] = None
-    rater: Annotated[Optional[str], _option("--rater", help="Column with the rater.", metavar="COLUMN")] = None
-    score: Annotated[Optional[str], _option("--score", help="Column with the score.", metavar="COLUMN")] = None
+    raters: Annotated[str | None, _option("--raters", help="Table with one row per rater.", metavar="FILE")] = None
+    items: Annotated[str | None, _option("--items", help="Table with one row per item.", metavar="FILE")] = None
+    item: Annotated[str | None, _option("--item", help="Column with the item.", metavar="COLUMN")] = None
+    rater: Annotated[str | None, _option("--rater", help="Column with the rater.", metavar="COLUMN")] = None
+    score: Annotated[str | None, _option("--score", help="Column with the score.", metavar="COLUMN")] = None
     scale: Annotated[
-        Optional[str],
+        str | None,
         _option("--scale", help="0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", metavar="POINTS"),
     ] = None
     missing: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         _option(
             "--missing",
             help="An answer that means no rating, besides blank, NA, NaN and null. Repeatable.",
@@ -50,7 +50,7 @@ class Reading:
         ),
     ] = None
     duplicates: Annotated[
-        Optional[str],
+        str | None,
         _option(
             "--duplicates",
             help="If a rater rated an item twice: error (default), first, last, or mode.",
@@ -58,20 +58,24 @@ class Reading:
         ),
     ] = None
     by: Annotated[
-        Optional[list[str]],
-        _option("--by", help="Rater attribute, or several to cross: race,gender. Repeatable.", metavar="ATTRIBUTES"),
+        list[str] | None,
+        _option(
+            "--by",
+            help="Rater attribute, or several to cross: race,gender. Repeatable.",
+            metavar="ATTRIBUTES",
+        ),
     ] = None
     where: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         _option("--where", help="Keep only raters or items with this value: removed=False. Repeatable.",
                 metavar="ATTRIBUTE=VALUE"),
     ] = None  # fmt: skip
     rater_attributes: Annotated[
-        Optional[str],
+        str | None,
         _option("--rater-attributes", help="Columns of FILE that describe raters: age,gender.", metavar="COLUMNS"),
     ] = None
     item_attributes: Annotated[
-        Optional[str],
+        str | None,
         _option("--item-attributes", help="Columns of FILE that describe items: topic,text.", metavar="COLUMNS"),
     ] = None
     wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item, one column per rater.")] = False
@@ -79,18 +83,18 @@ class Reading:
         bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")
     ] = False
     format: Annotated[
-        Optional[str],
+        str | None,
         _option("--format", help="csv, tsv, jsonl or parquet, if the name does not tell.", metavar="FORMAT"),
     ] = None
     encoding: Annotated[
-        Optional[str], _option("--encoding", help="Encoding of the text, if not UTF-8.", metavar="NAME")
+        str | None, _option("--encoding", help="Encoding of the text, if not UTF-8.", metavar="NAME")
     ] = None
     min_group_size: Annotated[
-        Optional[int],
+        int | None,
         typer.Option("--min-group-size", help="Withhold groups with fewer raters (default 5).", min=1, metavar="N"),
     ] = None
     config: Annotated[
-        Optional[Path],
+        Path | None,
         typer.Option("--config", help="Use this file instead of the plurivox.toml beside FILE.", metavar="FILE"),
     ] = None
 
@@ -156,7 +160,7 @@ def load(reading: Reading) -> Loaded:
         rater_attributes=_names(reading.rater_attributes) or config.rater_attributes,
         item_attributes=_names(reading.item_attributes) or config.item_attributes,
         layout=_layout(reading, config),
-        format=reading.format and _one_of("--format", reading.format, ("csv", "tsv", "jsonl", "parquet")),
+        format=_one_of("--format", reading.format, ("csv", "tsv", "jsonl", "parquet")) if reading.format else None,
         encoding=reading.encoding or config.encoding or "utf-8",
     )  # fmt: skip
     for attribute, bins in config.bins.items():

@@ -1,7 +1,7 @@
 """``plurivox simulate``: a rating study with a known truth, as files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,20 +15,21 @@ def simulate(
     raters: Annotated[int, typer.Option("--raters", help="Number of raters.", min=1)] = 120,
     scale: Annotated[str, typer.Option("--scale", help="The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
     missing: Annotated[
-        float, typer.Option("--missing", help="Fraction of item–rater pairs left unrated; 0 is fully crossed.")
+        float,
+        typer.Option("--missing", help="Fraction of item–rater pairs left unrated; 0 is fully crossed."),
     ] = 0.0,
     ratings_per_item: Annotated[
-        Optional[int], typer.Option("--ratings-per-item", help="Instead: so many raters drawn for each item.")
+        int | None, typer.Option("--ratings-per-item", help="Instead: so many raters drawn for each item.")
     ] = None,
     attribute: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--attribute", metavar="SPEC", help="Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable."),
     ] = None,
     missing_attributes: Annotated[
         float, typer.Option("--missing-attributes", help="Fraction of attribute values left blank.")
     ] = 0.0,
     effect: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--effect",
             metavar="SPEC",
@@ -38,7 +39,7 @@ def simulate(
     ] = None,
     no_effects: Annotated[bool, typer.Option("--no-effects", help="All groups see the same: a true null.")] = False,
     style: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--style",
             metavar="NAME=SHARE",
@@ -49,7 +50,7 @@ def simulate(
     noise_sd: Annotated[float, typer.Option("--noise-sd", help="Spread of the noise in each rating.")] = 0.5,
     trained: Annotated[int, typer.Option("--trained", help="Trained raters, who say safe or unsafe.", min=0)] = 30,
     model: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--model",
             metavar="SPEC",

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from plurivox.errors import FileError
 
@@ -77,7 +77,9 @@ def readable(name: str) -> Iterator[None]:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
         raise FileError(
-            f"the compressed data is damaged or cut off ({error})", source=name, hint="Fetch or make the file again."
+            f"the compressed data is damaged or cut off ({error})",
+            source=name,
+            hint="Fetch or make the file again.",
         ) from None
 
 
@@ -85,7 +87,7 @@ def _open(path: str | os.PathLike[str], name: str) -> IO[bytes]:
     if os.fspath(path) == STDIN:
         return sys.stdin.buffer
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):  # unlike Path.is_dir, also quiet where the folder may not be entered
         raise FileError("this is a directory", source=name, hint="Name a file in it.")
     try:
         return target.open("rb")
@@ -107,7 +109,10 @@ def _nearby(target: Path) -> str:
 
 
 def _unpacked(
-    raw: IO[bytes], path: str | os.PathLike[str], name: str, format: Format | None  # noqa: A002
+    raw: IO[bytes],
+    path: str | os.PathLike[str],
+    name: str,
+    format: Format | None,  # noqa: A002
 ) -> tuple[IO[bytes], Format]:
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(cast(io.RawIOBase, raw))
     start = _peek(buffered)
@@ -179,7 +184,7 @@ def _unpack(stream: IO[bytes], packing: Packing | None) -> IO[bytes]:
     return io.BufferedReader(_zstd().ZstdFile(stream))
 
 
-def _zstd():  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _zstd() -> Any:
     """Return the zstd module of the standard library, or its backport for Python before 3.14."""
     if sys.version_info >= (3, 14):
         from compression import zstd

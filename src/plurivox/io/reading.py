@@ -106,9 +106,7 @@ def read_ratings(
         long = _LAYOUTS[found.layout](table, found, tuple(rater_attributes), tuple(item_attributes))
         rater_table = _attribute_table(raters, "rater", found.rater or "rater", encoding)
         item_table = _attribute_table(items, "item", found.item, encoding)
-        checked = check(
-            long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table
-        )
+        checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
     return Ratings.from_checked(checked)
 
 
@@ -130,12 +128,15 @@ def read_table(source: Source, *, format: Format | None = None, encoding: str = 
 
 @contextmanager
 def _raw_table(
-    source: Source, format: Format | None, encoding: str, connection: Any  # noqa: A002
+    source: Source,
+    kind: Format | None,
+    encoding: str,
+    connection: Any,
 ) -> Iterator[RawTable | Ratings]:
     if connection is not None:
         yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
         return
-    with open_source(source, format) as opened:
+    with open_source(source, kind) as opened:
         if opened.format == "parquet":
             yield _parquet(opened)
         elif opened.format == "jsonl":
@@ -178,9 +179,7 @@ def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
     return ratings
 
 
-def _attribute_table(
-    given: Any, role: Literal["item", "rater"], wanted: str, encoding: str
-) -> AttributeTable | None:
+def _attribute_table(given: Any, role: Literal["item", "rater"], wanted: str, encoding: str) -> AttributeTable | None:
     if given is None:
         return None
     if isinstance(given, str | os.PathLike):

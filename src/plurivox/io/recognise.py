@@ -8,8 +8,8 @@ from typing import Literal
 
 import polars as pl
 
-from plurivox.errors import ColumnError
-from plurivox.scale import Scale, ScaleError, text_of
+from plurivox.errors import ColumnError, ScaleError
+from plurivox.scale import Scale, text_of
 
 Layout = Literal["long", "wide", "totals"]
 
@@ -72,9 +72,7 @@ def recognise(
     """
     for role, name in given.items():
         if name is not None and name not in columns:
-            raise ColumnError(
-                f"there is no column '{name}' for the {role}; it has {', '.join(columns)}", source=source
-            )
+            raise ColumnError(f"there is no column '{name}' for the {role}; it has {', '.join(columns)}", source=source)
     free = [column for column in columns if column not in attributes]
     roles = _roles(free, given)
     if layout in (None, "long") and all(roles.values()):

@@ -71,6 +71,7 @@ def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
         )
     frame = pl.read_parquet(data)
     scale = Scale.from_dict(described["scale"])
+    scores: Any = frame["score_code"].to_numpy().astype(scale.dtype)
     with_raters = "rater_code" in frame.columns
     return Ratings(
         scale,
@@ -78,7 +79,7 @@ def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
         _unpacked(described["raters"]),
         frame["item_code"].to_numpy().astype(np.int32),
         frame["rater_code"].to_numpy().astype(np.int32) if with_raters else None,
-        frame["score_code"].to_numpy().astype(scale.dtype),
+        scores,
         None if with_raters else frame["count"].to_numpy().astype(np.int64),
         Intake(**described["intake"]),
     )

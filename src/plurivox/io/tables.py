@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from plurivox.attributes import Locate, row_number
+from plurivox.attributes import COUNTED_FROM_1, Locate
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class RawTable:
     columns: list[str]
     pieces: Iterator[pl.DataFrame]
     text: bool = False
-    locate: Locate = row_number(1)
+    locate: Locate = COUNTED_FROM_1
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, name: str) -> RawTable:

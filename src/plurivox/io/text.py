@@ -62,16 +62,14 @@ def _is_regular(path: str, delimiter: str, n_columns: int) -> bool:
             last_end = max(last_end, mapped.rfind(b"\n", start, start + BLOCK))
             if min(start + BLOCK, size) - last_end > MAX_RECORD:
                 return False
-        data = np.frombuffer(mapped, dtype=np.uint8)
 
         def count(start: int) -> tuple[int, int]:
-            part = data[start : start + SCAN]
+            part = np.frombuffer(mapped, dtype=np.uint8, count=min(SCAN, size - start), offset=start)
             return int(np.count_nonzero(part == ord("\n"))), int(np.count_nonzero(part == ord(delimiter)))
 
         with ThreadPoolExecutor(2) as pool:
             counted = list(pool.map(count, range(0, size, SCAN)))
         unfinished = last_end != size - 1
-        del data  # the map cannot be closed while an array looks into it
     n_lines = sum(lines for lines, _ in counted) + unfinished
     return sum(delimiters for _, delimiters in counted) == n_lines * (n_columns - 1)
 
@@ -125,12 +123,14 @@ class _Delimited:
         except pl.exceptions.PolarsError as error:
             self._scan(block)
             raise FileError(f"it cannot be read as a table ({_first_line(error)})", source=self._name) from None
-        if frame.width != len(self._columns):
-            self._scan(block)  # the first row of the block is too short or too long
-        blank = self._scan(block) if self._uneven(block, frame) else []
-        if blank:
-            self._blank += [self._rows + row for row in blank]
+        blank: list[int] = []
+        if frame.width != len(self._columns):  # polars went by a first line that is blank, or not as it should be
+            blank, records = self._scan(block)
+            frame = pl.DataFrame(records, schema=dict.fromkeys(self._columns, pl.String), orient="row")
+        elif self._uneven(block, frame):
+            blank, _ = self._scan(block)
             frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(blank)).drop("_row")
+        self._blank += [self._rows + row for row in blank]
         self._rows += frame.height + len(blank)
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
 
@@ -140,8 +140,8 @@ class _Delimited:
             return bool((frame[:, -1] == "").any())
         return block.count(self._delimiter.encode()) != frame.height * (len(self._columns) - 1)
 
-    def _scan(self, block: bytes) -> list[int]:
-        """Return the numbers of the blank lines, or raise an error that names the first malformed row."""
+    def _scan(self, block: bytes) -> tuple[list[int], list[list[str]]]:
+        """Return the numbers of the blank lines and the other records, or raise an error that names a malformed row."""
         try:
             text = block.decode()
         except UnicodeDecodeError as error:
@@ -149,29 +149,31 @@ class _Delimited:
             raise not_utf8(self._name, row, block[error.start]) from None
         csv.field_size_limit(MAX_RECORD)
         expected = len(self._columns)
-        blank = []
+        blank: list[int] = []
+        records: list[list[str]] = []
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True)
-        number = 0
         try:
-            for number, record in enumerate(reader):  # noqa: B007  the number is used when an error comes
+            for record in reader:
                 if not record:
-                    blank.append(number)
-                elif len(record) != expected:
+                    blank.append(len(blank) + len(records))
+                elif len(record) == expected:
+                    records.append(record)
+                else:
                     fields = f"{len(record)} {'field' if len(record) == 1 else 'fields'}"
                     raise FileError(
                         f"the row has {fields}, the header has {expected}",
                         source=self._name,
-                        places=[f"row {self._rows + number + 2}"],
+                        places=[f"row {self._rows + len(blank) + len(records) + 2}"],
                         hint=f"Look for a missing or unquoted {self._delimiter!r}.",
                     )
         except csv.Error as error:
             raise FileError(
                 f"the row is malformed ({error})",
                 source=self._name,
-                places=[f"row {self._rows + number + 3}"],
+                places=[f"row {self._rows + len(blank) + len(records) + 2}"],
                 hint="Look for a quotation mark that is not closed.",
             ) from None
-        return blank
+        return blank, records
 
 
 def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
@@ -274,15 +276,19 @@ def _as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], byt
             stream.read(len(_BOM))
         return stream.read
     try:
-        text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+        decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
-        raise FileError(f"{encoding!r} is not a known encoding", source=name) from None
+        raise FileError(f"{encoding!r} is not a known encoding", source=name, hint="Try latin-1 or utf-16.") from None
 
     def read(size: int) -> bytes:
-        try:
-            return text.read(size).encode()
-        except UnicodeError as error:
-            raise FileError(f"it is not {encoding} ({error})", source=name) from None
+        # A chunk that ends inside a character may decode to nothing, which would look like the end.
+        while chunk := stream.read(size):
+            try:
+                if decoded := decoder.decode(chunk):
+                    return decoded.encode()
+            except UnicodeError as error:
+                raise FileError(f"it is not {encoding} ({error})", source=name) from None
+        return b""
 
     return read
 

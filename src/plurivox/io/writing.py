@@ -18,7 +18,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     A reader sees the old file or the new one, never half of one, also after Ctrl-C.
     """
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):
         raise FileError("this is a directory", source=str(target), hint="Name a file to write.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:

@@ -1,0 +1,66 @@
+# The two commands of a newcomer are `make demo` and `make test`; everything installs itself into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check -q
+
+# Real data sets for the tests that use them; without the folder those tests are skipped with a reason.
+ifneq ($(wildcard ../shared/data),)
+export PLURIVOX_TEST_DATA ?= $(abspath ../shared)
+endif
+
+.PHONY: help demo test check bench docs lock clean
+
+help:
+	@echo "make demo    set up, simulate a rating study and describe it"
+	@echo "make test    set up and run the tests"
+	@echo "make check   formatting, lint, types, layers, generated docs"
+	@echo "make bench   measure speed and memory against polars in one run"
+	@echo "make docs    write the generated parts of docs/"
+	@echo "make lock    pin the requirement files anew"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("plurivox needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: requirements/core.txt requirements/build.txt pyproject.toml | $(BIN)/python
+	@echo "Installing plurivox into $(VENV) …"
+	$(PIP) install --require-hashes -r requirements/core.txt -r requirements/build.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.core
+	@echo "Installing the development tools …"
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+demo: $(VENV)/.core
+	$(BIN)/plurivox demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m docs.generate --check
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.reading
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m docs.generate
+
+# The lock files name packages, versions and hashes, never an address.
+LOCK := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header --annotation-style line \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --upgrade
+lock: $(BIN)/python
+	$(PIP) install pip-tools
+	$(LOCK) pyproject.toml -o requirements/core.txt
+	$(LOCK) requirements/build.in -o requirements/build.txt
+	$(LOCK) requirements/dev.in -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) plurivox-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from plurivox.axis import Axis
+from plurivox.errors import NeedsRatersError, SelectionError
+from plurivox.ratings import Ratings
+from plurivox.scale import Scale
+
+
+def study(**attributes: list[object]) -> Ratings:
+    n = len(next(iter(attributes.values())))
+    raters = pl.DataFrame({"rater": range(n), **{k: pl.Series(v, strict=False) for k, v in attributes.items()}})
+    frame = pl.DataFrame({"item": [0] * n, "rater": range(n), "score": [i % 2 for i in range(n)]})
+    return Ratings.from_frame(frame, scale=Scale.range(0, 1), raters=raters)
+
+
+def test_one_attribute() -> None:
+    axis = Axis.of(study(gender=["Man"] * 6 + ["Woman"] * 5 + [None] * 2), "gender")
+    assert axis.groups == axis.shown == ("Man", "Woman")
+    assert axis.sizes.tolist() == [6, 5]
+    assert axis.codes.tolist() == [0] * 6 + [1] * 5 + [-1] * 2
+    assert axis.n_outside == 2
+
+
+def test_crossing_keeps_the_order_asked_for_and_only_what_occurs() -> None:
+    ratings = study(gender=["Man", "Man", "Woman", None], race=["Asian", "White", "Asian", "White"])
+    axis = Axis.of(ratings, ("race", "gender"), min_group_size=1)
+    assert axis.name == "race × gender"
+    assert axis.groups == ("Asian × Man", "Asian × Woman", "White × Man")
+    assert axis.codes.tolist() == [0, 2, 1, -1]
+    flipped = Axis.of(ratings, ["gender", "race"], min_group_size=1)
+    assert flipped.groups == ("Man × Asian", "Man × White", "Woman × Asian")
+
+
+def test_small_groups_are_withheld_and_counted() -> None:
+    axis = Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9), "race")
+    assert axis.shown == ("a", "c")
+    assert axis.n_withheld == 1
+    assert Axis.of(study(race=["a"] * 5 + ["b"] * 4 + ["c"] * 9), "race", min_group_size=1).n_withheld == 0
+
+
+def test_the_other_of_two_groups_is_withheld_with_it() -> None:
+    axis = Axis.of(study(gender=["Man"] * 50 + ["Woman"] * 4), "gender")
+    assert axis.shown == ()
+    assert axis.n_withheld == 2
+    assert "Woman" not in repr(axis)
+
+
+def test_by_rater_is_never_withheld() -> None:
+    axis = Axis.of(study(gender=["Man"] * 3), "rater")
+    assert axis.shown == ("0", "1", "2")
+
+
+def test_numbers_and_bins_keep_their_order() -> None:
+    ratings = study(age=[9, 10, 100, 9, 10, 100])
+    assert Axis.of(ratings, "age", min_group_size=1).groups == ("9", "10", "100")
+    binned = ratings.with_bins("age", [10, 50], ["young", "old"])
+    assert Axis.of(binned, "age", min_group_size=1).groups == ("<10", "young", "old")
+
+
+def test_whole_floats_and_booleans_read_as_people_write_them() -> None:
+    assert Axis.of(study(wave=[1.0, 2.0, None]), "wave", min_group_size=1).groups == ("1", "2")
+    assert Axis.of(study(removed=[True, False]), "removed", min_group_size=1).groups == ("False", "True")
+
+
+def test_errors() -> None:
+    ratings = study(gender=["Man"] * 3)
+    with pytest.raises(SelectionError, match="raters have no attribute 'sex'; they have: gender"):
+        Axis.of(ratings, "sex")
+    with pytest.raises(SelectionError, match="attributes that differ"):
+        Axis.of(ratings, ("gender", "gender"))
+
+
+def test_totals_have_no_groups() -> None:
+    from plurivox.border import LongTable, check
+
+    pieces = [pl.DataFrame({"item": ["x", "x"], "score": [0, 1], "count": [2, 3]})]
+    totals = Ratings.from_checked(check(LongTable("t", pieces, {"item": "item", "score": "score"}), Scale.range(0, 1)))
+    with pytest.raises(NeedsRatersError, match="counts per scale point"):
+        Axis.of(totals, "gender")

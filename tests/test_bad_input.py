@@ -1,0 +1,345 @@
+"""Every kind of bad input ends in one clear error that names file, column, row and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support import Write
+
+import plurivox as pv
+from plurivox.errors import (
+    AttributeConflictError,
+    ColumnError,
+    DuplicateError,
+    FileError,
+    IdError,
+    ScaleError,
+    ScoreError,
+    UnknownIdsWarning,
+)
+
+HEAD = "item,rater,score\n"
+GOOD = HEAD + "1,a,3\n2,a,1\n"
+
+
+def message(error: type[Exception], path: Path | str, **options: Any) -> str:
+    with pytest.raises(error) as caught:
+        pv.read_ratings(path, **options)
+    assert type(caught.value) is error
+    return str(caught.value).replace(str(Path(path).parent) + os.sep, "")
+
+
+def test_missing_column(write: Write) -> None:
+    path = write("r.csv", "item,who,what,when\n1,a,3,x\n")
+    assert message(ColumnError, path) == (
+        "r.csv: cannot tell which column holds the rater and the score; the columns are item, who, what, when. "
+        "Name them with --rater --score, or say --wide (one column per rater) or --totals (one column per point)."
+    )
+    assert message(ColumnError, path, rater="annotator").startswith(
+        "r.csv: there is no column 'annotator' for the rater; it has item, who, what, when."
+    )
+    assert "there is no column 'age'" in message(ColumnError, path, rater_attributes=["age"])
+
+
+def test_two_columns_of_one_name(write: Write) -> None:
+    assert message(ColumnError, write("r.csv", "item,rater,item\n1,a,3\n")) == (
+        "r.csv: two columns are named 'item'. Rename one of them."
+    )
+
+
+def test_raters_or_points(write: Write) -> None:
+    text = message(ColumnError, write("r.csv", "item,1,2,3\nx,1,0,4\n"))
+    assert "the columns 1, 2, 3 may be raters or points of a scale. Say --wide" in text
+
+
+def test_score_off_the_scale(write: Write) -> None:
+    path = write("r.csv", GOOD + "3,a,7\n\n4,a,9\n5,a,7\n")
+    assert message(ScoreError, path, scale="0:4") == (
+        "r.csv, column 'score', rows 4, 6, 7: '7', '9' are not points of the scale 0 < 1 < 2 < 3 < 4. "
+        "Extend the scale with --scale, or declare what means no answer with --missing."
+    )
+
+
+def test_score_in_other_case(write: Write) -> None:
+    path = write("r.csv", HEAD + "1,a,yes\n")
+    assert "'yes' is not a point of the scale No < Yes. Did you mean 'Yes'?" in message(
+        ScoreError, path, scale="No,Yes"
+    )
+
+
+@pytest.mark.parametrize("score", ["inf", "-inf", "Infinity"])
+def test_infinite_score(write: Write, score: str) -> None:
+    path = write("r.csv", GOOD + f"3,a,{score}\n")
+    assert message(ScoreError, path, scale="0:4") == (
+        "r.csv, column 'score', row 4: a score is infinite. Correct it or leave it blank."
+    )
+
+
+def test_infinite_score_in_a_frame() -> None:
+    frame = pl.DataFrame({"item": [1, 2], "rater": [1, 1], "score": [1.0, float("inf")]})
+    with pytest.raises(ScoreError, match="row 2: a score is infinite"):
+        pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 4))
+
+
+def test_text_scores_need_an_order(write: Write) -> None:
+    text = message(ScaleError, write("r.csv", HEAD + "1,a,Yes\n2,a,No\n"))
+    assert text.startswith("r.csv, column 'score': the scores are text and text has no order of its own")
+    assert "--scale No,Unsure,Yes" in text
+
+
+def test_scale_with_one_point(write: Write) -> None:
+    assert "every score is 3, and a scale needs at least two points" in message(
+        ScaleError, write("r.csv", HEAD + "1,a,3\n2,a,3\n")
+    )
+    assert "at least two points, this one has 1" in message(ScaleError, write("r.csv", GOOD), scale="3")
+
+
+def test_too_many_points(write: Write) -> None:
+    assert "40,001 points, and at most 32,767" in message(ScaleError, write("r.csv", GOOD), scale="0:40000")
+    continuous = HEAD + "".join(f"{i},a,{i / 7}\n" for i in range(100_001))
+    assert "which is no rating scale" in message(ScoreError, write("r.csv", continuous))
+
+
+def test_repeated_pair(write: Write) -> None:
+    path = write("r.csv", GOOD + "1,a,3\n")
+    assert message(DuplicateError, path) == (
+        "r.csv, row 2 and row 4 (item 1, rater 'a'): 1 (item, rater) pair is rated more than once. "
+        "Say which rating counts with --duplicates first, last or mode, or remove the others."
+    )
+    assert len(pv.read_ratings(path, duplicates="first")) == 2
+    many = HEAD + "".join(f"{i},a,1\n{i},a,2\n" for i in range(9))
+    assert "; " in message(DuplicateError, write("r.csv", many))
+    assert "and 6 more: 9 (item, rater) pairs are rated" in message(DuplicateError, write("r.csv", many))
+    with pytest.raises(pv.InputError, match="one of error, first, last, mode"):
+        pv.read_ratings(path, duplicates="newest")  # type: ignore[arg-type]
+
+
+def test_repeated_items_in_wide_tables_and_totals(write: Write) -> None:
+    path = write("w.csv", "item,a,b\nx,1,2\nx,2,1\n")
+    assert "rows 2, 3: a wide table has one row per item" in message(pv.InputError, path, layout="wide")
+    path = write("t.csv", "item,0,1\nx,1,2\nx,2,1\n")
+    assert "row 2; row 3" not in message(DuplicateError, path, layout="totals")
+    assert "rows 2, 3: item 'x' has more than one row of totals" in message(DuplicateError, path, layout="totals")
+
+
+@pytest.mark.parametrize("cell", ["-1", "1.5", "many", ""])
+def test_totals_that_are_no_counts(write: Write, cell: str) -> None:
+    path = write("t.csv", f"item,0,1\nx,1,2\ny,{cell},1\n")
+    assert f"t.csv, column '0', row 3: '{cell}' is not a count" in message(ScoreError, path, layout="totals")
+
+
+def test_wide_cells_that_are_no_scores(write: Write) -> None:
+    path = write("w.csv", "item,text,a,b\nx,hello,1,2\n")
+    text = message(ScaleError, path, layout="wide")
+    assert "text has no order" in text
+    assert "row 2, column 'text'" in message(ScoreError, path, layout="wide", scale="1:2")
+
+
+def test_raters_that_the_table_lacks(write: Write) -> None:
+    raters = write("raters.csv", "rater,age\nb,20\na,30\nc,40\n")
+    path = write("r.csv", GOOD + "1,z,2\n")
+    with pytest.warns(UnknownIdsWarning, match=r"raters.csv lacks 1 of the 2 raters in .*r.csv; their attributes"):
+        ratings = pv.read_ratings(path, raters=raters)
+    assert (ratings.intake.unknown_raters, ratings.intake.idle_raters) == (1, 2)
+
+
+def test_conflicting_attributes(write: Write) -> None:
+    raters = write("raters.csv", "rater,age\na,20\na,30\n")
+    with pytest.raises(AttributeConflictError, match=r"raters.csv, column 'age', rows 2, 3: rater 'a' has more"):
+        pv.read_ratings(write("r.csv", GOOD), raters=raters)
+    inline = write("r.csv", "item,rater,score,age\n1,a,3,20\n2,a,1,30\n")
+    assert message(AttributeConflictError, inline, rater_attributes=["age"]).startswith(
+        "r.csv, column 'age', rows 2, 3: rater 'a' has more than one value: 20, 30."
+    )
+
+
+def test_attribute_table_without_the_id(write: Write) -> None:
+    raters = write("raters.csv", "name,age\na,20\n")
+    with pytest.raises(ColumnError, match=r"raters.csv: there is no column 'rater' with the rater ids; it has name"):
+        pv.read_ratings(write("r.csv", GOOD), raters=raters)
+    with pytest.raises(FileError, match=r"raters.csv: there is only a header"):
+        pv.read_ratings(write("r.csv", GOOD), raters=write("raters.csv", "rater,age\n"))
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet", "r.jsonl"])
+def test_empty_file(write: Write, name: str) -> None:
+    assert message(FileError, write(name, "")) == f"{name}: the file is empty. It needs a header and one row per rating."
+
+
+def test_packed_emptiness(write: Write) -> None:
+    assert "the file is empty" in message(FileError, write("r.csv.gz", gzip.compress(b"")))
+
+
+@pytest.mark.parametrize("content", [HEAD, HEAD.strip(), HEAD + "\n\n"])
+def test_only_a_header(write: Write, content: str) -> None:
+    assert message(pv.InputError, write("r.csv", content)) == (
+        "r.csv: there are no ratings, only a header. A table of ratings has one row for each rating below its header."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("r.csv", b"PAR1....PAR1", "should be csv but starts like a Parquet file"),
+        ("r.parquet", GOOD.encode(), "should be parquet but starts like plain text"),
+        ("r.csv", gzip.compress(GOOD.encode()), "says a csv but it starts like a gzip file"),
+        ("r.csv.gz", GOOD.encode(), "says a packed csv but it starts like plain text"),
+        ("r.csv", b"PK\x03\x04 a spreadsheet", "starts like a zip or Excel file"),
+        ("r.jsonl", GOOD.encode(), "the line is not JSON"),
+        ("r.jsonl", b'[{"item": 1}]', "it holds one JSON array"),
+    ],
+)
+def test_not_what_its_name_says(write: Write, name: str, content: bytes, found: str) -> None:
+    assert found in message(FileError, write(name, content))
+
+
+def test_json_lines_name_the_row(write: Write) -> None:
+    good = '{"item": 1, "rater": "a", "score": 1}\n'
+    assert "r.jsonl, row 3: the line is not JSON" in message(FileError, write("r.jsonl", good * 2 + '{"item": \n'))
+    assert "row 2: the line holds a JSON list" in message(FileError, write("r.jsonl", good + "[1]\n"))
+
+
+def test_wrong_encoding(write: Write) -> None:
+    path = write("r.csv", GOOD.encode() + "3,é,2\n".encode("latin-1"))
+    assert message(FileError, path) == (
+        "r.csv, row 4: byte 0xe9 is not UTF-8 text. Save the file as UTF-8, or name its encoding, "
+        "for example --encoding latin-1."
+    )
+    assert "it is UTF-16, not UTF-8. Pass --encoding utf-16." in message(FileError, write("r.csv", GOOD.encode("utf-16")))
+    assert "'klingon' is not a known encoding" in message(FileError, path, encoding="klingon")
+    header = write("r.csv", "itém,rater,score\n1,a,2\n".encode("latin-1"))
+    assert "row 1: byte 0xe9" in message(FileError, header)
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("3,a\n", "row 4: the row has 2 fields, the header has 3"),
+        ("3,a,1,extra\n", "row 4: the row has 4 fields, the header has 3"),
+        ("3,a\n4,a,1,1\n", "row 4: the row has 2 fields, the header has 3"),
+        ("\n3\n", "row 5: the row has 1 field, the header has 3"),
+        ('"3",a\n', "row 4: the row has 2 fields, the header has 3"),
+        ('3,"a,1\n', "row 4: the row is malformed"),
+    ],
+)
+def test_short_and_long_rows(write: Write, rows: str, problem: str) -> None:
+    assert f"r.csv, {problem}" in message(FileError, write("r.csv", GOOD + rows))
+
+
+def test_short_first_row_and_rows_far_down(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "row 2: the row has 2 fields" in message(FileError, write("r.csv", HEAD + "1,a\n2,a,3\n"))
+    monkeypatch.setattr("plurivox.io.text.BLOCK", 64)
+    body = "".join(f"{i},a,3\n" for i in range(100))
+    assert "row 102: the row has 2 fields" in message(FileError, write("r.csv", HEAD + body + "100,a\n" + body))
+    off = write("r.csv", HEAD + "1,\"a\",3\n" + body.replace("50,a,3", "50,b,77"))
+    assert "row 53: '77' is not a point" in message(ScoreError, off, scale="0:4", duplicates="first")
+
+
+def test_blank_lines_count_as_rows_wherever_they_are(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plurivox.io.text.BLOCK", 16)
+    path = write("r.csv", HEAD + "\n\n1,a,3\n\n\n\n2,a,3\n3,a,9\n\n")
+    assert "row 9: '9' is not a point" in message(ScoreError, path, scale="0:4")
+
+
+@pytest.mark.parametrize("odd", ["\x00", "\x07", "\x1b", "\x7f", "\x85"])
+def test_control_character_in_an_id(write: Write, odd: str) -> None:
+    text = message(IdError, write("r.csv", GOOD + f"x{odd}y,a,1\n"))
+    assert text.startswith(f"r.csv, column 'item', row 4: the item id {f'x{odd}y'!r} holds a control character.")
+
+
+def test_id_left_out(write: Write) -> None:
+    assert message(IdError, write("r.csv", GOOD + "3,,1\n")) == (
+        "r.csv, column 'rater', row 4: the rater id is blank. Give it or remove the row."
+    )
+    frame = pl.DataFrame({"item": [1, None], "rater": [1, 1], "score": [1, 2]})
+    with pytest.raises(IdError, match="column 'item', row 2: the item id is missing"):
+        pv.Ratings.from_frame(frame)
+
+
+def test_directory_and_absent_file(tmp_path: Path, write: Write) -> None:
+    assert "this is a directory. Name a file in it." in message(FileError, tmp_path)
+    write("ratings.csv", GOOD)
+    assert message(FileError, tmp_path / "rating.csv") == "rating.csv: there is no such file. Did you mean ratings.csv?"
+    assert "There is no directory" in message(FileError, tmp_path / "nowhere" / "r.csv")
+
+
+def test_no_permission(write: Write) -> None:
+    path = write("r.csv", GOOD)
+    path.chmod(0)
+    root = os.geteuid() == 0
+    if root:  # root may read everything, so be nobody for a moment
+        os.seteuid(65534)
+    try:
+        assert "no permission to read it. Check its owner and mode." in message(FileError, path)
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_truncated_and_damaged_files(write: Write, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"item": range(1000), "rater": 1, "score": [i % 5 for i in range(1000)]})
+    frame.write_parquet(tmp_path / "whole.parquet")
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    assert "the Parquet data is damaged or cut off" in message(FileError, write("r.parquet", whole[:-100]))
+    assert "the Parquet data is damaged or cut off" in message(FileError, write("r.parquet", whole[:40]))
+    packed = gzip.compress(frame.write_csv().encode())
+    assert "the compressed data is damaged or cut off" in message(FileError, write("r.csv.gz", packed[:-300]))
+    broken = packed[:200] + bytes(100) + packed[300:]
+    assert "the compressed data is damaged or cut off" in message(FileError, write("r.csv.gz", broken))
+
+
+def test_one_enormous_line_stays_within_bounded_memory(tmp_path: Path) -> None:
+    """A line of a gigabyte, as sparse zeros and as gzip, is refused without being read whole."""
+    script = """
+        import resource, sys
+        import plurivox as pv
+        resource.setrlimit(resource.RLIMIT_DATA, (900 << 20, 900 << 20))
+        try:
+            pv.read_ratings(sys.argv[1])
+        except pv.InputError as error:
+            print(error)
+        """
+    sparse = tmp_path / "line.csv"
+    with sparse.open("wb") as file:
+        file.write(GOOD.encode())
+        file.truncate(1 << 30)
+    packed = tmp_path / "line.csv.gz"
+    with gzip.open(packed, "wb", compresslevel=1) as out:
+        out.write(GOOD.encode())
+        for _ in range(64):
+            out.write(b"x" * (1 << 20))
+    for path in (sparse, packed):
+        command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "row 4: the row is longer than 16 MiB" in done.stdout, done.stderr
+    assert resource.getrlimit(resource.RLIMIT_DATA)[0] != 900 << 20
+
+
+def test_unclosed_quote_over_a_large_file(write: Write) -> None:
+    body = "".join(f"{i},a,3\n" for i in range(2_500_000))
+    assert "row is longer than 16 MiB" in message(FileError, write("r.csv", HEAD + '0,"a,3\n' + body))
+
+
+def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFrame) -> None:
+    from plurivox.io.writing import replacing
+
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileError, match="it cannot be written"):
+        pv.write_ratings(pv.Ratings.from_frame(small), tmp_path / "no" / "folder.parquet")
+    with pytest.raises(FileError, match="this is a directory"):
+        pv.write_ratings(pv.Ratings.from_frame(small), tmp_path)

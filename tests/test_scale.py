@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plurivox.errors import ScaleError
+from plurivox.scale import Scale, infer_scale
+
+
+@pytest.mark.parametrize("answer", [3, 3.0, "3", " 3 ", "3.0", "3.", "+3", "3e0", np.int8(3), np.float32(3)])
+def test_a_point_has_many_spellings(answer: object) -> None:
+    assert Scale.range(1, 5).position(answer) == 2
+
+
+@pytest.mark.parametrize("answer", ["", "  ", "NA", "na", "N/A", "NaN", "nan", "null", None, float("nan")])
+def test_missing_is_recognised(answer: object) -> None:
+    assert Scale.range(1, 5).position(answer) == -1
+
+
+def test_labels_come_before_missing() -> None:
+    assert Scale(["NA", "some", "all"]).position("NA") == 0
+
+
+def test_unsure_is_a_point_only_if_it_is_listed() -> None:
+    assert Scale(["No", "Unsure", "Yes"]).position("Unsure") == 1
+    assert Scale(["No", "Yes"], missing=["Unsure"]).position("Unsure") == -1
+    with pytest.raises(ScaleError, match="'Unsure' is not a point of the scale No < Yes"):
+        Scale(["No", "Yes"]).position("Unsure")
+
+
+def test_order_is_the_one_given() -> None:
+    assert [Scale(["bad", "average", "good"]).position(x) for x in ("average", "bad", "good")] == [1, 0, 2]
+
+
+def test_booleans() -> None:
+    assert [Scale([False, True]).position(x) for x in (True, "true", "TRUE", "False")] == [1, 1, 1, 0]
+
+
+def test_values_default_to_numbers_or_positions() -> None:
+    assert Scale([1, 2, 4]).values == (1.0, 2.0, 4.0)
+    assert Scale(["low", "mid", "high"]).values == (0.0, 1.0, 2.0)
+    assert Scale(["low", "mid", "high"], values=[0, 1, 10]).values == (0.0, 1.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("0:4", (0, 1, 2, 3, 4)),
+        ("-1:1", (-1, 0, 1)),
+        ("0.5:2:0.5", (0.5, 1, 1.5, 2)),
+        ("0:0.3:0.1", (0, 0.1, 0.2, 0.3)),
+        ("No,Unsure, Yes", ("No", "Unsure", "Yes")),
+        ("1,2,5", (1, 2, 5)),
+    ],
+)
+def test_parse(text: str, labels: tuple[object, ...]) -> None:
+    assert Scale.parse(text).labels == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("4:0", "has no points"),
+        ("0:4:0", "has no points"),
+        ("0:1:0.3", "does not end on a step"),
+        ("a:b", "is not a range"),
+        ("1:2:3:4", "is not a range"),
+        ("only", "at least two points, this one has 1"),
+        ("0:40000", "40,001 points, and at most 32,767"),
+        ("5,3,1", "do not increase"),
+        ("3,3.0", "'3' is listed twice"),
+    ],
+)
+def test_unusable_scales_say_why(text: str, message: str) -> None:
+    with pytest.raises(ScaleError, match=message):
+        Scale.parse(text)
+
+
+def test_more_unusable_scales() -> None:
+    with pytest.raises(ScaleError, match="a scale needs at least two points"):
+        Scale([])
+    with pytest.raises(ScaleError, match="32,768 points, and at most 32,767"):
+        Scale(range(32_768))
+    with pytest.raises(ScaleError, match="both as a point and as missing"):
+        Scale(["No", "Yes"], missing=["Yes"])
+    with pytest.raises(ScaleError, match="inf cannot be a point"):
+        Scale([0.0, float("inf")])
+    with pytest.raises(ScaleError, match="2 points have 3 values"):
+        Scale(["a", "b"], values=[1, 2, 3])
+    with pytest.raises(ScaleError, match="do not increase"):
+        Scale(["a", "b"], values=[1, float("nan")])
+
+
+def test_the_largest_scale_works() -> None:
+    scale = Scale(range(32_767))
+    assert scale.position("32766") == 32_766
+    assert scale.dtype is np.int16
+    assert Scale.range(0, 255).dtype is np.uint8
+    assert Scale.range(0, 256).dtype is np.int16
+
+
+def test_infer_spans_whole_numbers() -> None:
+    assert infer_scale(["4", "1", "", "NA"]).labels == (1, 2, 3, 4)
+    assert infer_scale([-2.0, 3]).labels == (-2, -1, 0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        (["No", "Yes"], "text has no order of its own; found, in no order, 'No', 'Yes'.*--scale No,Unsure,Yes"),
+        (["1", "1.5"], r"not whole numbers\. Give the scale, for example --scale 1:1.5:0.5"),
+        (["3", "3"], "every score is 3"),
+        (["", "NA"], "every one is missing"),
+        (["1", "99999"], "too far apart"),
+    ],
+)
+def test_infer_refuses_to_guess(answers: list[str], message: str) -> None:
+    with pytest.raises(ScaleError, match=message):
+        infer_scale(answers)
+
+
+@given(
+    st.lists(st.text(min_size=1, max_size=5), min_size=2, max_size=20, unique_by=lambda s: s.strip()),
+    st.lists(st.text(max_size=3), max_size=3),
+)
+def test_round_trip_through_plain_data(labels: list[str], missing: list[str]) -> None:
+    try:
+        scale = Scale(labels, missing=missing)
+    except ScaleError:  # "1" and "01" are one point; a label may also be listed as missing
+        return
+    assert Scale.from_dict(scale.to_dict()) == scale
+    assert [scale.position(label) for label in labels] == list(range(len(labels)))
+
+
+def test_equality_and_text() -> None:
+    assert Scale.range(0, 4) == Scale([0, 1, 2, 3, 4])
+    assert Scale.range(0, 4) != Scale.range(0, 5)
+    assert str(Scale(["No", "Yes"])) == "No < Yes"
+    assert str(Scale.range(0, 100)) == "0 < 1 < … < 100 (101 points)"
