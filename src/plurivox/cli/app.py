@@ -1,8 +1,7 @@
-"""The ``plurivox`` program: its commands, and how errors, warnings and Ctrl-C reach a person."""
+"""The ``plurivox`` program: its commands, and how errors and warnings reach a person."""
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -49,18 +48,14 @@ app.command()(simulate)
 
 def main() -> None:
     """Run the program; errors that plurivox raises on purpose end in one line on standard error."""
-    warnings.showwarning = _show_warning
-    try:
-        app()
-    except PlurivoxError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        print("interrupted; nothing was left half-written", file=sys.stderr)
-        raise SystemExit(130) from None
-    except BrokenPipeError:  # the reader of the pipe, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PlurivoxWarning)
+        warnings.showwarning = _show_warning
+        try:
+            app()
+        except PlurivoxError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(1) from None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:

@@ -54,5 +54,10 @@ def write_study(study: Simulation, folder: str | os.PathLike[str]) -> list[Path]
     except OSError as error:
         raise FileError(f"it cannot be written ({error.strerror})", source=str(target)) from None
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        while True:  # polars raises one Ctrl-C twice, and the second must not stop the cleaning up
+            try:
+                shutil.rmtree(staging, ignore_errors=True)
+                break
+            except KeyboardInterrupt:
+                continue
     return written

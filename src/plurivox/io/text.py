@@ -112,19 +112,9 @@ class _Delimited:
             raise FileError(f"it cannot be read as a table ({_first_line(error)})", source=self._name) from None
 
     def _parse(self, block: bytes) -> pl.DataFrame:
-        try:
-            frame = pl.read_csv(
-                block,
-                has_header=False,
-                separator=self._delimiter,
-                infer_schema=False,
-                empty_string_is_null=False,
-            )
-        except pl.exceptions.PolarsError as error:
-            self._scan(block)
-            raise FileError(f"it cannot be read as a table ({_first_line(error)})", source=self._name) from None
+        frame = self._parse_fast(block)
         blank: list[int] = []
-        if frame.width != len(self._columns):  # polars went by a first line that is blank, or not as it should be
+        if frame is None:
             blank, records = self._scan(block)
             frame = pl.DataFrame(records, schema=dict.fromkeys(self._columns, pl.String), orient="row")
         elif self._uneven(block, frame):
@@ -133,6 +123,16 @@ class _Delimited:
         self._blank += [self._rows + row for row in blank]
         self._rows += frame.height + len(blank)
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
+
+    def _parse_fast(self, block: bytes) -> pl.DataFrame | None:
+        """Return the block as polars reads it, None if it fails or takes a blank or short first line for a table."""
+        try:
+            frame = pl.read_csv(
+                block, has_header=False, separator=self._delimiter, infer_schema=False, empty_string_is_null=False
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        return frame if frame.width == len(self._columns) else None
 
     def _uneven(self, block: bytes, frame: pl.DataFrame) -> bool:
         """Tell whether some row may have fewer fields than the header; polars refuses rows with more."""

@@ -27,5 +27,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise FileError(f"it cannot be written ({error.strerror})", source=str(target)) from None
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        while True:  # polars raises one Ctrl-C twice, and the second must not stop the cleaning up
+            try:
+                temporary.unlink(missing_ok=True)
+                break
+            except KeyboardInterrupt:
+                continue
+            except OSError:
+                break

@@ -1,21 +1,23 @@
 """Columns of a regular delimited file become dense codes in one pass over its bytes.
 
 The file is cut at line ends into parts, a thread for each, and a part into blocks that stay in the cache. In a block,
-first the fields are found, eight bytes at a time: a field ends at the next special byte. Then, column by column, each
-field is hashed and looked up in an open-addressing table that compares the bytes, and gets the code of its value in
-order of appearance. At the end the values of all parts are sorted and the codes translated to their ranks.
-Whatever is not regular (quotes, uneven lines, other line ends) is refused, and left to a careful reader.
+first the ends of all fields are found. Then, column by column, the fields are hashed eight bytes at a time and looked
+up in an open-addressing table that compares the bytes: all rows guess the record their hash leads to, which lets the
+processor wait for many of them at once; the few wrong guesses probe further, and new values are added.
+At the end the values of all parts are sorted, and the codes, so far in order of appearance, become their ranks.
+
+Whatever is not regular (quotes, uneven lines, odd line ends) is refused and left to a careful reader.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -24,32 +26,35 @@ from numpy.typing import NDArray
 
 from plurivox.coding import Coded, Codes, _whole_numbers
 
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
-Places = NDArray[np.int32]
-
 BLOCK = 1 << 18
 MAX_LINE = 1 << 24
 MAX_PARTS = 8
 _LEAST_PART = 1 << 22
 _LEAST_SLOTS = 1 << 10
-_MOST_TEXT = 1 << 31  # bytes of distinct values that polars holds in one string
-_PAD = 16  # a word that starts in the last line may reach beyond it
+_SLOTS_PER_VALUE = 4
+_MOST_TEXT = 1 << 31  # bytes of distinct values that go to polars as one string
+_PAD = 16  # a line feed may be added to a block, and the words of its last field reach beyond it
 
-_DELIMITER, _QUOTE, _LF, _CR = (np.uint8(ord(special)) for special in ',"\n\r')
-_EIGHT, _ONE = np.uint64(8), np.uint64(1)
-_EACH = np.uint64(0x0101_0101_0101_0101)  # times a byte: that byte eight times
-_TOPS = np.uint64(0x8080_8080_8080_8080)
-_MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
-_HALF, _SEVEN, _FIFTY_SIX = np.uint64(32), np.uint64(7), np.uint64(56)
-_LOW_HALF = np.uint64(0xFFFF_FFFF)
-# A slot holds the top 24 bits of a hash above the place of a record in the arena, 0 if it is empty.
+_LF, _CR, _QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
+_PLAIN, _END, _ODD = np.uint8(0), np.uint8(1), np.uint8(2)  # kinds of bytes
+_ENDS, _ODDS = (kind * np.uint64(0x0101_0101_0101_0101) for kind in (np.uint64(1), np.uint64(2)))
+_ONE, _THREE, _SEVEN, _EIGHT = np.uint64(1), np.uint64(3), np.uint64(7), np.uint64(8)
+_HALF = np.uint64(32)
+_MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2⁶⁴ / golden ratio, as in Fibonacci hashing
+# A slot holds the upper bits of a hash above the place of a record in the arena; 0 means empty.
 _PLACE_BITS = np.uint64(40)
-_PLACE = np.uint64((1 << 40) - 1)
+_PLACE = (_ONE << _PLACE_BITS) - _ONE
+# A record is a word with the length of the value above its code, then its bytes: length // 8 + 1 words, zero at the end.
+_CODE = (_ONE << _HALF) - _ONE
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+Places = NDArray[np.int32]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _IrregularError(Exception):
-    """The file is not one that this reader takes."""
+    """The file is not one for this reader."""
 
 
 def code_columns(
@@ -61,12 +66,12 @@ def code_columns(
     block: int = BLOCK,
     parts: int | None = None,
 ) -> list[Coded] | None:
-    """Return the codes of some columns of a text file, as ``Coder(text=True)`` gives them; None if it is irregular.
+    r"""Return the codes of some columns of a text file, as ``Coder(text=True)`` gives them; None if it is irregular.
 
-    A regular file is UTF-8 text (a byte-order mark may come first) with a header line, without any double quote; each
-    of its lines, the header too, has ``n_columns`` fields, is not blank, is no longer than 16 MiB, and ends with
-    ``\\n`` or ``\\r\\n``, which the last one may lack. A file with only a header gives columns without rows.
-    Whether text is valid is seen only in the columns that are wanted.
+    A regular file is UTF-8 text (a byte-order mark may come first) with a header line and without any double quote.
+    Each of its lines, the header too, has ``n_columns`` fields, is not blank, not longer than 16 MiB, and ends with
+    ``\n`` or ``\r\n``, which the last one may lack. A file with only a header gives columns without rows.
+    Whether text is valid is checked only in the columns that are wanted.
 
     Parameters
     ----------
@@ -75,30 +80,27 @@ def code_columns(
     block
         Bytes to work on at once; it does not change the result.
     parts
-        In how many parts, each with a thread, to cut the file; it does not change the result.
+        How many parts, each with a thread, the file is cut into; it does not change the result.
     """
     if sys.byteorder != "little" or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         return None
     columns = sorted(set(wanted))
-    places = np.full(n_columns, -1, dtype=np.int64)
-    places[columns] = np.arange(len(columns))
     size = os.path.getsize(path)
     if parts is None:
         parts = min(os.cpu_count() or 1, MAX_PARTS, 1 + size // _LEAST_PART)
-    failed = Event()
     try:
         cuts = _cuts(path, size, delimiter, n_columns, parts)
-        work = partial(_code_part, path, block, delimiter, places, failed)
+        work = partial(_code_part, path, block, delimiter, n_columns, columns, Event())
         with ThreadPoolExecutor(parts, thread_name_prefix="plurivox-read") as pool:
             tables = list(pool.map(work, cuts[:-1], cuts[1:]))
-            coded = [_joined(list(of_parts), pool) for of_parts in zip(*tables, strict=True)]
+            coded = [_joined(of_parts, pool) for of_parts in zip(*tables, strict=True)]
     except _IrregularError:
         return None
     return [coded[columns.index(column)] for column in wanted]
 
 
 def _cuts(path: str, size: int, delimiter: str, n_columns: int, parts: int) -> list[int]:
-    """Return where the parts of the file begin and end: the first after the header, each at the start of a line."""
+    """Return where parts begin and end: the first after the header, the others at the start of a line near by."""
     with open(path, "rb") as file:
         header = file.readline(MAX_LINE + 1)
         text = header.removesuffix(b"\n").removesuffix(b"\r")
@@ -118,21 +120,25 @@ def _cuts(path: str, size: int, delimiter: str, n_columns: int, parts: int) -> l
 
 
 def _code_part(
-    path: str, block: int, delimiter: str, places: NDArray[np.int64], failed: Event, start: int, stop: int
+    path: str,
+    block: int,
+    delimiter: str,
+    n_columns: int,
+    columns: list[int],
+    failed: Event,
+    start: int,
+    stop: int,
 ) -> list[_Table]:
-    """Code the lines between two cuts; a table for each wanted column."""
-    tables = [_Table() for place in places if place >= 0]
-    delimiters = np.uint64(ord(delimiter)) * _EACH
+    """Code the lines between two cuts; a table for each column."""
+    tables = [_Table() for _ in columns]
     try:
-        for data, end in _blocks(path, start, stop, block):
-            n_most = end // len(places) + 1  # a line has at least as many bytes as fields
-            starts, lengths = np.empty((2, len(tables), n_most), dtype=np.int32)
+        for data, size in _blocks(path, start, stop, block):
+            ends = _field_ends(data, size, np.uint8(ord(delimiter)), n_columns)
+            if failed.is_set():
+                break
             words = _words(data)
-            n_rows = _find_fields(data, words, end, delimiters, places, starts, lengths)
-            if n_rows < 0 or failed.is_set():
-                raise _IrregularError
-            for table, table_starts, table_lengths in zip(tables, starts, lengths, strict=True):
-                table.code(words, table_starts[:n_rows], table_lengths[:n_rows])
+            for table, column in zip(tables, columns, strict=True):
+                table.code(words, ends[column:-1:n_columns], ends[column + 1 :: n_columns])
     except _IrregularError:
         failed.set()
         raise
@@ -140,101 +146,116 @@ def _code_part(
 
 
 def _blocks(path: str, start: int, stop: int, size: int) -> Iterator[tuple[Bytes, int]]:
-    """Yield a buffer and up to where it holds whole lines; the buffer is used again for the next ones."""
+    """Yield a buffer and the size of the whole lines in it; the buffer is used again for the next ones."""
     buffer = bytearray(size + _PAD)
     held = 0  # bytes of a line whose end is still to come
     with open(path, "rb", buffering=0) as file:
         file.seek(start)
         while start < stop:
-            room = min(size - held, stop - start)
-            got = file.readinto(memoryview(buffer)[held : held + room])
+            got = file.readinto(memoryview(buffer)[held : min(size, held + stop - start)])
             start, filled = start + got, held + got
             if not got or (start == stop and buffer[filled - 1] == _CR):
                 raise _IrregularError
             if start == stop and buffer[filled - 1] != _LF:
                 buffer[filled] = _LF
                 filled += 1
-            end = buffer.rfind(b"\n", 0, filled) + 1
-            if end:
-                yield np.frombuffer(buffer, dtype=np.uint8), end
-                buffer[: filled - end] = buffer[end:filled]
-            held = filled - end
-            if held == size:
+            whole = buffer.rfind(b"\n", 0, filled) + 1
+            held = filled - whole
+            if whole:
+                yield np.frombuffer(buffer, dtype=np.uint8), whole
+                buffer[:held] = buffer[whole:filled]
+            elif held == size:
                 if size >= MAX_LINE:
                     raise _IrregularError
                 size = min(2 * size, MAX_LINE)
                 buffer = buffer[:held] + bytes(size + _PAD - held)
 
 
+def _field_ends(data: Bytes, size: int, delimiter: np.uint8, n_columns: int) -> Places:
+    """Return where the fields end, after -1 as the end before the first one; carriage returns are taken out."""
+    kinds = np.empty(-(-size // 8) * 8, dtype=np.uint8)
+    ends = np.empty(size + 2, dtype=np.int32)
+    if not _find_kinds(data, size, delimiter, kinds):
+        size = _drop_returns(data, size)
+        if not size or not _find_kinds(data, size, delimiter, kinds):
+            raise _IrregularError
+    n_ends = _find_ends(kinds.view(np.uint64)[: -(-size // 8)], ends)
+    if not _is_even(data, ends[: n_ends + 1], n_columns):
+        raise _IrregularError
+    return ends[: n_ends + 1]
+
+
 def _words(data: Bytes) -> Words:
-    """Return a view whose element i is the eight bytes from i on, the first one lowest."""
+    """Return a view whose element i is the eight bytes from i on, the first of them lowest."""
     return np.ndarray(len(data) - 7, dtype=np.uint64, buffer=data, strides=(1,))
 
 
 class _Table:
     """The distinct values of a column in a part of the file, and the codes of its rows.
 
-    The arena holds a record per value: a word with its length above its code, then its bytes, filled up with at least
-    one zero to whole words. The slots, of which half stay empty, lead from a hash to a record.
+    The arena holds the records of the values one after the other, from place 1 on; the slots lead to them.
     """
 
     def __init__(self) -> None:
         self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint64)
-        self._arena = np.empty(_LEAST_SLOTS, dtype=np.uint64)
-        self._used = np.array([0, 1], dtype=np.int64)  # values; words of the arena: place 0 means none
+        self._arena = np.zeros(_LEAST_SLOTS, dtype=np.uint64)
+        self._used = np.array([0, 1], dtype=np.int64)  # how many values, how many words of the arena
         self.pieces: list[NDArray[np.unsignedinteger[Any]]] = []
 
     def __len__(self) -> int:
         return int(self._used[0])
 
-    def code(self, words: Words, starts: Places, lengths: Places) -> None:
-        """Take the fields of the next rows."""
-        codes = np.empty(len(starts), dtype=np.uint32)
+    def code(self, words: Words, befores: Places, ends: Places) -> None:
+        """Take the next rows, whose fields lie between the end of the field before and their own."""
+        hashes = np.empty(len(ends), dtype=np.uint64)
+        codes = np.empty(len(ends), dtype=np.uint32)
+        _hash_fields(words, befores, ends, hashes)
         done = 0
         while True:
-            done = _look_up(words, starts, lengths, done, self._slots, self._arena, self._used, codes)
+            done = _look_up(words, befores, ends, hashes, done, self._slots, self._arena, self._used, codes)
             if done == len(codes):
                 break
             self._grow()
-        self.pieces.append(codes.astype(np.min_scalar_type(len(self)), copy=False))
+        self.pieces.append(codes.astype(np.min_scalar_type(len(self))))
 
     def _grow(self) -> None:
-        if 2 * len(self) >= len(self._slots):
+        if len(self) * _SLOTS_PER_VALUE >= len(self._slots):
             self._slots = np.zeros(2 * len(self._slots), dtype=np.uint64)
             _refill(self._slots, self._arena, self._used[1])
         else:
-            self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
+            self._arena = np.concatenate([self._arena, np.zeros_like(self._arena)])
 
     def values(self) -> pl.Series:
         """Return the values in the order of their codes."""
         if not len(self):
             return pl.Series(dtype=pl.String)
-        size = _join(self._arena, self._used[1], np.empty(0, dtype=np.uint8))
-        if size >= _MOST_TEXT:
+        size = int(_joined_size(self._arena, self._used[1]))
+        if size > _MOST_TEXT:
             raise _IrregularError
         lines = np.empty(size, dtype=np.uint8)
         _join(self._arena, self._used[1], lines)
         text = pl.Series([lines[:-1].tobytes()]).cast(pl.String, strict=False)
-        if text.null_count():
+        if text.null_count():  # not UTF-8
             raise _IrregularError
         return text.str.split("\n").explode()
 
 
-def _joined(tables: list[_Table], pool: ThreadPoolExecutor) -> Coded:
+def _joined(tables: Sequence[_Table], pool: ThreadPoolExecutor) -> Coded:
     """Return the codes of a whole column from those of its parts."""
     values = pl.concat(list(pool.map(_Table.values, tables)))
     numbers = _whole_numbers(values)
     values = values if numbers is None else numbers
+    ranks = values.rank("dense").to_numpy() - 1
     distinct = values.unique().sort()
     dtype = np.min_scalar_type(-len(distinct) - 1)
-    ranks = (values.rank("dense").to_numpy() - 1).astype(dtype)
-    ends = np.cumsum([0, *(sum(map(len, table.pieces)) for table in tables)])
-    codes = np.empty(ends[-1], dtype=dtype)
-    bounds = np.cumsum([0, *map(len, tables)])
+    ranks = ranks.astype(dtype)
+    rows = np.cumsum([0, *(sum(map(len, table.pieces)) for table in tables)])
+    firsts = np.cumsum([0, *map(len, tables)])
+    codes = np.empty(rows[-1], dtype=dtype)
 
     def translate(part: int) -> None:
-        own = ranks[bounds[part] : bounds[part + 1]]
-        _translate(tables[part].pieces, own, codes[ends[part] : ends[part + 1]])
+        own_ranks, own_codes = ranks[firsts[part] : firsts[part + 1]], codes[rows[part] : rows[part + 1]]
+        _translate(tables[part].pieces, own_ranks, own_codes)
 
     list(pool.map(translate, range(len(tables))))
     return Coded(distinct, codes)
@@ -243,151 +264,213 @@ def _joined(tables: list[_Table], pool: ThreadPoolExecutor) -> Coded:
 def _translate(pieces: list[Any], ranks: Codes, codes: Codes) -> None:
     """Write ``ranks[piece]`` of all pieces; the list is emptied on the way."""
     end = len(codes)
-    while pieces:
+    while pieces:  # from the end, so that each piece is freed once it is copied
         piece = pieces.pop()
         ranks.take(piece, out=codes[end - len(piece) : end], mode="clip")
         end -= len(piece)
 
 
-@njit(nogil=True, cache=True)
-def _zero_bytes(word):
-    """Mark the lowest zero byte in its top bit; bytes above it may be marked too."""
-    return (word - _EACH) & ~word & _TOPS
+def _compiled(function: _Function) -> _Function:
+    """Compile a function that works while other threads run, and keep the result on disk."""
+    return njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
 
 
-@njit(nogil=True, cache=True)
-def _find_fields(data, words, end, delimiters, places, starts, lengths):
-    """Write where the wanted fields are; return the number of lines, -1 if one is irregular."""
-    quotes, lfs, crs = np.uint64(_QUOTE) * _EACH, np.uint64(_LF) * _EACH, np.uint64(_CR) * _EACH
-    last = len(places) - 1
-    at = start = row = column = 0
-    while at < end:
-        word = words[at]
-        special = _zero_bytes(word ^ delimiters) | _zero_bytes(word ^ lfs)
-        special |= _zero_bytes(word ^ crs) | _zero_bytes(word ^ quotes)
-        if special == 0:
-            at += 8
+@_compiled
+def _find_kinds(data: Bytes, size: int, delimiter: np.uint8, kinds: Bytes) -> bool:
+    """Tell the bytes that end a field from others; return whether there is neither quote nor carriage return."""
+    for at in range(size):
+        byte = data[at]
+        odd = _ODD if (byte == _QUOTE) | (byte == _CR) else _PLAIN
+        kinds[at] = _END if (byte == delimiter) | (byte == _LF) else odd
+    kinds[size:] = _PLAIN
+    odds = np.uint64(0)
+    for word in kinds.view(np.uint64):
+        odds |= word
+    return odds & _ODDS == 0
+
+
+@_compiled
+def _drop_returns(data: Bytes, size: int) -> int:
+    """Take out each carriage return before a line feed; return the new size, 0 if there is another one."""
+    kept = 0
+    for at in range(size):
+        byte = data[at]
+        if byte == _CR and data[at + 1] != _LF:
+            return 0
+        data[kept] = byte
+        kept += byte != _CR
+    return kept
+
+
+@_compiled
+def _find_ends(kinds: Words, ends: Places) -> int:
+    """Write where fields end, after a -1; return how many there are."""
+    ends[0] = -1
+    n = _ONE
+    for i in range(len(kinds)):
+        word = kinds[i]
+        if word == 0:
             continue
-        before = ((special - _ONE) & ~special) >> _SEVEN  # all bits of the bytes before the lowest mark
-        at += np.int64(((before & _EACH) * _EACH) >> _FIFTY_SIX)  # one for each of these bytes, added up
-        length = at - start
-        place = places[column]
-        if place >= 0:
-            starts[place, row] = start
-            lengths[place, row] = length
-        if data[at] == _CR and data[at + 1] == _LF:
-            at += 1
-        if data[at] == _LF:
-            if column != last or (last == 0 and length == 0):
-                return -1
-            column = 0
-            row += 1
-        else:
-            column += 1
-            if column > last or data[at] == _QUOTE or data[at] == _CR:
-                return -1
-        at += 1
-        start = at
-    return row
+        for j in range(8):  # without a branch: what is no end will be overwritten
+            ends[n] = 8 * i + j
+            n += word & _ONE
+            word >>= _EIGHT
+    return np.int64(n) - 1
 
 
-@njit(nogil=True, cache=True)
-def _tail(word, length):
+@_compiled
+def _is_even(data: Bytes, ends: Places, n_columns: int) -> bool:
+    """Tell whether each line has so many fields, and is not blank."""
+    last = n_columns - 1
+    if (len(ends) - 1) % n_columns:
+        return False
+    for first in range(1, len(ends), n_columns):
+        for column in range(n_columns):
+            if (data[ends[first + column]] == _LF) != (column == last):
+                return False
+        if last == 0 and ends[first] - ends[first - 1] == 1:
+            return False
+    return True
+
+
+@_compiled
+def _tail(word: np.uint64, length: np.uint64) -> np.uint64:
     """Keep as many bytes of a field's last word as belong to it: fewer than eight, maybe none."""
-    return word & ((_ONE << np.uint64(8 * (length & 7))) - _ONE)
+    return word & ((_ONE << ((length & _SEVEN) << _THREE)) - _ONE)
 
 
-@njit(nogil=True, cache=True)
-def _hash(words, at, step, length):
-    """Hash a field whose words are ``step`` apart: 8 in the text, 1 in the arena."""
-    mixed = np.uint64(length)
-    for _ in range(length >> 3):
+@_compiled
+def _hash(words: Words, at: np.uint64, step: np.uint64, length: np.uint64) -> np.uint64:
+    """Hash bytes whose words are ``step`` apart: 8 in the text, 1 in the arena."""
+    mixed = length
+    for _ in range(length >> _THREE):
         mixed = (mixed ^ words[at]) * _MIX
         mixed ^= mixed >> _HALF
         at += step
     mixed = (mixed ^ _tail(words[at], length)) * _MIX
+    mixed = (mixed ^ mixed >> _HALF) * _MIX
     return mixed ^ mixed >> _HALF
 
 
-@njit(nogil=True, cache=True)
-def _same(words, start, length, arena, place):
+@_compiled
+def _hash_fields(words: Words, befores: Places, ends: Places, hashes: Words) -> None:
+    for row in range(len(ends)):
+        start = np.uint64(befores[row] + 1)
+        hashes[row] = _hash(words, start, _EIGHT, np.uint64(ends[row]) - start)
+
+
+@_compiled
+def _same(words: Words, start: np.uint64, length: np.uint64, arena: Words, place: np.uint64) -> bool:
     """Tell whether a field has the bytes of a record."""
-    if arena[place] >> _HALF != np.uint64(length):
+    if arena[place] >> _HALF != length:
         return False
-    for _ in range(length >> 3):
-        place += 1
+    for _ in range(length >> _THREE):
+        place += _ONE
         if words[start] != arena[place]:
             return False
-        start += 8
-    return _tail(words[start], length) == arena[place + 1]
+        start += _EIGHT
+    return _tail(words[start], length) == arena[place + _ONE]
 
 
-@njit(nogil=True, cache=True)
-def _look_up(words, starts, lengths, first, slots, arena, used, codes):
-    """Write the codes of fields, from the first on; return which one found no room, or how many there are."""
+@_compiled
+def _look_up(
+    words: Words,
+    befores: Places,
+    ends: Places,
+    hashes: Words,
+    first: int,
+    slots: Words,
+    arena: Words,
+    used: NDArray[np.int64],
+    codes: NDArray[np.uint32],
+) -> int:
+    """Write the codes of rows from the first one on; return which row found no room, or how many there are."""
     last_slot = np.uint64(len(slots) - 1)
-    for row in range(first, len(starts)):
-        start, length = np.int64(starts[row]), np.int64(lengths[row])
-        mixed = _hash(words, start, 8, length)
-        slot = mixed & last_slot
-        entry = slots[slot]
-        while entry != 0:
-            place = np.int64(entry & _PLACE)
-            if (entry ^ mixed) >> _PLACE_BITS == 0 and _same(words, start, length, arena, place):
-                codes[row] = np.uint32(arena[place] & _LOW_HALF)
-                break
-            slot = (slot + _ONE) & last_slot
-            entry = slots[slot]
-        if entry == 0:
-            place = used[1]
-            if 2 * used[0] >= len(slots) or place + (length >> 3) + 2 > len(arena):
+    guesses = np.empty_like(hashes)
+    for row in range(first, len(ends)):
+        guesses[row] = slots[hashes[row] & last_slot]
+    for row in range(first, len(ends)):
+        start = np.uint64(befores[row] + 1)
+        length = np.uint64(ends[row]) - start
+        entry, hashed = guesses[row], hashes[row]
+        place = entry & _PLACE
+        if (entry ^ hashed) >> _PLACE_BITS or not _same(words, start, length, arena, place):
+            place = _probe(words, start, length, hashed, slots, arena, used)
+            if place == 0:
                 return row
-            slots[slot] = mixed & ~_PLACE | np.uint64(place)
-            codes[row] = used[0]
-            _append(words, start, length, arena, used)
-    return len(starts)
+        codes[row] = np.uint32(arena[place] & _CODE)
+    return len(ends)
 
 
-@njit(nogil=True, cache=True)
-def _append(words, start, length, arena, used):
-    """Write the record of a new value."""
-    place = used[1]
-    arena[place] = np.uint64(length) << _HALF | np.uint64(used[0])
-    for _ in range(length >> 3):
-        place += 1
-        arena[place] = words[start]
-        start += 8
-    arena[place + 1] = _tail(words[start], length)
-    used[0] += 1
-    used[1] = place + 2
-
-
-@njit(nogil=True, cache=True)
-def _refill(slots, arena, end):
-    """Enter all records in empty slots."""
+@_compiled
+def _probe(
+    words: Words,
+    start: np.uint64,
+    length: np.uint64,
+    hashed: np.uint64,
+    slots: Words,
+    arena: Words,
+    used: NDArray[np.int64],
+) -> np.uint64:
+    """Return the place of a value, which is added if it is new; 0 if there is no room for it."""
     last_slot = np.uint64(len(slots) - 1)
-    place = 1
+    slot = hashed & last_slot
+    while slots[slot] != 0:
+        place = slots[slot] & _PLACE
+        if (slots[slot] ^ hashed) >> _PLACE_BITS == 0 and _same(words, start, length, arena, place):
+            return place
+        slot = (slot + _ONE) & last_slot
+    if used[0] * _SLOTS_PER_VALUE >= len(slots) or used[1] + length // _EIGHT + 2 > len(arena):
+        return np.uint64(0)
+    place = np.uint64(used[1])
+    slots[slot] = (hashed & ~_PLACE) | place
+    arena[place] = (length << _HALF) | np.uint64(used[0])
+    at = place + _ONE
+    for _ in range(length >> _THREE):
+        arena[at] = words[start]
+        at += _ONE
+        start += _EIGHT
+    arena[at] = _tail(words[start], length)
+    used[0] += 1
+    used[1] = at + _ONE
+    return place
+
+
+@_compiled
+def _refill(slots: Words, arena: Words, end: int) -> None:
+    """Enter all records in new slots."""
+    last_slot = np.uint64(len(slots) - 1)
+    place = _ONE
     while place < end:
-        length = np.int64(arena[place] >> _HALF)
-        mixed = _hash(arena, place + 1, 1, length)
-        slot = mixed & last_slot
+        length = arena[place] >> _HALF
+        hashed = _hash(arena, place + _ONE, _ONE, length)
+        slot = hashed & last_slot
         while slots[slot] != 0:
             slot = (slot + _ONE) & last_slot
-        slots[slot] = mixed & ~_PLACE | np.uint64(place)
-        place += (length >> 3) + 2
+        slots[slot] = (hashed & ~_PLACE) | place
+        place += (length >> _THREE) + _ONE + _ONE
 
 
-@njit(nogil=True, cache=True)
-def _join(arena, end, text):
-    """Write all values, a line feed after each, and return how many bytes they take; write as far as there is room."""
-    place, at = 1, 0
+@_compiled
+def _joined_size(arena: Words, end: int) -> int:
+    """Return how many bytes the values take, with a line feed after each."""
+    size, place = np.uint64(0), _ONE
     while place < end:
-        length = np.int64(arena[place] >> _HALF)
-        if at + length < len(text):
-            for i in range(length):
-                shift = np.uint64(8 * (i & 7))
-                text[at + i] = np.uint8(arena[place + 1 + (i >> 3)] >> shift & np.uint64(255))
-            text[at + length] = _LF
-        at += length + 1
-        place += (length >> 3) + 2
-    return at
+        length = arena[place] >> _HALF
+        size += length + _ONE
+        place += (length >> _THREE) + _ONE + _ONE
+    return size
+
+
+@_compiled
+def _join(arena: Words, end: int, lines: Bytes) -> None:
+    """Write all values, with a line feed after each."""
+    at, place = np.uint64(0), _ONE
+    while place < end:
+        length = arena[place] >> _HALF
+        for i in range(length):
+            word = arena[place + _ONE + (i >> _THREE)]
+            lines[at + i] = np.uint8((word >> ((i & _SEVEN) << _THREE)) & np.uint64(255))
+        lines[at + length] = _LF
+        at += length + _ONE
+        place += (length >> _THREE) + _ONE + _ONE

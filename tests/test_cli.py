@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support import Write
+
+import plurivox as pv
+from plurivox.cli import main
+
+GOOD = "item,rater,score\n1,a,3\n2,a,1\n"
+
+
+class Program:
+    """Runs the command line in this process and keeps what it printed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self.out = self.err = ""
+
+    def __call__(self, *arguments: object) -> int:
+        self._monkeypatch.setattr(sys, "argv", ["plurivox", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        self.out, self.err = self._capsys.readouterr()
+        return code
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    return Program(monkeypatch, capsys)
+
+
+@pytest.fixture
+def study(tmp_path: Path, program: Program) -> Path:
+    assert program("simulate", tmp_path / "study", "--items", 40, "--raters", 60, "--missing", 0.5, "--seed", 5) == 0
+    return tmp_path / "study"
+
+
+def test_simulate_writes_the_study_and_its_truth(study: Path) -> None:
+    assert sorted(path.name for path in study.iterdir()) == [
+        "answers.csv", "items.csv", "plurivox.toml", "raters.csv", "ratings.csv", "settings.json", "trained.csv",
+        "truth_groups.csv", "truth_items.csv", "truth_raters.csv",
+    ]  # fmt: skip
+    read = pv.read_ratings(study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv")
+    from plurivox.simulation import DEMO
+
+    assert read == pv.simulate(n_items=40, n_raters=60, missing=0.5, seed=5, **DEMO).ratings
+    assert json.loads((study / "settings.json").read_text())["seed"] == 5
+    assert pl.read_csv(study / "truth_items.csv").columns == ["item", "severity"]
+
+
+def test_simulate_specifications(tmp_path: Path, program: Program) -> None:
+    code = program(
+        "simulate", tmp_path, "--items", 30, "--raters", 40, "--scale", "Low,Middle,High", "--ratings-per-item", 7,
+        "--attribute", "region: Far North 0.5, South 0.5", "--missing-attributes", 0.2,
+        "--effect", "region=South: bias 0.4, shared 0.5, violation bias", "--style", "normal=0.5",
+        "--style", "central=0.5", "--trained", 0, "--model", "m1: bias 0.2, refuses 0.5, like region=South",
+        "--rater-sd", 0.1, "--noise-sd", 0.2,
+    )  # fmt: skip
+    assert code == 0, program.err
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert settings["attributes"] == {"region": {"Far North": 0.5, "South": 0.5}}
+    expected = {"condition": {"region": "South"}, "bias": 0.4, "shared_sd": 0.5, "violation": "bias"}
+    assert settings["effects"] == [expected]
+    assert settings["models"][0]["like"] == {"region": "South"}
+    assert settings["styles"] == {"normal": 0.5, "central": 0.5}
+    assert not (tmp_path / "trained.csv").exists()
+    assert pl.read_csv(tmp_path / "ratings.csv").height == 210
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--effect", "gender=Woman"], "two parts with a colon between"),
+        (["--effect", "gender=Woman: force 3"], "'force' is none of bias, shared, violation"),
+        (["--effect", "gender: bias 3"], "a condition is ATTRIBUTE=VALUE"),
+        (["--effect", "gender=Woman: bias much"], "'much' is not a number"),
+        (["--style", "normal"], "needs NAME=SHARE"),
+        (["--style", "normal=0.5"], "sum of the proportions in styles is 0.5"),
+        (["--missing", "1.5"], "missing is 1.5"),
+        (["--scale", "7"], "at least two points"),
+    ],
+)
+def test_simulate_says_what_is_wrong(tmp_path: Path, program: Program, arguments: list[str], problem: str) -> None:
+    assert program("simulate", tmp_path / "out", *arguments) != 0
+    assert problem in " ".join(program.err.replace("│", " ").split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_describe_prints_tables(study: Path, program: Program) -> None:
+    assert program("describe", study / "ratings.csv") == 0
+    for part in ("40 items · 60 raters · sparse", "ratings per item", "Scale, 5 points", "gender", "18-29"):
+        assert part in program.out
+    assert "item = item, rater = rater, score = score; scale 0 < 1 < 2 < 3 < 4" in program.err
+    assert "plurivox.toml says" in program.err
+    assert "rater-0" not in program.out
+    assert "\x1b" not in program.out  # no colour codes in a pipe
+
+
+def test_describe_json_is_the_python_result(study: Path, program: Program) -> None:
+    assert program("describe", study / "ratings.csv", "--json", "--by", "age", "--by", "gender,age") == 0
+    ratings = pv.read_ratings(study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv")
+    assert json.loads(program.out) == json.loads(pv.describe(ratings, ["age", ("gender", "age")]).to_json())
+
+
+def test_describe_options(write: Write, program: Program) -> None:
+    path = write("r.csv", "conv,who,Q,gender,removed\n" + "".join(f"{i % 3},{i},{i % 2},g{i % 2},{i > 9}\n" for i in range(12)))
+    common = ["describe", path, "--item", "conv", "--rater", "who", "--score", "Q", "--scale", "0:2", "--json"]
+    assert program(*common, "--rater-attributes", "gender,removed", "--where", "removed=False") == 0
+    found = json.loads(program.out)
+    assert (found["n_ratings"], found["points"]) == (10, ["0", "1", "2"])
+    assert [axis["name"] for axis in found["axes"]][:2] == ["gender", "removed"]
+    assert program(*common, "--rater-attributes", "gender,removed", "--min-group-size", 1, "--by", "removed") == 0
+    assert [group["n_raters"] for group in json.loads(program.out)["axes"][0]["groups"]] == [10, 2]
+
+
+def test_write_config_and_follow_it(write: Write, program: Program, tmp_path: Path) -> None:
+    path = write("r.csv", "conv_id,worker,stars\n" + "".join(f"{i % 3},{i},{i % 5}\n" for i in range(12)))
+    raters = write("people.csv", "worker,age\n" + "".join(f"{i},{15 + 4 * i}\n" for i in range(12)))
+    assert program("describe", path, "--raters", raters, "--write-config") == 0
+    assert f"wrote {tmp_path / 'plurivox.toml'}" in program.err
+    config = tmp_path / "plurivox.toml"
+    config.write_text(config.read_text().replace("# age = [18, 30, 50]", "age = [18, 30, 50]"))
+    assert program("describe", path, "--json", "--min-group-size", 1) == 0
+    (axis,) = json.loads(program.out)["axes"]
+    assert [group["name"] for group in axis["groups"]] == ["<18", "18–29", "30–49", "50+"]
+    assert not json.loads(program.out)["scale_inferred"]
+    before = config.read_bytes()
+    assert program("describe", path, "--write-config") == 1
+    assert "it is there already" in program.err
+    assert config.read_bytes() == before
+
+
+def test_errors_end_in_one_line(write: Write, program: Program) -> None:
+    assert program("describe", write("r.csv", GOOD + "1,a,3\n")) == 1
+    assert program.err.startswith("error: ")
+    assert program.err.count("\n") == 1
+    assert "--duplicates first, last or mode" in program.err
+    assert program.out == ""
+
+
+def test_warnings_are_shown(write: Write, program: Program) -> None:
+    path = write("r.csv", GOOD + "1,b,2\n")
+    assert program("describe", path, "--raters", write("raters.csv", "rater,age\na,3\n")) == 0
+    assert "warning: " in program.err
+    assert "lacks 1 of the 2 raters" in program.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--wide", "--totals"], "either --wide or --totals"),
+        (["--duplicates", "newest"], "error, first, last, mode, not 'newest'"),
+        (["--format", "xls"], "csv, tsv, jsonl, parquet, not 'xls'"),
+        (["--where", "age"], "ATTRIBUTE=VALUE"),
+        (["--by", "mood"], "raters have no attribute 'mood'"),
+    ],
+)
+def test_bad_options(write: Write, program: Program, arguments: list[str], problem: str) -> None:
+    assert program("describe", write("r.csv", GOOD), *arguments) != 0
+    assert problem in " ".join(program.err.replace("│", " ").split())
+
+
+def test_text_from_data_is_shown_as_text(write: Write, program: Program) -> None:
+    """Rich markup, terminal escapes and spreadsheets' formulas in group names stay what they are."""
+    names = ["[bold red]x[/]", "=HYPERLINK(1)", ":smile:"]
+    rows = "".join(f'{i % 4},{i},{i % 3},"{names[i % 3]}"\n' for i in range(24))
+    assert program("describe", write("r.csv", "item,rater,score,g\n" + rows), "--rater-attributes", "g") == 0
+    for name in names:
+        assert f"{name} 8" in program.out
+
+
+def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert program("demo") == 0
+    last = program.out.strip().splitlines()[-1]
+    assert Path(last) == tmp_path / "plurivox-demo" / "description.txt"
+    assert "36,000 ratings" in Path(last).read_text()
+    first = (tmp_path / "plurivox-demo" / "ratings.csv").read_bytes()
+    assert program("demo") == 0
+    assert (tmp_path / "plurivox-demo" / "ratings.csv").read_bytes() == first
+
+
+def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from plurivox.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_standard_input_and_version(write: Write) -> None:
+    done = run("describe", "-", "--json", input=GOOD)
+    assert json.loads(done.stdout)["n_ratings"] == 2
+    assert run("--version").stdout == f"plurivox {pv.__version__}\n"
+
+
+def test_a_closed_pipe_is_no_error(write: Write) -> None:
+    path = write("r.csv", GOOD)
+    command = f"'{sys.executable}' -c 'from plurivox.cli import main; main()' describe {path} | true"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    command = [sys.executable, "-c", "from plurivox.cli import main; main()", "simulate", str(target)]
+    process = subprocess.Popen([*command, "--items", "20000", "--raters", "500"], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(target.glob(".plurivox-*/ratings.csv")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("the files were complete before the signal came")
+    assert process.returncode == 130
+    assert os.listdir(target) == []

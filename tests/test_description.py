@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import plurivox as pv
+
+
+def test_against_a_table_counted_by_hand(small: pl.DataFrame) -> None:
+    """Rater a rated items 1, 2, 3 with 0, 4, 2; rater b items 1, 2 with 1, 3."""
+    found = pv.describe(pv.Ratings.from_frame(small))
+    assert (found.n_ratings, found.n_items, found.n_raters) == (5, 3, 2)
+    assert (found.per_item.low, found.per_item.median, found.per_item.high) == (1, 2, 2)
+    assert found.per_item.counts == (1, 2)
+    assert found.per_rater is not None
+    assert (found.per_rater.low, found.per_rater.median, found.per_rater.high) == (2, 2.5, 3)
+    assert not found.crossed
+    assert found.density == pytest.approx(5 / 6)
+    assert found.usage == (1, 1, 1, 1, 1)
+    assert found.scale_inferred
+    assert "inferred" in found.notes[0]
+
+
+def test_groups_against_polars() -> None:
+    ratings = pv.simulate(n_items=40, n_raters=80, missing=0.7, missing_attributes=0.1, seed=3).ratings
+    found = pv.describe(ratings, min_group_size=7)
+    axes = {axis.name: axis for axis in found.axes}
+    names = ["gender", "age", "ethnicity", "gender × age", "gender × ethnicity", "age × ethnicity"]
+    assert list(axes) == names
+    joined = ratings.to_frame().join(ratings.raters, on="rater")
+    sizes = ratings.raters.drop_nulls(["gender", "age"]).group_by("gender", "age").len()
+    shown = {f"{g} × {a}": n for g, a, n in sizes.iter_rows() if n >= 7}
+    assert {group.name: group.n_raters for group in axes["gender × age"].groups} == shown
+    assert axes["gender × age"].n_withheld == sizes.height - len(shown)
+    assert axes["gender"].n_outside == ratings.raters["gender"].null_count()
+    for group in axes["ethnicity"].groups:
+        own = joined.filter(ethnicity=group.name)
+        assert (group.n_ratings, group.n_items) == (own.height, own["item"].n_unique())
+
+
+def test_only_what_was_asked_for() -> None:
+    ratings = pv.simulate(n_items=5, n_raters=30).ratings
+    found = pv.describe(ratings, ["age", ("gender", "age")])
+    assert [axis.name for axis in found.axes] == ["age", "gender × age"]
+
+
+def test_crossed_and_silent() -> None:
+    assert pv.describe(pv.simulate(n_items=5, n_raters=4).ratings).crossed
+    frame = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "b"], "score": [1, None, None]})
+    found = pv.describe(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1)))
+    assert (found.unrated_items, found.silent_raters, found.missing_scores) == (1, 1, 2)
+
+
+def test_totals(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("item,0,1\nx,2,3\ny,0,5\nz,0,0\n")
+    found = pv.describe(pv.read_ratings(tmp_path / "t.csv", layout="totals"))
+    assert found.n_ratings == 10
+    assert found.per_rater is None
+    assert found.usage == (2, 8)
+    assert (found.per_item.low, found.per_item.high) == (0, 5)
+    assert found.unrated_items == 1
+
+
+def test_histograms_cover_all() -> None:
+    ratings = pv.simulate(n_items=200, n_raters=300, missing=0.6).ratings
+    found = pv.describe(ratings)
+    for spread, n in ((found.per_item, 200), (found.per_rater, 300)):
+        assert spread is not None
+        assert sum(spread.counts) == n
+        assert len(spread.counts) <= 12
+        assert len(spread.edges) == len(spread.counts) + 1
+        assert spread.edges[0] == spread.low
+        assert spread.edges[-1] > spread.high
+
+
+def test_json_is_strict_and_names_no_rater() -> None:
+    ratings = pv.simulate(n_items=5, n_raters=30).ratings
+    text = pv.describe(ratings).to_json()
+    assert json.loads(text)["n_raters"] == 30
+    assert "rater-0" not in text
+    frame = pv.describe(ratings).to_frame()
+    assert frame.columns == ["axis", "group", "n_raters", "n_items", "n_ratings"]
+    assert frame.row(0) == ("all", "all", 30, 5, 150)
+
+
+def test_many_values_suggest_bins() -> None:
+    raters = pl.DataFrame({"rater": range(60), "income": range(60)})
+    frame = pl.DataFrame({"item": 1, "rater": range(60), "score": [i % 2 for i in range(60)]})
+    found = pv.describe(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1), raters=raters))
+    assert found.notes == (
+        "income has 60 different values. If they are numbers, such as ages, sort them into bins in plurivox.toml.",
+    )
