@@ -179,7 +179,7 @@ def test_text_from_data_is_shown_as_text(write: Write, program: Program) -> None
     rows = "".join(f'{i % 4},{i},{i % 3},"{names[i % 3]}"\n' for i in range(24))
     assert program("describe", write("r.csv", "item,rater,score,g\n" + rows), "--rater-attributes", "g") == 0
     for name in names:
-        assert f"{name} 8" in program.out
+        assert f"{name} (8)" in program.out
 
 
 def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch)
 
 
 def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from plurivox.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-m", "plurivox", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
@@ -206,7 +206,7 @@ def test_standard_input_and_version(write: Write) -> None:
 
 def test_a_closed_pipe_is_no_error(write: Write) -> None:
     path = write("r.csv", GOOD)
-    command = f"'{sys.executable}' -c 'from plurivox.cli import main; main()' describe {path} | true"
+    command = f"'{sys.executable}' -m plurivox describe {path} | true"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert "Error" not in done.stderr
@@ -214,7 +214,7 @@ def test_a_closed_pipe_is_no_error(write: Write) -> None:
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    command = [sys.executable, "-c", "from plurivox.cli import main; main()", "simulate", str(target)]
+    command = [sys.executable, "-m", "plurivox", "simulate", str(target)]
     process = subprocess.Popen([*command, "--items", "20000", "--raters", "500"], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not list(target.glob(".plurivox-*/ratings.csv")) and process.poll() is None and time.monotonic() < deadline:

@@ -52,7 +52,7 @@ def main() -> None:
         warnings.simplefilter("always", PlurivoxWarning)
         warnings.showwarning = _show_warning
         try:
-            app()
+            app(prog_name="plurivox")
         except PlurivoxError as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(1) from None

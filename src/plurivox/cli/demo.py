@@ -12,7 +12,10 @@ def demo(
     ] = Path("plurivox-demo"),
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same study.", min=0)] = 0,
 ) -> None:
-    """Simulate a rating study, describe it, and leave everything in a folder to play with."""
+    """Simulate a rating study and describe it.
+
+    The data, the truth behind them and the description stay in a folder to play with.
+    """
     from plurivox.cli.show import console, show_description
     from plurivox.description import describe
     from plurivox.io.reading import read_ratings

@@ -16,7 +16,10 @@ def describe(
         typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised."),
     ] = False,
 ) -> None:
-    """Show what a table of ratings holds: sizes, design, scale use, groups, and what is missing."""
+    """Show what a table of ratings holds.
+
+    Sizes, design, use of the scale, groups of raters, missing values, and what else was noticed while reading.
+    """
     from plurivox.cli.show import console, show_description
     from plurivox.description import describe as describe_ratings
 

@@ -107,9 +107,9 @@ def _groups(axis: AxisSummary) -> str:
         shown = f"{sizes[-1]:,} to {sizes[0]:,}" if sizes[0] > sizes[-1] else f"{sizes[0]:,} each"
         if not crossing:
             largest = sorted(axis.groups, key=lambda group: -group.n_raters)[:3]
-            shown += "; largest: " + ", ".join(f"{group.name} {group.n_raters:,}" for group in largest)
+            shown += "; largest: " + ", ".join(f"{group.name} ({group.n_raters:,})" for group in largest)
     else:
-        shown = ", ".join(f"{group.name} {group.n_raters:,}" for group in axis.groups)
+        shown = ", ".join(f"{group.name} ({group.n_raters:,})" for group in axis.groups)
     notes = []
     if axis.n_withheld:
         notes.append(f"{axis.n_withheld:,} withheld as too small")

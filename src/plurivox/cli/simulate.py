@@ -61,7 +61,7 @@ def simulate(
     no_models: Annotated[bool, typer.Option("--no-models", help="No language models.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same study.", min=0)] = 0,
 ) -> None:
-    """Simulate a rating study with a known truth and write it as files.
+    """Write a simulated rating study as files.
 
     Raters have demographic attributes, groups see some items differently, some raters use the scale in their own
     way, trained raters say what is unsafe, and language models answer or refuse. The truth is written too.

@@ -392,48 +392,37 @@ def _look_up(
     for row in range(first, len(ends)):
         start = np.uint64(befores[row] + 1)
         length = np.uint64(ends[row]) - start
-        entry, hashed = guesses[row], hashes[row]
-        place = entry & _PLACE
-        if (entry ^ hashed) >> _PLACE_BITS or not _same(words, start, length, arena, place):
-            place = _probe(words, start, length, hashed, slots, arena, used)
-            if place == 0:
+        hashed, entry = hashes[row], guesses[row]
+        slot = hashed & last_slot
+        if entry == 0:
+            entry = slots[slot]  # a row before this one may have filled it
+        while entry != 0:
+            if (entry ^ hashed) >> _PLACE_BITS == 0 and _same(words, start, length, arena, entry & _PLACE):
+                break
+            slot = (slot + _ONE) & last_slot
+            entry = slots[slot]
+        if entry == 0:
+            if used[0] * _SLOTS_PER_VALUE >= len(slots) or used[1] + np.int64(length >> _THREE) + 2 > len(arena):
                 return row
-        codes[row] = np.uint32(arena[place] & _CODE)
+            entry = (hashed & ~_PLACE) | np.uint64(used[1])
+            slots[slot] = entry
+            _add(words, start, length, arena, used)
+        codes[row] = np.uint32(arena[entry & _PLACE] & _CODE)
     return len(ends)
 
 
 @_compiled
-def _probe(
-    words: Words,
-    start: np.uint64,
-    length: np.uint64,
-    hashed: np.uint64,
-    slots: Words,
-    arena: Words,
-    used: NDArray[np.int64],
-) -> np.uint64:
-    """Return the place of a value, which is added if it is new; 0 if there is no room for it."""
-    last_slot = np.uint64(len(slots) - 1)
-    slot = hashed & last_slot
-    while slots[slot] != 0:
-        place = slots[slot] & _PLACE
-        if (slots[slot] ^ hashed) >> _PLACE_BITS == 0 and _same(words, start, length, arena, place):
-            return place
-        slot = (slot + _ONE) & last_slot
-    if used[0] * _SLOTS_PER_VALUE >= len(slots) or used[1] + length // _EIGHT + 2 > len(arena):
-        return np.uint64(0)
+def _add(words: Words, start: np.uint64, length: np.uint64, arena: Words, used: NDArray[np.int64]) -> None:
+    """Write the record of a new value."""
     place = np.uint64(used[1])
-    slots[slot] = (hashed & ~_PLACE) | place
     arena[place] = (length << _HALF) | np.uint64(used[0])
-    at = place + _ONE
     for _ in range(length >> _THREE):
-        arena[at] = words[start]
-        at += _ONE
+        place += _ONE
+        arena[place] = words[start]
         start += _EIGHT
-    arena[at] = _tail(words[start], length)
+    arena[place + _ONE] = _tail(words[start], length)
     used[0] += 1
-    used[1] = at + _ONE
-    return place
+    used[1] = place + _ONE + _ONE
 
 
 @_compiled

@@ -1,0 +1,103 @@
+"""Write the parts of the documentation that come from the code: docs/cli.md, docs/api.md and docs/describe.svg.
+
+``python -m docs.generate`` writes them, ``python -m docs.generate --check`` tells whether they are up to date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import plurivox as pv
+
+FOLDER = Path(__file__).parent
+COMMANDS = ("demo", "describe", "simulate")
+
+
+def cli_page() -> str:
+    """Return the help text of every command."""
+    parts = [
+        "# Command line\n",
+        "Made from `plurivox --help`; `make docs` writes it anew.\n",
+        _help(),
+        *(part for command in COMMANDS for part in (f"## plurivox {command}\n", _help(command))),
+    ]
+    return "\n".join(parts)
+
+
+def _help(*command: str) -> str:
+    environment = {**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
+    program = [sys.executable, "-m", "plurivox", *command, "--help"]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
+    return f"```\n{done.stdout.strip()}\n```\n"
+
+
+def api_page() -> str:
+    """Return every public name with its signature and its docstring."""
+    parts = ["# Python interface\n", "Everything in `plurivox.__all__`, made from the docstrings by `make docs`.\n"]
+    for name in pv.__all__:
+        thing = getattr(pv, name)
+        parts.append(f"## {name}\n")
+        if inspect.isfunction(thing):
+            parts.append(f"```python\npv.{name}{_signature(thing)}\n```\n")
+        parts.append(f"```text\n{inspect.cleandoc(thing.__doc__ or '')}\n```\n")
+        if inspect.isclass(thing) and not issubclass(thing, Exception):
+            methods = [(n, m) for n, m in vars(thing).items() if not n.startswith("_") and _is_method(m)]
+            for method_name, method in methods:
+                plain = getattr(method, "__func__", method)
+                summary = inspect.cleandoc(plain.__doc__ or "").split("\n", 1)[0]
+                parts.append(f"- `.{method_name}{_signature(plain)}`: {summary}")
+            if methods:
+                parts.append("")
+    return "\n".join(parts)
+
+
+def _is_method(thing: object) -> bool:
+    return inspect.isfunction(thing) or isinstance(thing, classmethod)
+
+
+def _signature(function: object) -> str:
+    text = str(inspect.signature(function))  # type: ignore[arg-type]
+    text = re.sub(r"<plurivox\.|<function.*?>", "", text)
+    text = re.sub(r"\((self|cls)(, )?", "(", text)
+    return re.sub(r" -> '?([^']*)'?$", r" -> \1", text).replace("'", "")
+
+
+def picture() -> str:
+    """Return a terminal capture of ``plurivox describe`` on the demo study, as SVG without outside fonts."""
+    from rich.console import Console
+
+    from plurivox.cli.show import show_description
+    from plurivox.simulation import DEMO
+
+    console = Console(record=True, width=92, file=open(os.devnull, "w"), markup=False, highlight=False)  # noqa: SIM115
+    console.print("$ plurivox describe ratings.csv --raters raters.csv", style="bold")
+    found = pv.describe(pv.simulate(**DEMO).ratings)
+    show_description(replace(found, source="ratings.csv"), console)
+    svg = console.export_svg(title="plurivox", unique_id="plurivox")
+    return re.sub(r"@font-face \{.*?\}\n?", "", svg, flags=re.DOTALL)
+
+
+PAGES = {"cli.md": cli_page, "api.md": api_page, "describe.svg": picture}
+
+
+def main() -> None:
+    """Write the pages, or with ``--check`` compare them."""
+    stale = []
+    for name, make in PAGES.items():
+        path, text = FOLDER / name, make()
+        if "--check" not in sys.argv:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(f"docs/{name}")
+    if stale:
+        sys.exit(f"out of date: {', '.join(stale)}; run make docs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""``python -m plurivox`` is ``plurivox``."""
+
+from plurivox.cli import main
+
+main()

@@ -1,0 +1,81 @@
+"""The documentation and the package keep their promises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import plurivox as pv
+from plurivox.cli.app import app
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_all_is_sorted_and_importable() -> None:
+    assert pv.__all__ == sorted(pv.__all__)
+    for name in pv.__all__:
+        assert getattr(pv, name).__doc__
+    assert set(pv.__all__) <= set(dir(pv))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = pv.nonsense
+
+
+def test_the_api_page_lists_exactly_all() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert [line[3:] for line in page.splitlines() if line.startswith("## ")] == pv.__all__
+
+
+def test_every_command_and_option_is_documented() -> None:
+    import typer
+
+    page = (ROOT / "docs" / "cli.md").read_text()
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        assert f"## plurivox {name}\n" in page
+        section = page.split(f"## plurivox {name}\n")[1].split("\n## ")[0]
+        for parameter in command.params:
+            assert parameter.help, f"{name}: {parameter.name} has no help"
+            for option in parameter.opts if parameter.param_type_name == "option" else ():
+                assert option in section, f"{name}: {option} is not in docs/cli.md"
+
+
+def test_every_setting_is_documented() -> None:
+    from plurivox.config import _KNOWN
+
+    page = (ROOT / "docs" / "data.md").read_text()
+    for section, keys in _KNOWN.items():
+        assert not section or f"[{section}]" in page
+        for key in keys:
+            assert key in page
+
+
+@pytest.mark.parametrize("command", ["import plurivox", "import plurivox.cli.app"])
+def test_starting_up_imports_nothing_heavy(command: str) -> None:
+    heavy = ["numba", "polars", "scipy", "scipy.stats", "altair", "numpy", "pandas"]
+    script = f"import sys; {command}; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\nsys.argv = ['plurivox', '--help']\nfrom plurivox.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('numba', 'polars', 'scipy.stats', 'altair') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_requirement_files_name_no_address() -> None:
+    for path in (ROOT / "requirements").glob("*.txt"):
+        assert "://" not in path.read_text()
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    first_screen = (ROOT / "README.md").read_text().split("## ")[0]
+    for command in ("make demo", "make test", "pip install ."):
+        assert command in first_screen
