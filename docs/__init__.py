@@ -1,0 +1,1 @@
+"""The documentation, and what generates parts of it."""

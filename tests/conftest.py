@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hypothesis import settings
+
 from support import Write
 
 settings.register_profile("plurivox", deadline=None, max_examples=60)

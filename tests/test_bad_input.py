@@ -13,7 +13,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support import Write
 
 import plurivox as pv
 from plurivox.errors import (
@@ -26,6 +25,7 @@ from plurivox.errors import (
     ScoreError,
     UnknownIdsWarning,
 )
+from support import Write
 
 HEAD = "item,rater,score\n"
 GOOD = HEAD + "1,a,3\n2,a,1\n"
@@ -172,7 +172,9 @@ def test_attribute_table_without_the_id(write: Write) -> None:
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet", "r.jsonl"])
 def test_empty_file(write: Write, name: str) -> None:
-    assert message(FileError, write(name, "")) == f"{name}: the file is empty. It needs a header and one row per rating."
+    assert (
+        message(FileError, write(name, "")) == f"{name}: the file is empty. It needs a header and one row per rating."
+    )
 
 
 def test_packed_emptiness(write: Write) -> None:
@@ -214,7 +216,9 @@ def test_wrong_encoding(write: Write) -> None:
         "r.csv, row 4: byte 0xe9 is not UTF-8 text. Save the file as UTF-8, or name its encoding, "
         "for example --encoding latin-1."
     )
-    assert "it is UTF-16, not UTF-8. Pass --encoding utf-16." in message(FileError, write("r.csv", GOOD.encode("utf-16")))
+    assert "it is UTF-16, not UTF-8. Pass --encoding utf-16." in message(
+        FileError, write("r.csv", GOOD.encode("utf-16"))
+    )
     assert "'klingon' is not a known encoding" in message(FileError, path, encoding="klingon")
     header = write("r.csv", "itém,rater,score\n1,a,2\n".encode("latin-1"))
     assert "row 1: byte 0xe9" in message(FileError, header)
@@ -240,7 +244,7 @@ def test_short_first_row_and_rows_far_down(write: Write, monkeypatch: pytest.Mon
     monkeypatch.setattr("plurivox.io.text.BLOCK", 64)
     body = "".join(f"{i},a,3\n" for i in range(100))
     assert "row 102: the row has 2 fields" in message(FileError, write("r.csv", HEAD + body + "100,a\n" + body))
-    off = write("r.csv", HEAD + "1,\"a\",3\n" + body.replace("50,a,3", "50,b,77"))
+    off = write("r.csv", HEAD + '1,"a",3\n' + body.replace("50,a,3", "50,b,77"))
     assert "row 53: '77' is not a point" in message(ScoreError, off, scale="0:4", duplicates="first")
 
 
@@ -334,9 +338,14 @@ def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFr
 
     path = tmp_path / "out.txt"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), replacing(path) as temporary:
-        temporary.write_text("half")
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(FileError, match="it cannot be written"):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import Write
 
 import plurivox as pv
 from plurivox.cli import main
+from support import Write
 
 GOOD = "item,rater,score\n1,a,3\n2,a,1\n"
 
@@ -111,12 +111,16 @@ def test_describe_prints_tables(study: Path, program: Program) -> None:
 
 def test_describe_json_is_the_python_result(study: Path, program: Program) -> None:
     assert program("describe", study / "ratings.csv", "--json", "--by", "age", "--by", "gender,age") == 0
-    ratings = pv.read_ratings(study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv")
+    ratings = pv.read_ratings(
+        study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv"
+    )
     assert json.loads(program.out) == json.loads(pv.describe(ratings, ["age", ("gender", "age")]).to_json())
 
 
 def test_describe_options(write: Write, program: Program) -> None:
-    path = write("r.csv", "conv,who,Q,gender,removed\n" + "".join(f"{i % 3},{i},{i % 2},g{i % 2},{i > 9}\n" for i in range(12)))
+    path = write(
+        "r.csv", "conv,who,Q,gender,removed\n" + "".join(f"{i % 3},{i},{i % 2},g{i % 2},{i > 9}\n" for i in range(12))
+    )
     common = ["describe", path, "--item", "conv", "--rater", "who", "--score", "Q", "--scale", "0:2", "--json"]
     assert program(*common, "--rater-attributes", "gender,removed", "--where", "removed=False") == 0
     found = json.loads(program.out)

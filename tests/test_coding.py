@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def literal(column: Sequence[Any]) -> tuple[list[Any], list[int]]:
 
 def cut(column: Sequence[Any], places: Sequence[int], dtype: Any) -> list[pl.Series]:
     bounds = [0, *sorted(place % (len(column) + 1) for place in places), len(column)]
-    return [pl.Series("x", column[a:b], dtype=dtype) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [pl.Series("x", column[a:b], dtype=dtype) for a, b in itertools.pairwise(bounds)]
 
 
 # Text whose order by bytes and by code point agree, as they do in UTF-8.

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import Write
 
 import plurivox as pv
 from plurivox.config import Bins, config_text, find_config, load_config, load_scale
 from plurivox.errors import ConfigError
+from support import Write
 
 
 def test_everything_it_can_say(write: Write, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_attribute_errors(small: pl.DataFrame) -> None:
     with pytest.raises(IdError, match="row 2: the rater id is missing"):
         pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": ["a", None], "age": [3, 4]}))
     moody = small.with_columns(mood=pl.Series(["up", "up", "down", "up", "up"]))
-    with pytest.raises(AttributeConflictError, match="column 'mood', rows 1, 3, 5: rater 'a' has more .* up, down"):
+    with pytest.raises(AttributeConflictError, match=r"column 'mood', rows 1, 3, 5: rater 'a' has more .* up, down"):
         pv.Ratings.from_frame(moody, rater_attributes=["mood"])
     with pytest.raises(ColumnError, match="'age' is both in the ratings and in the table of raters"):
         pv.Ratings.from_frame(
@@ -180,9 +180,7 @@ def test_where_compares_text_forms(small: pl.DataFrame) -> None:
         assert ratings.where(raters=wanted).raters["rater"].to_list() == ["b"]
 
 
-@pytest.mark.parametrize(
-    ("rule", "scores"), [("first", [0, 4, 1]), ("last", [1, 4, 2]), ("mode", [0, 4])]
-)
+@pytest.mark.parametrize(("rule", "scores"), [("first", [0, 4, 1]), ("last", [1, 4, 2]), ("mode", [0, 4])])
 def test_repeats_by_rule(rule: Any, scores: list[int]) -> None:
     """Item 1 got 0, 0, 1 from rater a; item 2 got 4 once; item 3 got 1 and 2, a tie."""
     frame = pl.DataFrame({"item": [1, 1, 1, 2, 3, 3], "rater": ["a"] * 6, "score": [0, 0, 1, 4, 1, 2]})

@@ -12,12 +12,12 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from support import Write
 from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
 from plurivox.io import text
+from support import Write
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -57,7 +57,7 @@ def test_every_format_gives_the_same_ratings(write: Write, name: str, packing: s
                                      as_parquet(pl.read_csv(CSV.encode())),
                                      pl.read_csv(CSV.encode()).write_ndjson().encode()])  # fmt: skip
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
     assert len(pv.read_ratings("-")) == 3
 
 
@@ -97,7 +97,7 @@ def test_any_text_survives_any_block_size(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]], block: int
 ) -> None:
     """Quoted, with line ends inside, cut anywhere: the ids come back as they were."""
-    rows = [(item + "\n,\"" if i % 3 == 0 else item, rater, score) for i, (item, rater, score) in enumerate(rows)]
+    rows = [(item + '\n,"' if i % 3 == 0 else item, rater, score) for i, (item, rater, score) in enumerate(rows)]
     frame = pl.DataFrame(rows, schema=["note", "rater", "score"], orient="row").with_row_index("item")
     path = tmp_path_factory.mktemp("text") / "r.csv"
     frame.write_csv(path)
@@ -116,7 +116,7 @@ def clean(note: str) -> str | None:
 def test_wide(write: Write) -> None:
     content = "item,ann1,ann2,ann3\nx,0,1,\ny,2,NA,2\n"
     for layout in (None, "wide"):
-        ratings = pv.read_ratings(write("w.csv", content), layout=layout)  # type: ignore[arg-type]
+        ratings = pv.read_ratings(write("w.csv", content), layout=layout)
         assert ratings.to_frame().rows() == [("x", "ann1", 0), ("x", "ann2", 1), ("y", "ann1", 2), ("y", "ann3", 2)]
         assert ratings.intake.missing_scores == 2
         assert ratings.intake.layout == "wide"
@@ -217,7 +217,7 @@ def test_large_regular_file_equals_the_careful_path(tmp_path: Path, monkeypatch:
 )
 def test_recognised_columns(write: Write, header: str, roles: tuple[str, str, str]) -> None:
     names = header.split(",")
-    cells: dict[str, Any] = {name: "1" for name in names} | {roles[0]: "i", roles[1]: "j", roles[2]: "2"}
+    cells: dict[str, Any] = dict.fromkeys(names, "1") | {roles[0]: "i", roles[1]: "j", roles[2]: "2"}
     row = ",".join(cells[name] for name in names)
     ratings = pv.read_ratings(write("r.csv", f"{header}\n{row}\n"), scale="1:5")
     assert tuple(ratings.intake.columns.values()) == roles

@@ -23,7 +23,9 @@ def test_dices_350(real_data: Path) -> None:
     race = pv.Axis.of(kept, ("race", "gender"), min_group_size=1)
     assert race.sizes.sum() == 104
     table = pl.read_csv(folder / "grasp_table5.csv")
-    assert len(race) + sum(len(pv.Axis.of(kept, a, min_group_size=1)) for a in ("age", "gender", "race")) == table.height
+    assert (
+        len(race) + sum(len(pv.Axis.of(kept, a, min_group_size=1)) for a in ("age", "gender", "race")) == table.height
+    )
 
 
 def test_face_ratings(real_data: Path) -> None:

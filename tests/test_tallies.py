@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -37,7 +38,8 @@ def study(seed: int, n_items: int = 23, n_raters: int = 9) -> tuple[Ratings, Axi
 def entropy(counts: Counts) -> NDArray[np.float64]:
     """A contribution of floats, whose sum depends on the order in which it is taken."""
     share = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)
-    return -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=2)
+    bits: NDArray[np.float64] = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=2)
+    return bits
 
 
 def test_group_counts_against_a_literal_count() -> None:
@@ -59,7 +61,7 @@ def test_group_counts_against_a_literal_count() -> None:
 def test_merge_over_any_partition_is_the_whole(seed: int, cuts: list[int]) -> None:
     ratings, axis = study(seed)
     bounds = [0, *sorted(cuts), 23]
-    pieces = [tally(ratings, usage, axis, start=a, stop=b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    pieces = [tally(ratings, usage, axis, start=a, stop=b) for a, b in itertools.pairwise(bounds)]
     order = np.random.default_rng(seed).permutation(len(pieces))
     merged = pieces[order[0]]
     for i in order[1:]:

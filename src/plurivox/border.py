@@ -27,9 +27,9 @@ from plurivox.errors import (
     ScoreError,
     UnknownIdsWarning,
 )
+from plurivox.ordering import Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
 from plurivox.scale import Label, Scale, infer_scale, text_of
 
-Duplicates = Literal["error", "first", "last", "mode"]
 MAX_DISTINCT_SCORES = 100_000  # a column with more different entries holds no scale
 
 
@@ -102,8 +102,9 @@ def check(
         if role in coded:
             _check_ids(table, role, coded[role])
     known_scale, positions = _positions(table, coded["score"], scale, missing)
-    triples = _Triples(coded["item"].codes, coded["rater"].codes if "rater" in coded else None, positions, multiplicity)
-    kept, repeats = _sorted_ratings(table, triples, coded, known_scale, duplicates)
+    rater_codes = coded["rater"].codes if "rater" in coded else None
+    rows = Entries(coded["item"].codes, rater_codes, positions, multiplicity)
+    kept, repeats = _ordered(table, rows, coded, known_scale, duplicates)
     item_frame, item_match = _attributes(table, "item", coded, items)
     rater_frame, rater_match = _attributes(table, "rater", coded, raters)
     intake = Intake(
@@ -112,7 +113,7 @@ def check(
         columns=dict(table.names),
         rows=n_rows,
         missing_scores=int(np.count_nonzero(positions == ABSENT)),
-        repeated_pairs=repeats.pairs,
+        repeated_pairs=len(repeats),
         duplicates=duplicates,
         tied_repeats=repeats.tied,
         scale_inferred=scale is None,
@@ -121,32 +122,17 @@ def check(
         unknown_items=item_match.unknown,
         idle_items=item_match.idle,
     )
+    scores: Any = kept.score.astype(known_scale.dtype, copy=False)
     return Checked(
         scale=known_scale,
         items=item_frame,
         raters=rater_frame,
-        item_codes=kept.item,
+        item_codes=kept.item.astype(np.int32, copy=False),
         rater_codes=kept.rater,
-        scores=kept.score,
+        scores=scores,
         multiplicity=kept.count,
         intake=intake,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Triples:
-    """Row by row: item, rater (None for totals), score position, count (None for single ratings)."""
-
-    item: NDArray[Any]
-    rater: NDArray[Any] | None
-    score: NDArray[Any]
-    count: NDArray[np.int64] | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Repeats:
-    pairs: int = 0
-    tied: int = 0
 
 
 def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
@@ -252,141 +238,51 @@ def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) ->
     return error
 
 
-def _sorted_ratings(
-    table: LongTable, rows: _Triples, coded: Mapping[str, Coded], scale: Scale, rule: Duplicates
-) -> tuple[_Triples, _Repeats]:
+def _ordered(
+    table: LongTable, rows: Entries, coded: Mapping[str, Coded], scale: Scale, rule: Duplicates
+) -> tuple[Entries, Repeats]:
     """Drop missing scores, order by item and rater, and deal with repeats."""
     present = rows.score != ABSENT
     if rows.count is not None:
         present &= rows.count > 0
-    whole = bool(present.all())
-    item, score = (rows.item, rows.score) if whole else (rows.item[present], rows.score[present])
-    second = score if rows.rater is None else rows.rater if whole else rows.rater[present]
-    n_points, dtype = len(scale), scale.dtype
-    n_second = n_points if rows.rater is None else len(coded["rater"].values)
-    bits = (int(n_second - 1).bit_length(), int(n_points - 1).bit_length())
-    if len(coded["item"].values).bit_length() + sum(bits) > 63:
-        raise InputError(f"{len(coded['item'].values):,} items × {n_second:,} raters are too many to index")
-    if rows.count is not None:
-        return _sorted_totals(table, coded, item, score, rows.count if whole else rows.count[present], dtype)
-    assert rows.rater is not None
-    words = _packed(item, second, score, bits)
-    if rule in ("first", "last"):
-        words = words[np.argsort(words >> np.uint64(bits[1]), kind="stable")]
-    else:
-        words.sort()
-    again = _same_pair(words, bits[1])
-    repeats = _Repeats()
-    if again.any():
-        if rule == "error":
-            raise _repeated(table, coded, words[1:][again] >> np.uint64(bits[1]), bits[0])
-        words, repeats = _without_repeats(words, again, rule, bits[1])
-    return _unpacked(words, bits, dtype), repeats
+    if not present.all():
+        rows = rows[present]
+    if rows.rater is None:
+        totals, twice = sorted_totals(rows)
+        if twice is not None:
+            raise _repeated_totals(table, coded["item"], twice)
+        return totals, Repeats(np.empty(0, np.int64), np.empty(0, np.int64))
+    kept, repeats = sorted_ratings(rows, len(coded["item"].values), len(coded["rater"].values), len(scale), rule)
+    if len(repeats) and rule == "error":
+        raise _repeated_pairs(table, coded, repeats)
+    return kept, repeats
 
 
-def _packed(item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: tuple[int, int]) -> NDArray[np.uint64]:
-    """Return one word per rating, item above rater above score: sorting the words sorts the table."""
-    rater_bits, score_bits = np.uint64(bits[0]), np.uint64(bits[1])
-    words = np.empty(len(item), dtype=np.uint64)
-    for part in _parts(len(words)):
-        word = item[part].astype(np.uint64) << rater_bits
-        word |= rater[part].astype(np.uint64)
-        word <<= score_bits
-        word |= score[part].astype(np.uint64)
-        words[part] = word
-    return words
-
-
-def _unpacked(words: NDArray[np.uint64], bits: tuple[int, int], dtype: type[np.generic]) -> _Triples:
-    rater_bits, score_bits = np.uint64(bits[0]), np.uint64(bits[1])
-    item, rater = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
-    score = np.empty(len(words), dtype)
-    for part in _parts(len(words)):
-        pair = words[part] >> score_bits
-        score[part] = words[part] & np.uint64((1 << bits[1]) - 1)
-        rater[part] = pair & np.uint64((1 << bits[0]) - 1)
-        item[part] = pair >> rater_bits
-    return _Triples(item, rater, score, None)
-
-
-def _same_pair(words: NDArray[np.uint64], score_bits: int) -> NDArray[np.bool_]:
-    """Tell which words have the item and rater of the word before."""
-    # Two words of one pair differ in the score's bits alone.
-    same = np.empty(max(len(words) - 1, 0), dtype=bool)
-    for part in _parts(len(same)):
-        after = slice(part.start + 1, part.stop + 1)
-        same[part] = (words[part] ^ words[after]) >> np.uint64(score_bits) == 0
-    return same
-
-
-def _parts(length: int, size: int = 1 << 16) -> Iterator[slice]:
-    """Cut a long array into parts that stay in the processor's cache."""
-    return (slice(start, min(start + size, length)) for start in range(0, length, size))
-
-
-def _without_repeats(
-    words: NDArray[np.uint64], again: NDArray[np.bool_], rule: Duplicates, score_bits: int
-) -> tuple[NDArray[np.uint64], _Repeats]:
-    """Keep the first, last or most frequent score of each pair; ``words`` are in that order."""
-    starts = np.flatnonzero(np.concatenate(([True], ~again)))
-    sizes = np.diff(starts, append=len(words))
-    pairs = int(np.count_nonzero(sizes > 1))
-    if rule == "first":
-        return words[starts], _Repeats(pairs)
-    if rule == "last":
-        return words[starts + sizes - 1], _Repeats(pairs)
-    distinct, times = np.unique(words, return_counts=True)
-    pair = distinct >> np.uint64(score_bits)
-    first = np.flatnonzero(np.concatenate(([True], pair[1:] != pair[:-1])))
-    most = np.maximum.reduceat(times, first)
-    owner = np.repeat(np.arange(len(first)), np.diff(first, append=len(distinct)))
-    best = times == most[owner]
-    single = np.bincount(owner[best], minlength=len(first)) == 1
-    return distinct[best & single[owner]], _Repeats(pairs, int(np.count_nonzero(~single)))
-
-
-def _repeated(
-    table: LongTable, coded: Mapping[str, Coded], pairs: NDArray[np.uint64], rater_bits: int
-) -> DuplicateError:
-    distinct = np.unique(pairs)
+def _repeated_pairs(table: LongTable, coded: Mapping[str, Coded], repeats: Repeats) -> DuplicateError:
+    items, raters = coded["item"], coded["rater"]
     places = []
-    for pair in distinct[:3].tolist():
-        item, rater = pair >> rater_bits, pair & ((1 << rater_bits) - 1)
-        rows = np.flatnonzero((coded["item"].codes == item) & (coded["rater"].codes == rater))
-        names = f"item {coded['item'].values[item]!r}, rater {coded['rater'].values[rater]!r}"
+    for item, rater in zip(repeats.item[:3].tolist(), repeats.rater[:3].tolist(), strict=True):
+        rows = np.flatnonzero((items.codes == item) & (raters.codes == rater))
+        names = f"item {items.values[item]!r}, rater {raters.values[rater]!r}"
         places.append(f"{' and '.join(table.locate(int(row)) for row in rows[:3])} ({names})")
-    many = "is" if len(distinct) == 1 else "are"
+    pairs = "1 (item, rater) pair is" if len(repeats) == 1 else f"{len(repeats):,} (item, rater) pairs are"
     return DuplicateError(
-        f"{len(distinct):,} (item, rater) {'pair' if len(distinct) == 1 else 'pairs'} {many} rated more than once",
+        f"{pairs} rated more than once",
         source=table.source,
         places=places,
-        n_places=len(distinct),
+        n_places=len(repeats),
         hint="Say which rating counts with --duplicates first, last or mode, or remove the others.",
     )
 
 
-def _sorted_totals(
-    table: LongTable,
-    coded: Mapping[str, Coded],
-    item: NDArray[Any],
-    score: NDArray[Any],
-    count: NDArray[np.int64],
-    dtype: type[np.generic],
-) -> tuple[_Triples, _Repeats]:
-    order = np.lexsort((score, item))
-    item, score, count = item[order], score[order], count[order]
-    again = (item[1:] == item[:-1]) & (score[1:] == score[:-1])
-    if again.any():
-        first = int(item[1:][again][0])
-        rows = np.flatnonzero(coded["item"].codes == first)
-        places = sorted({table.locate(int(row)) for row in rows})
-        raise DuplicateError(
-            f"item {coded['item'].values[first]!r} has more than one row of totals",
-            source=table.source,
-            places=places,
-            hint="Add the rows up, so that each item has one.",
-        )
-    return _Triples(item.astype(np.int32), None, score.astype(dtype), count), _Repeats()
+def _repeated_totals(table: LongTable, items: Coded, item: int) -> DuplicateError:
+    rows = np.flatnonzero(items.codes == item)
+    return DuplicateError(
+        f"item {items.values[item]!r} has more than one row of totals",
+        source=table.source,
+        places=sorted({table.locate(int(row)) for row in rows}),
+        hint="Add the rows up, so that each item has one.",
+    )
 
 
 def _attributes(

@@ -11,13 +11,14 @@ import numpy as np
 import polars as pl
 
 from plurivox.attributes import AttributeTable
-from plurivox.border import Duplicates, LongTable, check
+from plurivox.border import LongTable, check
 from plurivox.errors import FileError, InputError, ScoreError
 from plurivox.io import store
 from plurivox.io.opening import Format, Opened, open_source
 from plurivox.io.recognise import Layout, Recognised, id_column, recognise
 from plurivox.io.tables import RawTable
 from plurivox.io.text import read_delimited, read_json_lines
+from plurivox.ordering import Duplicates
 from plurivox.ratings import Ratings, pick, require_columns, to_polars
 from plurivox.scale import Label, Scale
 
