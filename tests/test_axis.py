@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
 
@@ -9,7 +11,7 @@ from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
 
-def study(**attributes: list[object]) -> Ratings:
+def study(**attributes: Sequence[object]) -> Ratings:
     n = len(next(iter(attributes.values())))
     raters = pl.DataFrame({"rater": range(n), **{k: pl.Series(v, strict=False) for k, v in attributes.items()}})
     frame = pl.DataFrame({"item": [0] * n, "rater": range(n), "score": [i % 2 for i in range(n)]})
