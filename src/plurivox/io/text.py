@@ -10,22 +10,21 @@ import codecs
 import csv
 import io
 import json
-import mmap
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
-import numpy as np
 import polars as pl
 
+from plurivox.border import CodedColumns
+from plurivox.coding import Coded
 from plurivox.errors import ColumnError, FileError
 from plurivox.io.opening import Opened
 from plurivox.io.tables import RawTable
 
 BLOCK = 1 << 24
 MAX_RECORD = 1 << 24
-SCAN = 1 << 20
-ROWS_AT_ONCE = 300_000
+LARGE = 1 << 26  # from this size on, compiling and loading the one-pass reader pays
 UTF8 = "utf-8"
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -41,37 +40,21 @@ def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> R
     columns = next(csv.reader([header], delimiter=delimiter))
     _check_header(columns, name)
     reader = _Delimited(name, columns, delimiter)
-    pieces = reader.pieces(first, blocks)
-    if opened.path and encoding == UTF8 and _is_regular(opened.path, delimiter, len(columns)):
-        pieces = reader.scan(opened.path, otherwise=pieces)
-    return RawTable(name, columns, pieces, text=True, locate=reader.locate)
+    table = RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate)
+    if opened.path and encoding == UTF8 and os.path.getsize(opened.path) >= LARGE:
+        table.coded = _one_pass(opened.path, delimiter, columns)
+    return table
 
 
-def _is_regular(path: str, delimiter: str, n_columns: int) -> bool:
-    """Tell whether a file has as many delimiters as its lines need, no quotes, and no overlong line.
+def _one_pass(path: str, delimiter: str, columns: list[str]) -> CodedColumns:
+    """Return a function that codes columns of a large file in one compiled pass, or gives up on an irregular one."""
 
-    Such a file can be left to polars whole, which is faster than block by block: rows that are too short show in the
-    number of delimiters, and rows that are too long polars reports.
-    """
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        if mapped.find(b'"') >= 0:
-            return False
-        size = len(mapped)
-        last_end = -1
-        for start in range(0, size, BLOCK):
-            last_end = max(last_end, mapped.rfind(b"\n", start, start + BLOCK))
-            if min(start + BLOCK, size) - last_end > MAX_RECORD:
-                return False
+    def coded(wanted: Sequence[str]) -> list[Coded] | None:
+        from plurivox.kernels.delimited import code_columns
 
-        def count(start: int) -> tuple[int, int]:
-            part = np.frombuffer(mapped, dtype=np.uint8, count=min(SCAN, size - start), offset=start)
-            return int(np.count_nonzero(part == ord("\n"))), int(np.count_nonzero(part == ord(delimiter)))
+        return code_columns(path, delimiter, len(columns), [columns.index(name) for name in wanted])
 
-        with ThreadPoolExecutor(2) as pool:
-            counted = list(pool.map(count, range(0, size, SCAN)))
-        unfinished = last_end != size - 1
-    n_lines = sum(lines for lines, _ in counted) + unfinished
-    return sum(delimiters for _, delimiters in counted) == n_lines * (n_columns - 1)
+    return coded
 
 
 class _Delimited:
@@ -97,19 +80,6 @@ class _Delimited:
             yield self._parse(first)
         for block in blocks:
             yield self._parse(block)
-
-    def scan(self, path: str, *, otherwise: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Let polars read a regular file; if it fails, go through the blocks to say where."""
-        table = pl.scan_csv(
-            path, separator=self._delimiter, infer_schema=False, empty_string_is_null=False, quote_char=None
-        )
-        try:
-            for frame in table.collect_batches(chunk_size=ROWS_AT_ONCE):
-                yield frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
-        except pl.exceptions.PolarsError as error:
-            for _ in otherwise:
-                pass
-            raise FileError(f"it cannot be read as a table ({_first_line(error)})", source=self._name) from None
 
     def _parse(self, block: bytes) -> pl.DataFrame:
         frame = self._parse_fast(block)

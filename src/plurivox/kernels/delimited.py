@@ -1,12 +1,14 @@
 """Columns of a regular delimited file become dense codes in one pass over its bytes.
 
 The file is cut at line ends into parts, a thread for each, and a part into blocks that stay in the cache. In a block,
-first the ends of all fields are found. Then, column by column, the fields are hashed eight bytes at a time and looked
-up in an open-addressing table that compares the bytes: all rows guess the record their hash leads to, which lets the
-processor wait for many of them at once; the few wrong guesses probe further, and new values are added.
-At the end the values of all parts are sorted, and the codes, so far in order of appearance, become their ranks.
+first the starts of all fields are found. Then, column by column, each field is hashed, eight bytes at a time, and
+looked up in an open-addressing table that compares the bytes and gives codes in order of appearance. Rows are looked
+up in batches, whose slots and records are fetched before any is compared: the processor waits for many at once.
+At the end the tables of the parts become one, its values are sorted, and the codes become ranks.
 
 Whatever is not regular (quotes, uneven lines, odd line ends) is refused and left to a careful reader.
+First comes what reads and merges, then the compiled loops in the order in which a block meets them: one design, and
+so one file, though a long one.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
-from numba import njit  # type: ignore[import-untyped]
+from numba import njit
 from numpy.typing import NDArray
 
 from plurivox.coding import Coded, Codes, _whole_numbers
@@ -32,24 +34,21 @@ MAX_PARTS = 8
 _LEAST_PART = 1 << 22
 _LEAST_SLOTS = 1 << 10
 _SLOTS_PER_VALUE = 4
-_MOST_TEXT = 1 << 31  # bytes of distinct values that go to polars as one string
-_PAD = 16  # a line feed may be added to a block, and the words of its last field reach beyond it
+_BATCH = 1024
+_MOST_WORDS = 1 << 32  # of an arena, so that a slot takes four bytes
+_MOST_TEXT = 1 << 31  # bytes of distinct values that are joined to one text
+_PAD = 16  # a line feed may be added to a block, and the last word of a field reaches beyond it
 
+_BOM = b"\xef\xbb\xbf"
 _LF, _CR, _QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
 _PLAIN, _END, _ODD = np.uint8(0), np.uint8(1), np.uint8(2)  # kinds of bytes
-_ENDS, _ODDS = (kind * np.uint64(0x0101_0101_0101_0101) for kind in (np.uint64(1), np.uint64(2)))
-_ONE, _THREE, _SEVEN, _EIGHT = np.uint64(1), np.uint64(3), np.uint64(7), np.uint64(8)
-_HALF = np.uint64(32)
+_ALL_ODD = np.uint64(0x0202_0202_0202_0202)
+_ONE, _TWO, _THREE, _SEVEN, _EIGHT, _HALF = (np.uint64(number) for number in (1, 2, 3, 7, 8, 32))
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2⁶⁴ / golden ratio, as in Fibonacci hashing
-# A slot holds the upper bits of a hash above the place of a record in the arena; 0 means empty.
-_PLACE_BITS = np.uint64(40)
-_PLACE = (_ONE << _PLACE_BITS) - _ONE
-# A record is a word with the length of the value above its code, then its bytes: length // 8 + 1 words, zero at the end.
-_CODE = (_ONE << _HALF) - _ONE
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-Places = NDArray[np.int32]
+Places = NDArray[np.uint32]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -76,7 +75,7 @@ def code_columns(
     Parameters
     ----------
     wanted
-        Positions of columns, the first is 0.
+        Positions of columns; the first is 0.
     block
         Bytes to work on at once; it does not change the result.
     parts
@@ -93,7 +92,7 @@ def code_columns(
         work = partial(_code_part, path, block, delimiter, n_columns, columns, Event())
         with ThreadPoolExecutor(parts, thread_name_prefix="plurivox-read") as pool:
             tables = list(pool.map(work, cuts[:-1], cuts[1:]))
-            coded = [_joined(of_parts, pool) for of_parts in zip(*tables, strict=True)]
+            coded = _joined(list(zip(*tables, strict=True)), pool)
     except _IrregularError:
         return None
     return [coded[columns.index(column)] for column in wanted]
@@ -103,10 +102,10 @@ def _cuts(path: str, size: int, delimiter: str, n_columns: int, parts: int) -> l
     """Return where parts begin and end: the first after the header, the others at the start of a line near by."""
     with open(path, "rb") as file:
         header = file.readline(MAX_LINE + 1)
-        text = header.removesuffix(b"\n").removesuffix(b"\r")
-        if not text or len(header) > MAX_LINE or b'"' in text or b"\r" in text:
+        names = header.removeprefix(_BOM).removesuffix(b"\n").removesuffix(b"\r")
+        if not names or len(header) > MAX_LINE or b'"' in names or b"\r" in names:
             raise _IrregularError
-        if text.count(delimiter.encode()) + 1 != n_columns:
+        if names.count(delimiter.encode()) + 1 != n_columns:
             raise _IrregularError
         cuts = [len(header)]
         for part in range(1, parts):
@@ -131,14 +130,19 @@ def _code_part(
 ) -> list[_Table]:
     """Code the lines between two cuts; a table for each column."""
     tables = [_Table() for _ in columns]
+    kinds, starts = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.uint32)
     try:
         for data, size in _blocks(path, start, stop, block):
-            ends = _field_ends(data, size, np.uint8(ord(delimiter)), n_columns)
+            if len(starts) <= len(data):
+                kinds = np.empty(len(data) // 8 * 8 + 8, dtype=np.uint8)
+                starts = np.empty(len(data) + 1, dtype=np.uint32)
+            n_fields = _find_fields(data, size, np.uint8(ord(delimiter)), n_columns, kinds, starts)
             if failed.is_set():
                 break
             words = _words(data)
             for table, column in zip(tables, columns, strict=True):
-                table.code(words, ends[column:-1:n_columns], ends[column + 1 :: n_columns])
+                nexts = starts[column + 1 : n_fields + 1 : n_columns]
+                table.code(words, starts[column:n_fields:n_columns], nexts)
     except _IrregularError:
         failed.set()
         raise
@@ -171,18 +175,16 @@ def _blocks(path: str, start: int, stop: int, size: int) -> Iterator[tuple[Bytes
                 buffer = buffer[:held] + bytes(size + _PAD - held)
 
 
-def _field_ends(data: Bytes, size: int, delimiter: np.uint8, n_columns: int) -> Places:
-    """Return where the fields end, after -1 as the end before the first one; carriage returns are taken out."""
-    kinds = np.empty(-(-size // 8) * 8, dtype=np.uint8)
-    ends = np.empty(size + 2, dtype=np.int32)
+def _find_fields(data: Bytes, size: int, delimiter: np.uint8, n_columns: int, kinds: Bytes, starts: Places) -> int:
+    """Write where fields start, and where the one after the last would; carriage returns are taken out."""
     if not _find_kinds(data, size, delimiter, kinds):
         size = _drop_returns(data, size)
         if not size or not _find_kinds(data, size, delimiter, kinds):
             raise _IrregularError
-    n_ends = _find_ends(kinds.view(np.uint64)[: -(-size // 8)], ends)
-    if not _is_even(data, ends[: n_ends + 1], n_columns):
+    n_fields = int(_find_starts(kinds.view(np.uint64)[: (size + 7) // 8], starts))
+    if not _is_even(data, starts, n_fields, n_columns):
         raise _IrregularError
-    return ends[: n_ends + 1]
+    return n_fields
 
 
 def _words(data: Bytes) -> Words:
@@ -193,11 +195,12 @@ def _words(data: Bytes) -> Words:
 class _Table:
     """The distinct values of a column in a part of the file, and the codes of its rows.
 
-    The arena holds the records of the values one after the other, from place 1 on; the slots lead to them.
+    The arena holds a record for each value, from place 1 on: a word with the value's length above its code, and its
+    bytes, filled up with zeros to ``length // 8 + 1`` words. A slot holds the place of a record, 0 if it is empty.
     """
 
     def __init__(self) -> None:
-        self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint64)
+        self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint32)
         self._arena = np.zeros(_LEAST_SLOTS, dtype=np.uint64)
         self._used = np.array([0, 1], dtype=np.int64)  # how many values, how many words of the arena
         self.pieces: list[NDArray[np.unsignedinteger[Any]]] = []
@@ -205,74 +208,91 @@ class _Table:
     def __len__(self) -> int:
         return int(self._used[0])
 
-    def code(self, words: Words, befores: Places, ends: Places) -> None:
-        """Take the next rows, whose fields lie between the end of the field before and their own."""
-        hashes = np.empty(len(ends), dtype=np.uint64)
-        codes = np.empty(len(ends), dtype=np.uint32)
-        _hash_fields(words, befores, ends, hashes)
-        done = 0
-        while True:
-            done = _look_up(words, befores, ends, hashes, done, self._slots, self._arena, self._used, codes)
-            if done == len(codes):
-                break
-            self._grow()
-        self.pieces.append(codes.astype(np.min_scalar_type(len(self))))
+    def code(self, words: Words, starts: Places, nexts: Places) -> None:
+        """Take the next rows: where their field starts, and where the field after it does."""
+        self.pieces.append(self._look_up(words, starts, nexts).astype(np.min_scalar_type(len(self))))
 
-    def _grow(self) -> None:
-        if len(self) * _SLOTS_PER_VALUE >= len(self._slots):
-            self._slots = np.zeros(2 * len(self._slots), dtype=np.uint64)
-            _refill(self._slots, self._arena, self._used[1])
-        else:
-            self._arena = np.concatenate([self._arena, np.zeros_like(self._arena)])
+    def absorb(self, other: _Table) -> Places:
+        """Take the values of another table; return their codes in this one."""
+        lines, starts = other._lines()
+        return self._look_up(_words(lines), starts[:-1], starts[1:])
 
     def values(self) -> pl.Series:
         """Return the values in the order of their codes."""
         if not len(self):
             return pl.Series(dtype=pl.String)
-        size = int(_joined_size(self._arena, self._used[1]))
-        if size > _MOST_TEXT:
-            raise _IrregularError
-        lines = np.empty(size, dtype=np.uint8)
-        _join(self._arena, self._used[1], lines)
-        text = pl.Series([lines[:-1].tobytes()]).cast(pl.String, strict=False)
+        lines, starts = self._lines()
+        text = pl.Series([lines[: starts[-1] - 1].tobytes()]).cast(pl.String, strict=False)
         if text.null_count():  # not UTF-8
             raise _IrregularError
         return text.str.split("\n").explode()
 
+    def _look_up(self, words: Words, starts: Places, nexts: Places) -> Places:
+        codes = np.empty(len(starts), dtype=np.uint32)
+        done = 0
+        while True:
+            done = _look_up(words, starts, nexts, done, self._slots, self._arena, self._used, codes)
+            if done == len(codes):
+                return codes
+            self._grow()
 
-def _joined(tables: Sequence[_Table], pool: ThreadPoolExecutor) -> Coded:
-    """Return the codes of a whole column from those of its parts."""
-    values = pl.concat(list(pool.map(_Table.values, tables)))
+    def _grow(self) -> None:
+        if len(self) * _SLOTS_PER_VALUE >= len(self._slots):
+            self._slots = np.zeros(2 * len(self._slots), dtype=np.uint32)
+            _refill(self._slots, self._arena, self._used[1])
+        elif len(self._arena) >= _MOST_WORDS:
+            raise _IrregularError
+        else:
+            self._arena = np.concatenate([self._arena, np.zeros_like(self._arena)])
+
+    def _lines(self) -> tuple[Bytes, Places]:
+        """Return the values with a line feed after each, and where they start."""
+        starts = np.empty(len(self) + 1, dtype=np.uint32)
+        if _line_starts(self._arena, starts) > _MOST_TEXT:
+            raise _IrregularError
+        lines = np.empty(starts[-1] + _PAD, dtype=np.uint8)
+        _write_lines(self._arena, starts, lines)
+        return lines, starts
+
+
+def _joined(columns: list[tuple[_Table, ...]], pool: ThreadPoolExecutor) -> list[Coded]:
+    """Return the codes of whole columns from the tables of their parts."""
+
+    def translate(codes: Codes, table: _Table, ranks: Codes) -> None:
+        end = len(codes)
+        while table.pieces:  # from the end, so that each piece is freed once it is copied
+            piece = table.pieces.pop()
+            ranks.take(piece, out=codes[end - len(piece) : end], mode="clip")
+            end -= len(piece)
+
+    coded = []
+    for tables, (values, ranks) in zip(columns, pool.map(_ranked, columns), strict=True):
+        ends = np.cumsum([sum(map(len, table.pieces)) for table in tables])
+        codes = np.empty(ends[-1], dtype=ranks[0].dtype)
+        list(pool.map(translate, np.split(codes, ends[:-1]), tables, ranks))
+        coded.append(Coded(values, codes))
+    return coded
+
+
+def _ranked(tables: tuple[_Table, ...]) -> tuple[pl.Series, list[Codes]]:
+    """Return the sorted values of a column, and for each of its parts the rank of each code."""
+    first, *others = tables
+    in_first = [first.absorb(other) for other in others]
+    values = first.values()
     numbers = _whole_numbers(values)
     values = values if numbers is None else numbers
-    ranks = values.rank("dense").to_numpy() - 1
-    distinct = values.unique().sort()
-    dtype = np.min_scalar_type(-len(distinct) - 1)
-    ranks = ranks.astype(dtype)
-    rows = np.cumsum([0, *(sum(map(len, table.pieces)) for table in tables)])
-    firsts = np.cumsum([0, *map(len, tables)])
-    codes = np.empty(rows[-1], dtype=dtype)
-
-    def translate(part: int) -> None:
-        own_ranks, own_codes = ranks[firsts[part] : firsts[part + 1]], codes[rows[part] : rows[part + 1]]
-        _translate(tables[part].pieces, own_ranks, own_codes)
-
-    list(pool.map(translate, range(len(tables))))
-    return Coded(distinct, codes)
-
-
-def _translate(pieces: list[Any], ranks: Codes, codes: Codes) -> None:
-    """Write ``ranks[piece]`` of all pieces; the list is emptied on the way."""
-    end = len(codes)
-    while pieces:  # from the end, so that each piece is freed once it is copied
-        piece = pieces.pop()
-        ranks.take(piece, out=codes[end - len(piece) : end], mode="clip")
-        end -= len(piece)
+    order = values.arg_sort().to_numpy()
+    ranks = np.empty(len(values), dtype=np.min_scalar_type(-len(values) - 1))
+    ranks[order] = np.arange(len(values))
+    return values.gather(order), [ranks, *(ranks[codes] for codes in in_first)]
 
 
 def _compiled(function: _Function) -> _Function:
-    """Compile a function that works while other threads run, and keep the result on disk."""
-    return njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+    """Compile a function that lets other threads run, and keep the result on disk."""
+    return cast("_Function", njit(nogil=True, cache=True)(function))
+
+
+# In the loops, indices are unsigned: a signed one costs a look at its sign.
 
 
 @_compiled
@@ -280,13 +300,13 @@ def _find_kinds(data: Bytes, size: int, delimiter: np.uint8, kinds: Bytes) -> bo
     """Tell the bytes that end a field from others; return whether there is neither quote nor carriage return."""
     for at in range(size):
         byte = data[at]
-        odd = _ODD if (byte == _QUOTE) | (byte == _CR) else _PLAIN
-        kinds[at] = _END if (byte == delimiter) | (byte == _LF) else odd
-    kinds[size:] = _PLAIN
-    odds = np.uint64(0)
-    for word in kinds.view(np.uint64):
-        odds |= word
-    return odds & _ODDS == 0
+        other = _ODD if (byte == _QUOTE) | (byte == _CR) else _PLAIN
+        kinds[at] = _END if (byte == delimiter) | (byte == _LF) else other
+    kinds[size : size + 8] = _PLAIN
+    met = np.uint64(0)
+    for word in kinds.view(np.uint64)[: (size + 7) // 8]:
+        met |= word
+    return bool(met & _ALL_ODD == 0)
 
 
 @_compiled
@@ -303,34 +323,107 @@ def _drop_returns(data: Bytes, size: int) -> int:
 
 
 @_compiled
-def _find_ends(kinds: Words, ends: Places) -> int:
-    """Write where fields end, after a -1; return how many there are."""
-    ends[0] = -1
+def _find_starts(kinds: Words, starts: Places) -> np.int64:
+    """Write where fields start, and where the one after the last would; return how many there are."""
+    starts[0] = 0
     n = _ONE
     for i in range(len(kinds)):
         word = kinds[i]
         if word == 0:
             continue
-        for j in range(8):  # without a branch: what is no end will be overwritten
-            ends[n] = 8 * i + j
+        for j in range(1, 9):  # without a branch: what is no start will be overwritten
+            starts[n] = 8 * i + j
             n += word & _ONE
             word >>= _EIGHT
     return np.int64(n) - 1
 
 
 @_compiled
-def _is_even(data: Bytes, ends: Places, n_columns: int) -> bool:
+def _is_even(data: Bytes, starts: Places, n_fields: int, n_columns: int) -> bool:
     """Tell whether each line has so many fields, and is not blank."""
-    last = n_columns - 1
-    if (len(ends) - 1) % n_columns:
+    if n_fields % n_columns:
         return False
-    for first in range(1, len(ends), n_columns):
-        for column in range(n_columns):
-            if (data[ends[first + column]] == _LF) != (column == last):
+    for line in range(0, n_fields, n_columns):
+        for column in range(1, n_columns):
+            if data[starts[line + column] - _ONE] == _LF:
                 return False
-        if last == 0 and ends[first] - ends[first - 1] == 1:
+        if data[starts[line + n_columns] - _ONE] != _LF:
+            return False
+        if n_columns == 1 and starts[line + 1] - starts[line] == 1:
             return False
     return True
+
+
+@_compiled
+def _look_up(
+    words: Words,
+    starts: Places,
+    nexts: Places,
+    first: int,
+    slots: Places,
+    arena: Words,
+    used: NDArray[np.int64],
+    codes: Places,
+) -> int:
+    """Write the codes of rows from the first one on; return which row found no room, or how many there are."""
+    fields = np.empty((4, _BATCH), dtype=np.uint64)
+    for batch in range(first, len(starts), _BATCH):
+        stop = min(batch + _BATCH, len(starts))
+        _fetch(words, starts[batch:stop], nexts[batch:stop], slots, arena, fields)
+        done = batch + _settle(words, starts[batch:stop], fields, slots, arena, used, codes[batch:stop])
+        if done < stop:
+            return done
+    return len(starts)
+
+
+@_compiled
+def _fetch(words: Words, starts: Places, nexts: Places, slots: Places, arena: Words, fields: Words) -> None:
+    """Write lengths, last words and first slots of fields, and bring the slots and their records into the cache."""
+    lengths, tails, homes, heads = fields
+    last_slot = np.uint64(len(slots) - 1)
+    for row in range(len(starts)):
+        start = np.uint64(starts[row])
+        length = np.uint64(nexts[row]) - start - _ONE
+        tail = _tail(words[start + (length & ~_SEVEN)], length)
+        lengths[row], tails[row] = length, tail
+        homes[row] = _hash(words, start, _EIGHT, length, tail) & last_slot
+    # What these two loops write is not used: it is reading without waiting that matters.
+    for row in range(len(starts)):
+        heads[row] = slots[homes[row]]
+    for row in range(len(starts)):
+        heads[row] = arena[heads[row]]
+
+
+@_compiled
+def _settle(
+    words: Words,
+    starts: Places,
+    fields: Words,
+    slots: Places,
+    arena: Words,
+    used: NDArray[np.int64],
+    codes: Places,
+) -> int:
+    """Find or add each field; return which one found no room, or how many there are."""
+    lengths, tails, homes, _ = fields
+    last_slot = np.uint64(len(slots) - 1)
+    for row in range(len(starts)):
+        start, length, tail, slot = np.uint64(starts[row]), lengths[row], tails[row], homes[row]
+        place = np.uint64(slots[slot])
+        while place != 0 and not _same(words, start, length, tail, arena, place):
+            slot = (slot + _ONE) & last_slot
+            place = np.uint64(slots[slot])
+        if place == 0:
+            place = np.uint64(used[1])
+            end = place + _record_size(length)
+            if used[0] * _SLOTS_PER_VALUE >= len(slots) or end > np.uint64(len(arena)):
+                return row
+            _write_record(words, start, length, tail, arena, place, np.uint64(used[0]))
+            slots[slot] = place
+            used[0] += 1
+            used[1] = end
+        codes[row] = np.uint32(arena[place])
+    return len(starts)
 
 
 @_compiled
@@ -340,126 +433,92 @@ def _tail(word: np.uint64, length: np.uint64) -> np.uint64:
 
 
 @_compiled
-def _hash(words: Words, at: np.uint64, step: np.uint64, length: np.uint64) -> np.uint64:
+def _hash(words: Words, at: np.uint64, step: np.uint64, length: np.uint64, tail: np.uint64) -> np.uint64:
     """Hash bytes whose words are ``step`` apart: 8 in the text, 1 in the arena."""
     mixed = length
     for _ in range(length >> _THREE):
         mixed = (mixed ^ words[at]) * _MIX
         mixed ^= mixed >> _HALF
         at += step
-    mixed = (mixed ^ _tail(words[at], length)) * _MIX
-    mixed = (mixed ^ mixed >> _HALF) * _MIX
-    return mixed ^ mixed >> _HALF
+    mixed = (mixed ^ tail) * _MIX
+    mixed = (mixed ^ (mixed >> _HALF)) * _MIX
+    return mixed ^ (mixed >> _HALF)
 
 
 @_compiled
-def _hash_fields(words: Words, befores: Places, ends: Places, hashes: Words) -> None:
-    for row in range(len(ends)):
-        start = np.uint64(befores[row] + 1)
-        hashes[row] = _hash(words, start, _EIGHT, np.uint64(ends[row]) - start)
-
-
-@_compiled
-def _same(words: Words, start: np.uint64, length: np.uint64, arena: Words, place: np.uint64) -> bool:
+def _same(words: Words, start: np.uint64, length: np.uint64, tail: np.uint64, arena: Words, place: np.uint64) -> bool:
     """Tell whether a field has the bytes of a record."""
-    if arena[place] >> _HALF != length:
+    n_whole = length >> _THREE
+    if arena[place] >> _HALF != length or arena[place + _ONE + n_whole] != tail:
         return False
-    for _ in range(length >> _THREE):
+    for _ in range(n_whole):
         place += _ONE
         if words[start] != arena[place]:
             return False
         start += _EIGHT
-    return _tail(words[start], length) == arena[place + _ONE]
+    return True
 
 
 @_compiled
-def _look_up(
+def _record_size(length: np.uint64) -> np.uint64:
+    return (length >> _THREE) + _TWO
+
+
+@_compiled
+def _write_record(
     words: Words,
-    befores: Places,
-    ends: Places,
-    hashes: Words,
-    first: int,
-    slots: Words,
+    start: np.uint64,
+    length: np.uint64,
+    tail: np.uint64,
     arena: Words,
-    used: NDArray[np.int64],
-    codes: NDArray[np.uint32],
-) -> int:
-    """Write the codes of rows from the first one on; return which row found no room, or how many there are."""
-    last_slot = np.uint64(len(slots) - 1)
-    guesses = np.empty_like(hashes)
-    for row in range(first, len(ends)):
-        guesses[row] = slots[hashes[row] & last_slot]
-    for row in range(first, len(ends)):
-        start = np.uint64(befores[row] + 1)
-        length = np.uint64(ends[row]) - start
-        hashed, entry = hashes[row], guesses[row]
-        slot = hashed & last_slot
-        if entry == 0:
-            entry = slots[slot]  # a row before this one may have filled it
-        while entry != 0:
-            if (entry ^ hashed) >> _PLACE_BITS == 0 and _same(words, start, length, arena, entry & _PLACE):
-                break
-            slot = (slot + _ONE) & last_slot
-            entry = slots[slot]
-        if entry == 0:
-            if used[0] * _SLOTS_PER_VALUE >= len(slots) or used[1] + np.int64(length >> _THREE) + 2 > len(arena):
-                return row
-            entry = (hashed & ~_PLACE) | np.uint64(used[1])
-            slots[slot] = entry
-            _add(words, start, length, arena, used)
-        codes[row] = np.uint32(arena[entry & _PLACE] & _CODE)
-    return len(ends)
-
-
-@_compiled
-def _add(words: Words, start: np.uint64, length: np.uint64, arena: Words, used: NDArray[np.int64]) -> None:
-    """Write the record of a new value."""
-    place = np.uint64(used[1])
-    arena[place] = (length << _HALF) | np.uint64(used[0])
+    place: np.uint64,
+    code: np.uint64,
+) -> None:
+    arena[place] = (length << _HALF) | code
     for _ in range(length >> _THREE):
         place += _ONE
         arena[place] = words[start]
         start += _EIGHT
-    arena[place + _ONE] = _tail(words[start], length)
-    used[0] += 1
-    used[1] = place + _ONE + _ONE
+    arena[place + _ONE] = tail
 
 
 @_compiled
-def _refill(slots: Words, arena: Words, end: int) -> None:
+def _refill(slots: Places, arena: Words, end: int) -> None:
     """Enter all records in new slots."""
     last_slot = np.uint64(len(slots) - 1)
     place = _ONE
     while place < end:
         length = arena[place] >> _HALF
-        hashed = _hash(arena, place + _ONE, _ONE, length)
-        slot = hashed & last_slot
+        next_place = place + _record_size(length)
+        slot = _hash(arena, place + _ONE, _ONE, length, arena[next_place - _ONE]) & last_slot
         while slots[slot] != 0:
             slot = (slot + _ONE) & last_slot
-        slots[slot] = (hashed & ~_PLACE) | place
-        place += (length >> _THREE) + _ONE + _ONE
+        slots[slot] = place
+        place = next_place
 
 
 @_compiled
-def _joined_size(arena: Words, end: int) -> int:
-    """Return how many bytes the values take, with a line feed after each."""
-    size, place = np.uint64(0), _ONE
-    while place < end:
+def _line_starts(arena: Words, starts: Places) -> np.int64:
+    """Write where each value starts if a line feed follows each of them; return their size in all."""
+    place, at = _ONE, np.uint64(0)
+    for i in range(len(starts) - 1):
+        starts[i] = at
         length = arena[place] >> _HALF
-        size += length + _ONE
-        place += (length >> _THREE) + _ONE + _ONE
-    return size
-
-
-@_compiled
-def _join(arena: Words, end: int, lines: Bytes) -> None:
-    """Write all values, with a line feed after each."""
-    at, place = np.uint64(0), _ONE
-    while place < end:
-        length = arena[place] >> _HALF
-        for i in range(length):
-            word = arena[place + _ONE + (i >> _THREE)]
-            lines[at + i] = np.uint8((word >> ((i & _SEVEN) << _THREE)) & np.uint64(255))
-        lines[at + length] = _LF
         at += length + _ONE
-        place += (length >> _THREE) + _ONE + _ONE
+        place += _record_size(length)
+    starts[-1] = at
+    return np.int64(at)
+
+
+@_compiled
+def _write_lines(arena: Words, starts: Places, lines: Bytes) -> None:
+    """Write all values, with a line feed after each."""
+    place = _ONE
+    for i in range(len(starts) - 1):
+        length = arena[place] >> _HALF
+        at = np.uint64(starts[i])
+        for j in range(length):
+            word = arena[place + _ONE + (j >> _THREE)]
+            lines[at + j] = (word >> ((j & _SEVEN) << _THREE)) & np.uint64(255)
+        lines[at + length] = _LF
+        place += _record_size(length)
