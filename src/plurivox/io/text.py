@@ -22,7 +22,7 @@ from plurivox.errors import ColumnError, FileError
 from plurivox.io.opening import Opened
 from plurivox.io.tables import RawTable
 
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 MAX_RECORD = 1 << 24
 LARGE = 1 << 26  # from this size on, compiling and loading the one-pass reader pays
 UTF8 = "utf-8"
