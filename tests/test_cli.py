@@ -190,8 +190,10 @@ def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     assert program("demo") == 0
     last = program.out.strip().splitlines()[-1]
-    assert Path(last) == tmp_path / "plurivox-demo" / "description.txt"
-    assert "36,000 ratings" in Path(last).read_text()
+    assert Path(last) == tmp_path / "plurivox-demo" / "report.txt"
+    report = Path(last).read_text()
+    assert "36,000 ratings" in report
+    assert "18-29 agree with each other more than with others" in report
     first = (tmp_path / "plurivox-demo" / "ratings.csv").read_bytes()
     assert program("demo") == 0
     assert (tmp_path / "plurivox-demo" / "ratings.csv").read_bytes() == first

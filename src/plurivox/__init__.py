@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
     from plurivox.io.reading import read_ratings
     from plurivox.io.store import write_ratings
+    from plurivox.lenses.cohesion import cohesion
+    from plurivox.lenses.cohesion_result import Cohesion
     from plurivox.ratings import Ratings
     from plurivox.scale import Scale
     from plurivox.simulation import Simulation, simulate
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Axis": "axis",
+    "Cohesion": "lenses.cohesion_result",
     "Description": "description",
     "Effect": "_styles",
     "InputError": "errors",
@@ -37,6 +40,7 @@ _HOMES = {
     "Scale": "scale",
     "SimulatedModel": "_styles",
     "Simulation": "simulation",
+    "cohesion": "lenses.cohesion",
     "describe": "description",
     "read_ratings": "io.reading",
     "simulate": "simulation",
@@ -45,6 +49,7 @@ _HOMES = {
 
 __all__ = [
     "Axis",
+    "Cohesion",
     "Description",
     "Effect",
     "InputError",
@@ -54,6 +59,7 @@ __all__ = [
     "Scale",
     "SimulatedModel",
     "Simulation",
+    "cohesion",
     "describe",
     "read_ratings",
     "simulate",

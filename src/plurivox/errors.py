@@ -16,7 +16,8 @@
     └── NeedsRatersError (TypeError) the table holds counts, the question needs raters
 
     PlurivoxWarning (UserWarning)
-    └── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
+    ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
+    └── DifferentItemsWarning        a group rated other items than the rest
 
 Every message names, as far as they are known, the file, the column, the first few rows, what was found, and what
 to do next. Rows are counted as a spreadsheet shows them: in a text file the header is row 1.
@@ -30,6 +31,7 @@ __all__ = [
     "AttributeConflictError",
     "ColumnError",
     "ConfigError",
+    "DifferentItemsWarning",
     "DuplicateError",
     "FileError",
     "IdError",
@@ -153,3 +155,7 @@ class PlurivoxWarning(UserWarning):
 
 class UnknownIdsWarning(PlurivoxWarning):
     """Raters or items in the ratings are absent from the table of their attributes."""
+
+
+class DifferentItemsWarning(PlurivoxWarning):
+    """A group rated mostly items that the rest did not, so that comparing them compares items."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plurivox import __version__
+from plurivox.cli.cohesion import cohesion
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
 from plurivox.cli.simulate import simulate
@@ -44,6 +45,7 @@ def _program(
 app.command()(demo)
 app.command()(describe)
 app.command()(simulate)
+app.command()(cohesion)
 
 
 def main() -> None:

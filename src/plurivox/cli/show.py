@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import polars as pl
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -19,10 +20,10 @@ BAR_WIDTH = 24
 
 
 def console(*, record: bool = False, width: int | None = None) -> Console:
-    """Return a console that wraps to the terminal, or to 100 columns in a pipe, and interprets no text as markup."""
+    """Return a console that wraps to the terminal, or to 120 columns in a pipe, and interprets no text as markup."""
     plain = Console(markup=False, highlight=False, emoji=False, record=record, width=width)
     if not plain.is_terminal and width is None:
-        plain.width = 100
+        plain.width = 120
     return plain
 
 
@@ -56,7 +57,8 @@ def _headline(found: Description) -> Text:
 
 
 def _design(found: Description) -> Table:
-    table = _table("", "min", "median", "max", "distribution")
+    table = plain_table("", "min", "median", "max", "distribution")
+    table.columns[-1].justify = "left"
     for name, spread in (("ratings per item", found.per_item), ("ratings per rater", found.per_rater)):
         if spread is not None:
             table.add_row(
@@ -76,7 +78,8 @@ def _histogram(spread: Spread) -> str:
 
 
 def _scale(found: Description) -> Table:
-    table = _table("point", "ratings", "share", "")
+    table = plain_table("point", "ratings", "share", "")
+    table.columns[-1].justify = "left"
     total, top = max(1, sum(found.usage)), max(1, *found.usage)
     rows = list(zip(found.points, found.usage, strict=True))
     for point, n in rows if len(rows) <= 25 else [*rows[:12], ("…", None), *rows[-12:]]:
@@ -91,7 +94,7 @@ def _scale(found: Description) -> Table:
 def _axes(found: Description) -> Table | None:
     if not found.axes:
         return None
-    table = _table("attribute", "groups", "raters in each")
+    table = plain_table("attribute", "groups", "raters in each")
     for axis in found.axes:
         table.add_row(Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(_groups(axis)))
     table.columns[2].justify = "left"
@@ -142,8 +145,29 @@ def _remarks(found: Description) -> Iterable[str]:
     yield from found.notes
 
 
-def _table(*headers: str) -> Table:
+def plain_table(*headers: str, left: int = 1) -> Table:
+    """Return an empty table without frame; the first ``left`` columns and none else stand at the left."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, header in enumerate(headers):
-        table.add_column(header, justify="left" if i in (0, len(headers) - 1) else "right", overflow="fold")
+        table.add_column(Text(header), justify="left" if i < left else "right", overflow="fold")
     return table
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet."""
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    return frame.with_columns(
+        pl.when(pl.col(name).str.contains(r"^[=+\-@\t\r]")).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        for name in texts
+    ).write_csv()
+
+
+def markdown_text(tables: Iterable[tuple[str, list[str], list[list[str]]]], sentences: Iterable[str]) -> str:
+    """Return tables and sentences as Markdown."""
+    parts = []
+    for title, header, rows in tables:
+        lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+        parts.append(f"### {title}\n")
+        parts += ["| " + " | ".join(cell.strip().replace("|", "\\|") for cell in line) + " |" for line in lines]
+        parts.append("")
+    return "\n".join([*parts, *(f"- {sentence}" for sentence in sentences)])

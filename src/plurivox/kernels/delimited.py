@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from plurivox.coding import Coded, Codes, _whole_numbers
 
-BLOCK = 1 << 18
+BLOCK = 1 << 19
 MAX_LINE = 1 << 24
 MAX_PARTS = 8
 _LEAST_PART = 1 << 22
@@ -141,8 +141,7 @@ def _code_part(
                 break
             words = _words(data)
             for table, column in zip(tables, columns, strict=True):
-                nexts = starts[column + 1 : n_fields + 1 : n_columns]
-                table.code(words, starts[column:n_fields:n_columns], nexts)
+                table.code(words, starts[column : n_fields + 1], n_columns)
     except _IrregularError:
         failed.set()
         raise
@@ -208,30 +207,31 @@ class _Table:
     def __len__(self) -> int:
         return int(self._used[0])
 
-    def code(self, words: Words, starts: Places, nexts: Places) -> None:
-        """Take the next rows: where their field starts, and where the field after it does."""
-        self.pieces.append(self._look_up(words, starts, nexts).astype(np.min_scalar_type(len(self))))
+    def code(self, words: Words, starts: Places, step: int) -> None:
+        """Take the next rows, whose fields are the first of ``starts`` and each ``step`` further."""
+        self.pieces.append(self._look_up(words, starts, step).astype(np.min_scalar_type(len(self))))
 
     def absorb(self, other: _Table) -> Places:
         """Take the values of another table; return their codes in this one."""
         lines, starts = other._lines()
-        return self._look_up(_words(lines), starts[:-1], starts[1:])
+        return self._look_up(_words(lines), starts, 1)
 
     def values(self) -> pl.Series:
         """Return the values in the order of their codes."""
         if not len(self):
             return pl.Series(dtype=pl.String)
         lines, starts = self._lines()
-        text = pl.Series([lines[: starts[-1] - 1].tobytes()]).cast(pl.String, strict=False)
-        if text.null_count():  # not UTF-8
-            raise _IrregularError
-        return text.str.split("\n").explode()
+        try:
+            text = lines[: starts[-1] - 1].tobytes().decode()
+        except UnicodeDecodeError:
+            raise _IrregularError from None
+        return pl.Series([text]).str.split("\n").explode()
 
-    def _look_up(self, words: Words, starts: Places, nexts: Places) -> Places:
-        codes = np.empty(len(starts), dtype=np.uint32)
+    def _look_up(self, words: Words, starts: Places, step: int) -> Places:
+        codes = np.empty((len(starts) + step - 2) // step, dtype=np.uint32)
         done = 0
         while True:
-            done = _look_up(words, starts, nexts, done, self._slots, self._arena, self._used, codes)
+            done = _look_up(words, starts, step, done, self._slots, self._arena, self._used, codes)
             if done == len(codes):
                 return codes
             self._grow()
@@ -358,7 +358,7 @@ def _is_even(data: Bytes, starts: Places, n_fields: int, n_columns: int) -> bool
 def _look_up(
     words: Words,
     starts: Places,
-    nexts: Places,
+    step: int,
     first: int,
     slots: Places,
     arena: Words,
@@ -366,49 +366,43 @@ def _look_up(
     codes: Places,
 ) -> int:
     """Write the codes of rows from the first one on; return which row found no room, or how many there are."""
-    fields = np.empty((4, _BATCH), dtype=np.uint64)
-    for batch in range(first, len(starts), _BATCH):
-        stop = min(batch + _BATCH, len(starts))
-        _fetch(words, starts[batch:stop], nexts[batch:stop], slots, arena, fields)
-        done = batch + _settle(words, starts[batch:stop], fields, slots, arena, used, codes[batch:stop])
+    fields = np.empty((5, _BATCH), dtype=np.uint64)
+    for batch in range(first, len(codes), _BATCH):
+        stop = min(batch + _BATCH, len(codes))
+        _fetch(words, starts[batch * step :], np.uint64(step), slots, arena, fields[:, : stop - batch])
+        done = batch + _settle(words, fields, slots, arena, used, codes[batch:stop])
         if done < stop:
             return done
-    return len(starts)
+    return len(codes)
 
 
 @_compiled
-def _fetch(words: Words, starts: Places, nexts: Places, slots: Places, arena: Words, fields: Words) -> None:
-    """Write lengths, last words and first slots of fields, and bring the slots and their records into the cache."""
-    lengths, tails, homes, heads = fields
+def _fetch(words: Words, starts: Places, step: np.uint64, slots: Places, arena: Words, fields: Words) -> None:
+    """Write where fields are and which slots they want, and bring the slots and their records into the cache."""
+    places, lengths, tails, homes, heads = fields
     last_slot = np.uint64(len(slots) - 1)
-    for row in range(len(starts)):
-        start = np.uint64(starts[row])
-        length = np.uint64(nexts[row]) - start - _ONE
+    at = np.uint64(0)
+    for row in range(len(homes)):
+        start = np.uint64(starts[at])
+        length = np.uint64(starts[at + _ONE]) - start - _ONE
         tail = _tail(words[start + (length & ~_SEVEN)], length)
-        lengths[row], tails[row] = length, tail
+        places[row], lengths[row], tails[row] = start, length, tail
         homes[row] = _hash(words, start, _EIGHT, length, tail) & last_slot
+        at += step
     # What these two loops write is not used: it is reading without waiting that matters.
-    for row in range(len(starts)):
+    for row in range(len(homes)):
         heads[row] = slots[homes[row]]
-    for row in range(len(starts)):
+    for row in range(len(homes)):
         heads[row] = arena[heads[row]]
 
 
 @_compiled
-def _settle(
-    words: Words,
-    starts: Places,
-    fields: Words,
-    slots: Places,
-    arena: Words,
-    used: NDArray[np.int64],
-    codes: Places,
-) -> int:
+def _settle(words: Words, fields: Words, slots: Places, arena: Words, used: NDArray[np.int64], codes: Places) -> int:
     """Find or add each field; return which one found no room, or how many there are."""
-    lengths, tails, homes, _ = fields
+    places, lengths, tails, homes, _ = fields
     last_slot = np.uint64(len(slots) - 1)
-    for row in range(len(starts)):
-        start, length, tail, slot = np.uint64(starts[row]), lengths[row], tails[row], homes[row]
+    for row in range(len(codes)):
+        start, length, tail, slot = places[row], lengths[row], tails[row], homes[row]
         place = np.uint64(slots[slot])
         while place != 0 and not _same(words, start, length, tail, arena, place):
             slot = (slot + _ONE) & last_slot
@@ -423,7 +417,7 @@ def _settle(
             used[0] += 1
             used[1] = end
         codes[row] = np.uint32(arena[place])
-    return len(starts)
+    return len(codes)
 
 
 @_compiled

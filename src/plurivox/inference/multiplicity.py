@@ -1,0 +1,89 @@
+"""Many tests at once: p-values adjusted for their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurivox.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+def adjust(p: ArrayLike, method: str = "bh") -> Floats:
+    """Return p-values adjusted for the number of tests in their family.
+
+    With the m defined p-values in rising order p(1) ≤ … ≤ p(m)::
+
+        bh           min over j ≥ i of  p(j) · m/j                       false discovery rate, independent tests
+        by           bh times  1 + 1/2 + … + 1/m                         false discovery rate, any dependence
+        holm         max over j ≤ i of  p(j) · (m − j + 1)               any false rejection
+        bonferroni   p(i) · m                                            any false rejection
+        none         p(i)
+
+    each at most 1. Undefined p-values stay NaN and are not counted. The order of the tests does not matter.
+
+    Parameters
+    ----------
+    p
+        p-values of one family, in any shape, which the result keeps.
+    method
+        One of the names above.
+
+    References
+    ----------
+    Benjamini & Hochberg (1995), JRSS B 57, 289–300; Benjamini & Yekutieli (2001), Annals of Statistics 29,
+    1165–1188; Holm (1979), Scandinavian Journal of Statistics 6, 65–70.
+
+    Examples
+    --------
+    >>> adjust([0.01, 0.04, 0.03, float("nan")]).tolist()
+    [0.03, 0.04, 0.04, nan]
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}", hint=f"Choose one of {', '.join(METHODS)}.")
+    values = np.asarray(p, dtype=np.float64)
+    defined = ~np.isnan(values)
+    raw = values[defined]
+    if ((raw < 0) | (raw > 1)).any():
+        raise InputError(f"p holds {raw[(raw < 0) | (raw > 1)][0]:g}", hint="Give p-values from 0 to 1, or NaN.")
+    order = np.argsort(raw, kind="stable")
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(METHODS[method](raw[order]), 1.0)
+    result = np.full(values.shape, np.nan)
+    result[defined] = adjusted
+    return result
+
+
+def _benjamini_hochberg(p: Floats) -> Floats:
+    # The factor is taken first: it is at least 1, so that no adjusted value can be rounded below its raw one.
+    factor = len(p) / np.arange(1.0, len(p) + 1)
+    return np.minimum.accumulate((p * factor)[::-1])[::-1]
+
+
+def _benjamini_yekutieli(p: Floats) -> Floats:
+    return _benjamini_hochberg(p) * float(np.sum(1 / np.arange(1.0, len(p) + 1)))
+
+
+def _holm(p: Floats) -> Floats:
+    return np.maximum.accumulate(p * np.arange(len(p), 0, -1.0))
+
+
+def _bonferroni(p: Floats) -> Floats:
+    return p * len(p)
+
+
+def _none(p: Floats) -> Floats:
+    return p
+
+
+METHODS: dict[str, Callable[[Floats], Floats]] = {
+    "bh": _benjamini_hochberg,
+    "by": _benjamini_yekutieli,
+    "holm": _holm,
+    "bonferroni": _bonferroni,
+    "none": _none,
+}
+"""From the defined p-values in rising order to adjusted ones, not yet held at 1."""

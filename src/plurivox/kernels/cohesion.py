@@ -1,0 +1,283 @@
+"""All cohesion parts of all groups of an axis, in one pass over the ratings.
+
+For each item the pass counts how many raters of each group gave each point, and from these counts adds to every
+group's sums what the statistics need: of the group alone, and of the group against its rest, the other raters of the
+axis. Logarithms and quotients of counts come from tables, since counts are small.
+
+One permutation of the raters is one such pass, and so is one draw of a bootstrap, which weighs items and raters: a
+rater of weight 2 counts twice but never pairs with themselves. Passes are spread over threads, each one computed by a
+single thread in the order of the items, so that neither threads nor batches change a bit of the result.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# Where each sum stands in ``sums`` …
+PAIRABLE, COINCIDENT, SELF_PAIRS, RATED, PLURALITY, ENTROPY, SHARED, CROSSED, CROSS_ENTROPY, SAME_VOTE = range(10)
+N_SUMS = 10
+# … each vector with one entry per point in ``vectors``, and each points × points matrix in ``matrices``.
+MARGINALS, OWN, REST, OWN_VOTES, REST_VOTES = range(5)
+N_VECTORS = 5
+COINCIDENCES, CROSSINGS = range(2)
+N_MATRICES = 2
+
+
+class Tables(NamedTuple):
+    """Functions of a count n: 1/n, ln n and n ln n."""
+
+    inverse: NDArray[np.float64]
+    log: NDArray[np.float64]
+    n_log_n: NDArray[np.float64]
+
+
+def make_tables(most: int, n_points: int) -> Tables:
+    """Return the tables for items of at most ``most`` ratings on a scale of ``n_points``."""
+    n = np.arange(2 * most + n_points + 2, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(n)
+        return Tables(1.0 / n, log, np.where(n > 0, n * log, 0.0))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _count(raters, scores, group_of, start, stop, counts, sizes, met):  # type: ignore[no-untyped-def]
+    """Count one item's ratings by group and point; list the groups met, and return how many."""
+    n_met = 0
+    for k in range(start, stop):
+        group = np.uint64(group_of[np.uint64(raters[k])])
+        counts[group, np.uint64(scores[k])] += np.int32(1)
+        size = sizes[group]
+        sizes[group] = size + np.int32(1)
+        if size == 0:
+            met[n_met] = group
+            n_met += 1
+    return n_met
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _count_weighted(raters, scores, group_of, weights, start, stop, counts, sizes, squares, met):  # type: ignore[no-untyped-def]
+    """Count as :func:`_count` does, each rater as often as their weight."""
+    n_met = 0
+    for k in range(start, stop):
+        rater = np.uint64(raters[k])
+        weight = weights[rater]
+        if weight == 0:
+            continue
+        group = np.uint64(group_of[rater])
+        counts[group, np.uint64(scores[k])] += weight
+        if sizes[group] == 0:
+            met[n_met] = group
+            n_met += 1
+        sizes[group] += weight
+        squares[group] += weight * weight
+    return n_met
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
+    offsets, raters, scores, group_of, rater_weights, item_weights, inverse, log, n_log_n, published, ranks,
+    sums, vectors, matrices,
+):  # fmt: skip
+    """Add all items to the groups' sums; the group after the last one is "outside the axis".
+
+    One long loop on purpose: it runs for every item, group and permutation, and handing rows of arrays to smaller
+    functions takes several times as long as the work itself. Empty weights mean 1, empty ``ranks`` that tied points
+    share a vote, empty ``matrices`` that none are wanted.
+    """
+    n_groups, _, n_points = vectors.shape
+    weighted = len(rater_weights) > 0
+    counts = np.zeros((n_groups + 1, n_points), np.int32)
+    sizes = np.zeros(n_groups + 1, np.int32)
+    squares = np.zeros(n_groups + 1, np.int32)
+    met = np.zeros(n_groups + 1, np.uint64)
+    total = np.zeros(n_points, np.int32)
+    for i in range(len(offsets) - 1):
+        times = 1.0
+        if len(item_weights) > 0:
+            times = float(item_weights[i])
+            if times == 0.0:
+                continue
+        if weighted:
+            n_met = _count_weighted(
+                raters, scores, group_of, rater_weights, offsets[i], offsets[i + 1], counts, sizes, squares, met
+            )
+        else:
+            n_met = _count(raters, scores, group_of, offsets[i], offsets[i + 1], counts, sizes, met)
+        everyone = np.int32(0)
+        total[:] = 0
+        for j in range(n_met):
+            g = met[j]
+            if g < n_groups:
+                everyone += sizes[g]
+                for c in range(n_points):
+                    total[c] += counts[g, c]
+        for j in range(n_met):
+            g = met[j]
+            m = sizes[g]
+            others = everyone - m
+            sizes[g] = 0
+            if g == n_groups:
+                for c in range(n_points):
+                    counts[g, c] = 0
+                continue
+            square = same = np.int32(0)
+            top = rest_top = np.int32(-1)
+            vote = rest_vote = tied = rest_tied = np.uint64(0)
+            information = surprise = 0.0
+            for c in range(n_points):
+                n = counts[g, c]
+                y = total[c] - n
+                square += n * n
+                same += n * y
+                information += n_log_n[np.uint32(n)]
+                surprise += n * log[np.uint32(2 * y + 1)]
+                if n > top:
+                    top, vote, tied = n, np.uint64(c), np.uint64(1)
+                elif n == top:
+                    tied += np.uint64(1)
+                if y > rest_top:
+                    rest_top, rest_vote, rest_tied = y, np.uint64(c), np.uint64(1)
+                elif y == rest_top:
+                    rest_tied += np.uint64(1)
+            one = inverse[np.uint32(m)] * times
+            sums[g, RATED] += times
+            sums[g, PLURALITY] += top * one
+            sums[g, ENTROPY] += log[np.uint32(m)] * times - information * one
+            selves = m
+            if weighted:
+                selves = squares[g]
+                squares[g] = 0
+            pairs = m * m - selves
+            if pairs > 0:
+                # W/(W² − Q), W the weight of the item's ratings and Q the sum of its squares; 1/(m − 1) if all are 1.
+                share = times * m / pairs if weighted else times * inverse[np.uint32(m - 1)]
+                sums[g, PAIRABLE] += times
+                sums[g, COINCIDENT] += times * m - share * (m * m - square)
+                sums[g, SELF_PAIRS] += times * selves
+                for c in range(n_points):
+                    vectors[g, MARGINALS, c] += times * counts[g, c]
+                if len(matrices) > 0:
+                    # The diagonal makes rows add up to the counts; no distance weighs it.
+                    for c in range(n_points):
+                        matrices[g, COINCIDENCES, c, c] += times * counts[g, c]
+                        for k in range(n_points):
+                            if k != c:
+                                cell = share * counts[g, c] * counts[g, k]
+                                matrices[g, COINCIDENCES, c, k] += cell
+                                matrices[g, COINCIDENCES, c, c] -= cell
+            if others > 0:
+                weight = one + inverse[np.uint32(others)] * times
+                sums[g, SHARED] += times
+                sums[g, CROSSED] += weight * same
+                for c in range(n_points):
+                    vectors[g, OWN, c] += times * counts[g, c]
+                    vectors[g, REST, c] += times * (total[c] - counts[g, c])
+                if not published:
+                    sums[g, CROSS_ENTROPY] += log[np.uint32(2 * others + n_points)] * times - surprise * one
+                else:
+                    entropy = 0.0  # without smoothing, and 0 where some point of the rest is empty
+                    for c in range(n_points):
+                        y = total[c] - counts[g, c]
+                        if y == 0:
+                            entropy = 0.0
+                            break
+                        entropy -= counts[g, c] * one * (log[np.uint32(y)] - log[np.uint32(others)])
+                    sums[g, CROSS_ENTROPY] += entropy
+                if len(ranks) > 0 and (tied > 1 or rest_tied > 1):
+                    for c in range(n_points):
+                        if counts[g, c] == top and ranks[i, 0, c] > ranks[i, 0, vote]:
+                            vote = np.uint64(c)
+                        if total[c] - counts[g, c] == rest_top and ranks[i, 1, c] > ranks[i, 1, rest_vote]:
+                            rest_vote = np.uint64(c)
+                    tied = rest_tied = np.uint64(1)
+                if tied == 1 and rest_tied == 1:
+                    vectors[g, OWN_VOTES, vote] += times
+                    vectors[g, REST_VOTES, rest_vote] += times
+                    if vote == rest_vote:
+                        sums[g, SAME_VOTE] += times
+                else:
+                    for c in range(n_points):
+                        mine = theirs = 0.0
+                        if counts[g, c] == top:
+                            mine = times * inverse[tied]
+                            vectors[g, OWN_VOTES, c] += mine
+                        if total[c] - counts[g, c] == rest_top:
+                            theirs = inverse[rest_tied]
+                            vectors[g, REST_VOTES, c] += times * theirs
+                        sums[g, SAME_VOTE] += mine * theirs
+                if len(matrices) > 0:
+                    for c in range(n_points):
+                        for k in range(n_points):
+                            matrices[g, CROSSINGS, c, k] += weight * counts[g, c] * (total[k] - counts[g, k])
+            for c in range(n_points):
+                counts[g, c] = 0
+
+
+@njit(nogil=True, cache=True)
+def _mixed(word):  # type: ignore[no-untyped-def]
+    """Return a well-mixed word of a counter (splitmix64)."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def _shuffle(codes, bounds, key):  # type: ignore[no-untyped-def]
+    """Shuffle the codes within each stratum; ``key`` alone decides how."""
+    state = key
+    for s in range(len(bounds) - 1):
+        for i in range(bounds[s + 1] - 1, bounds[s], -1):
+            state += np.uint64(0x9E3779B97F4A7C15)
+            width = np.uint64(i - bounds[s] + 1)
+            # The upper half of a 32 × 32 bit product is uniform on 0..width-1, up to width in 2³².
+            j = bounds[s] + np.int64(((_mixed(state) >> np.uint64(32)) * width) >> np.uint64(32))
+            codes[i], codes[j] = codes[j], codes[i]
+
+
+@njit(nogil=True, cache=True)
+def permuted_passes(  # type: ignore[no-untyped-def]
+    offsets, raters, scores, group_of, inside, bounds, seed, first, inverse, log, n_log_n, published, ranks,
+    sums, vectors, matrices,
+):  # fmt: skip
+    """Fill ``sums[p]``, ``vectors[p]`` and ``matrices[p]`` with the parts under permutation number ``first + p``.
+
+    Number 0 leaves the raters as they are. ``inside`` lists the raters to shuffle, stratum by stratum, and ``bounds``
+    where each stratum starts.
+    """
+    permuted = group_of.copy()
+    none = np.zeros(0, np.int32)
+    for p in range(len(sums)):
+        codes = group_of[inside]
+        number = np.uint64(first + p)
+        if number > 0:
+            _shuffle(codes, bounds, _mixed(np.uint64(seed) + number * np.uint64(0xD1342543DE82EF95)))
+        for j in range(len(inside)):
+            permuted[inside[j]] = codes[j]
+        _add_items(
+            offsets, raters, scores, permuted, none, none, inverse, log, n_log_n, published, ranks,
+            sums[p], vectors[p], matrices[p],
+        )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def weighted_passes(  # type: ignore[no-untyped-def]
+    offsets, raters, scores, group_of, rater_weights, item_weights, inverse, log, n_log_n, published, ranks,
+    sums, vectors, matrices,
+):  # fmt: skip
+    """Fill ``sums[d]``, ``vectors[d]`` and ``matrices[d]`` with the parts under the weights of draw ``d``."""
+    for d in range(len(sums)):
+        _add_items(
+            offsets, raters, scores, group_of, rater_weights[d], item_weights[d], inverse, log, n_log_n, published,
+            ranks, sums[d], vectors[d], matrices[d],
+        )  # fmt: skip
+
+
+def is_compiled() -> bool:
+    """Tell whether the passes were compiled on this machine before."""
+    folder = Path(permuted_passes._cache.cache_path)  # type: ignore[attr-defined]
+    return any(folder.glob("cohesion.permuted_passes*.nbi"))

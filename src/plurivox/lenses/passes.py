@@ -1,0 +1,214 @@
+"""Passes over the ratings: the cohesion statistics of all groups of an axis, observed, permuted or resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import Axis
+from plurivox.inference.batches import in_batches
+from plurivox.inference.bootstrap import item_weights, rater_weights
+from plurivox.ratings import Ratings
+from plurivox.statistics import cohesion_parts as finish
+from plurivox.statistics.levels import Level
+from plurivox.statistics.ties import tie_priorities
+
+STATISTICS = ("irr", "xrr", "gai", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement")
+"""What a pass gives, in the order of the last dimension of its values."""
+OF_ONE_SIDE = ("irr", "negentropy", "plurality_size")
+
+Values = NDArray[np.float64]
+Progress = Callable[[int, int], object]
+_SECONDS = 0.2  # a batch should take about this long, so that Ctrl-C and progress are prompt
+
+
+class Parts(NamedTuple):
+    """Sums of passes, draws × groups × …; see :mod:`plurivox.kernels.cohesion` for what stands where."""
+
+    sums: Values
+    vectors: Values
+    matrices: Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passes:
+    """Everything a pass over the ratings needs, for one grouping of the raters.
+
+    Attributes
+    ----------
+    codes
+        The group of each rater, -1 outside the axis.
+    shuffled, bounds
+        The raters that a permutation shuffles, stratum by stratum, and where each stratum starts.
+    """
+
+    ratings: Ratings
+    codes: NDArray[np.int32]
+    n_groups: int
+    level: Level
+    published: bool
+    ranks: NDArray[np.int32]
+    shuffled: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Ratings,
+        codes: NDArray[np.int32],
+        n_groups: int,
+        *,
+        level: Level = "nominal",
+        published: bool = False,
+        ties: str = "share",
+        seed: int = 0,
+        strata: NDArray[np.int32] | None = None,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Passes:
+        """Prepare the passes.
+
+        Parameters
+        ----------
+        strata
+            A stratum for each rater, within which raters are shuffled; all together without it.
+        among
+            Which raters to shuffle; those with a group and a rating without it.
+        """
+        rated = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters) > 0
+        chosen = np.flatnonzero((codes >= 0) & rated if among is None else among & rated)
+        own = np.zeros(ratings.n_raters, np.int32) if strata is None else strata
+        shuffled = chosen[np.argsort(own[chosen], kind="stable")]
+        starts = np.flatnonzero(np.diff(own[shuffled])) + 1
+        bounds = np.concatenate(([0], starts, [len(shuffled)])).astype(np.int64)
+        ranks = _ranks(ratings, ties, seed)
+        return cls(ratings, codes, n_groups, level, published, ranks, shuffled.astype(np.int64), bounds)
+
+    def observed(self) -> Parts:
+        """Return the parts of the raters as they are."""
+        return self._permuted(0, 1, 0)
+
+    def values(self, parts: Parts) -> Values:
+        """Finish parts into values, draws × groups × :data:`STATISTICS`."""
+        from plurivox.kernels import cohesion as k
+
+        sums, vectors, matrices = parts
+        scalar = [sums[..., i] for i in range(k.N_SUMS)]
+        vector = [vectors[..., i, :] for i in range(k.N_VECTORS)]
+        numbers = np.array(self.ratings.scale.values)
+        if isinstance(self.level, str) and self.level == "nominal":
+            irr = finish.alpha_nominal_from(scalar[k.COINCIDENT], vector[k.MARGINALS], self_pairs=scalar[k.SELF_PAIRS])
+            xrr = finish.xrr_nominal_from(scalar[k.CROSSED], vector[k.OWN], vector[k.REST])
+        else:
+            within, across = matrices[..., k.COINCIDENCES, :, :], matrices[..., k.CROSSINGS, :, :]
+            irr = finish.alpha_from(within, self.level, numbers, self_pairs=scalar[k.SELF_PAIRS])
+            xrr = finish.xrr_from(across, vector[k.OWN], vector[k.REST], self.level, numbers)
+        n_points = len(self.ratings.scale)
+        found = {
+            "irr": irr,
+            "xrr": xrr,
+            "gai": finish.gai_from(irr, xrr),
+            "negentropy": finish.negentropy_from(scalar[k.ENTROPY], scalar[k.RATED], n_points),
+            "cross_negentropy": finish.negentropy_from(scalar[k.CROSS_ENTROPY], scalar[k.SHARED], n_points),
+            "plurality_size": finish.mean_from(scalar[k.PLURALITY], scalar[k.RATED]),
+            "voting_agreement": finish.voting_from(scalar[k.SAME_VOTE], vector[k.OWN_VOTES], vector[k.REST_VOTES]),
+        }
+        return np.stack([found[name] for name in STATISTICS], axis=-1)
+
+    def null(self, permutations: int, seed: int, *, threads: int | None, progress: Progress | None) -> Values:
+        """Return the values under permutations 1 to ``permutations`` of the raters."""
+
+        def work(first: int, last: int) -> Values:
+            return self.values(self._permuted(first + 1, last + 1, seed))
+
+        return self._batched(work, permutations, threads, progress)
+
+    def bootstrap(
+        self, draws: int, seed: int, resample: str, *, threads: int | None, progress: Progress | None
+    ) -> Values:
+        """Return the values when items, raters (within their groups) or both are drawn with replacement."""
+
+        def work(first: int, last: int) -> Values:
+            n = last - first
+            items = raters = np.zeros((n, 0), dtype=np.int32)
+            if resample in ("items", "both"):
+                items = item_weights(self.ratings.n_items, n, seed, first).astype(np.int32)
+            if resample in ("raters", "both"):
+                raters = rater_weights(self.codes, n, seed, first).astype(np.int32)
+            return self.values(self._weighted(raters, items))
+
+        return self._batched(work, draws, threads, progress)
+
+    def _batched(
+        self, work: Callable[[int, int], Values], total: int, threads: int | None, progress: Progress | None
+    ) -> Values:
+        if not total:
+            return np.zeros((0, self.n_groups, len(STATISTICS)))
+        cost = len(self.ratings.scores) * 5e-9 + self.ratings.n_items * min(self.n_groups, 50) * 2e-7
+        width = self.n_groups * len(self.ratings.scale) * (7 + 2 * len(self.ratings.scale) * self._with_matrices)
+        batch = int(min(_SECONDS / cost, 2e6 / width, 500)) or 1
+        return np.concatenate(in_batches(work, total, batch=batch, threads=threads, progress=progress))
+
+    @property
+    def _with_matrices(self) -> bool:
+        return not (isinstance(self.level, str) and self.level == "nominal")
+
+    def _groups(self) -> NDArray[Any]:
+        """Return the codes as the kernel wants them: those outside in one more group at the end."""
+        codes = np.where(self.codes < 0, self.n_groups, self.codes)
+        return codes.astype(np.uint8 if self.n_groups < 255 else np.int32)
+
+    def _empty(self, draws: int) -> Parts:
+        from plurivox.kernels import cohesion as k
+
+        n_points = len(self.ratings.scale)
+        n_matrices = self.n_groups if self._with_matrices else 0
+        return Parts(
+            np.zeros((draws, self.n_groups, k.N_SUMS)),
+            np.zeros((draws, self.n_groups, k.N_VECTORS, n_points)),
+            np.zeros((draws, n_matrices, k.N_MATRICES, n_points, n_points)),
+        )
+
+    def _permuted(self, first: int, last: int, seed: int) -> Parts:
+        from plurivox.kernels.cohesion import make_tables, permuted_passes
+
+        ratings, parts = self.ratings, self._empty(last - first)
+        most = int(np.diff(ratings.offsets).max(initial=0))
+        permuted_passes(
+            ratings.offsets, ratings.codes_of_raters, ratings.scores, self._groups(), self.shuffled, self.bounds,
+            np.uint64(seed), first, *make_tables(most, len(ratings.scale)), self.published, self.ranks, *parts,
+        )  # fmt: skip
+        return parts
+
+    def _weighted(self, raters: NDArray[np.int32], items: NDArray[np.int32]) -> Parts:
+        from plurivox.kernels.cohesion import make_tables, weighted_passes
+
+        ratings, parts = self.ratings, self._empty(len(raters))
+        most = int(np.diff(ratings.offsets).max(initial=0)) * int(raters.max(initial=1))
+        weighted_passes(
+            ratings.offsets, ratings.codes_of_raters, ratings.scores, self._groups(), raters, items,
+            *make_tables(most, len(ratings.scale)), self.published, self.ranks, *parts,
+        )  # fmt: skip
+        return parts
+
+
+def strata_of(ratings: Ratings, within: str | tuple[str, ...] | None) -> NDArray[np.int32] | None:
+    """Return a stratum for each rater; those without a value make one of their own."""
+    return None if within is None else Axis.of(ratings, within, min_group_size=1).codes
+
+
+def _ranks(ratings: Ratings, ties: str, seed: int) -> NDArray[np.int32]:
+    """Return for each item, side and point the rank by which a tie is decided; none if tied points share."""
+    n_points = len(ratings.scale)
+    if ties == "share":
+        return np.zeros((0, 2, n_points), dtype=np.int32)
+    if ties == "lowest":
+        lowest = np.arange(n_points, 0, -1, dtype=np.int32)
+        return np.ascontiguousarray(np.broadcast_to(lowest, (ratings.n_items, 2, n_points)))
+    ids = ratings.items["item"].to_list()
+    both = [tie_priorities(ids, n_points, seed=seed, side=side) for side in (0, 1)]
+    priorities = np.stack(both, axis=1)
+    return np.argsort(np.argsort(priorities, axis=-1), axis=-1).astype(np.int32)

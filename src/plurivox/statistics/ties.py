@@ -1,0 +1,56 @@
+"""The vote of a side on an item, and who gets it when points tie."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.statistics.levels import Floats
+
+TIES = ("share", "lowest", "random")
+
+
+def votes(counts: NDArray[Any], ties: str = "share", priorities: NDArray[np.uint64] | None = None) -> Floats:
+    """Return each item's vote, (items, …, L): 1 on the plurality, 0 everywhere for unrated items.
+
+    Tied points share the vote, or the lowest gets it, or (``"random"``) the one of the highest priority, where
+    ``priorities``, which are above 0 and come from :func:`tie_priorities`, broadcast to the counts.
+    """
+    n = np.asarray(counts)
+    top = n.max(axis=-1, keepdims=True)
+    tied = (n == top) & (top > 0)
+    if ties == "share":
+        shared: Floats = tied / np.maximum(tied.sum(axis=-1, keepdims=True), 1)
+        return shared
+    if ties == "random" and priorities is not None:
+        chosen = np.where(tied, priorities, np.uint64(0)).argmax(axis=-1)
+    else:
+        chosen = tied.argmax(axis=-1)
+    winner: Floats = ((np.arange(n.shape[-1]) == chosen[..., None]) & tied).astype(float)
+    return winner
+
+
+def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: int) -> NDArray[np.uint64]:
+    """Return an odd number for each item and point, a hash of seed, the item's id as text, point and side.
+
+    So a tie is decided alike whatever the order of items, in every draw and on every machine.
+    """
+    texts = (f"{seed}:{item}".encode() for item in items)
+    keys = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    item = np.frombuffer(keys, dtype="<u8").astype(np.uint64)
+    place = np.arange(side + 1, side + 1 + 2 * n_points, 2, dtype=np.uint64)
+    return _mixed(item[:, None] + _GAMMA * place) | np.uint64(1)
+
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatter 64-bit numbers as splitmix64 does; products wrap around."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))

@@ -1,0 +1,628 @@
+"""The cohesion lens: against the pure statistics, against the published table, and at its edges."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plurivox as pv
+from plurivox import statistics
+from plurivox.axis import Axis
+from plurivox.errors import DifferentItemsWarning
+from plurivox.kernels import cohesion as kernel
+from plurivox.lenses import passes as passes_module
+from plurivox.lenses.passes import STATISTICS, Passes
+from plurivox.statistics.cohesion_parts import alpha_nominal_from
+from plurivox.tallies import group_counts
+
+MATRIX = np.array([[0, 1, 2, 2], [1, 0, 1, 3], [2, 1, 0, 1], [2, 3, 1, 0]], dtype=float)
+
+
+def study(seed: int, *, n_items: int = 20, n_raters: int = 16, missing: float = 0.4, n_points: int = 4) -> pv.Ratings:
+    rng = np.random.default_rng(seed)
+    rated = rng.random((n_items, n_raters)) >= missing
+    rated[0, :] = True  # every rater rates something
+    item, rater = np.nonzero(rated)
+    severity = rng.normal(size=n_items)[item] + rng.normal(size=len(item))
+    score = np.searchsorted(np.linspace(-1, 1, n_points - 1), severity)
+    frame = pl.DataFrame({"item": item, "rater": rater, "score": score})
+    groups = rng.choice(["x", "y", "z"], n_raters)
+    groups[:3] = ["x", "y", "z"]
+    names = [None if i == n_raters - 1 else str(g) for i, g in enumerate(groups)]
+    raters = pl.DataFrame({"rater": range(n_raters), "g": names, "batch": rng.choice(["p", "q"], n_raters)})
+    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=raters)
+
+
+def literal(
+    ratings: pv.Ratings, axis: Axis, level: Any, ties: str, convention: str, seed: int = 0
+) -> np.ndarray[Any, Any]:
+    """Every statistic of every group by the pure functions on counts."""
+    counts = group_counts(ratings, axis)
+    values = list(ratings.scale.values)
+    rows = []
+    for g in range(len(axis)):
+        own, rest = counts[:, g], counts.sum(axis=1) - counts[:, g]
+        rows.append(
+            [
+                statistics.krippendorff_alpha(own, level, values=values),
+                statistics.xrr(own, rest, level, values=values),
+                statistics.gai(own, rest, level, values=values),
+                statistics.negentropy(own),
+                statistics.cross_negentropy(own, rest, convention=convention),
+                statistics.plurality_size(own),
+                statistics.voting_agreement(own, rest, ties=ties, seed=seed, items=ratings.items["item"].to_list()),
+            ]
+        )
+    return np.array(rows)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["nominal", "ordinal", "interval", "matrix"]),
+       st.sampled_from(["share", "lowest", "random"]), st.sampled_from(["default", "published"]))  # fmt: skip
+@settings(max_examples=40)
+def test_one_pass_against_the_pure_functions(seed: int, level: str, ties: str, convention: str) -> None:
+    ratings = study(seed)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    known: Any = MATRIX / MATRIX.max() if level == "matrix" else level
+    passes = Passes.of(
+        ratings, axis.codes, len(axis), level=known, published=convention == "published", ties=ties, seed=3
+    )
+    got = passes.values(passes.observed())[0]
+    assert got == pytest.approx(literal(ratings, axis, known, ties, convention, seed=3), abs=1e-10, nan_ok=True)
+
+
+def test_permutations_are_shuffles_of_profiles() -> None:
+    """Each draw equals the statistics of the raters under that shuffle, with the ratings where they were."""
+    ratings = study(1)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    passes = Passes.of(ratings, axis.codes, len(axis))
+    null = passes.null(5, 7, threads=1, progress=None)
+    seen = set()
+    for number in range(1, 6):
+        codes = axis.codes[passes.shuffled].copy()
+        key = kernel._mixed(np.uint64((7 + number * 0xD1342543DE82EF95) % 2**64))
+        kernel._shuffle(codes, passes.bounds, np.uint64(key))
+        moved = axis.codes.copy()
+        moved[passes.shuffled] = codes
+        assert sorted(moved.tolist()) == sorted(axis.codes.tolist())
+        assert moved[-1] == -1  # outside the axis, and stays there
+        again = Passes.of(ratings, moved, len(axis))
+        assert np.array_equal(again.values(again.observed())[0], null[number - 1], equal_nan=True)
+        seen.add(tuple(moved.tolist()))
+    assert len(seen) == 5
+
+
+def test_shuffles_are_uniform() -> None:
+    """All 24 orders of four raters come up alike: chi-square below its 0.999 quantile (49.7 at 23 degrees)."""
+    times: dict[tuple[int, ...], int] = {}
+    for number in range(1, 24_001):
+        codes = np.arange(4)
+        kernel._shuffle(codes, np.array([0, 4]), np.uint64(kernel._mixed(np.uint64(number))))
+        times[tuple(codes.tolist())] = times.get(tuple(codes.tolist()), 0) + 1
+    assert len(times) == 24
+    assert sum((n - 1000) ** 2 / 1000 for n in times.values()) < 49.7
+
+
+def test_strata_keep_their_groups() -> None:
+    ratings = study(2, n_raters=30)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    batch = Axis.of(ratings, "batch", min_group_size=1)
+    passes = Passes.of(ratings, axis.codes, len(axis), strata=batch.codes)
+    codes = axis.codes[passes.shuffled].copy()
+    kernel._shuffle(codes, passes.bounds, np.uint64(5))
+    for a, b in zip(passes.bounds[:-1], passes.bounds[1:], strict=True):
+        assert len(set(batch.codes[passes.shuffled[a:b]].tolist())) == 1
+        assert sorted(codes[a:b].tolist()) == sorted(axis.codes[passes.shuffled[a:b]].tolist())
+    free = pv.cohesion(ratings, "g", permutations=50, min_group_size=1)
+    held = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, within="batch")
+    assert not np.array_equal(free.null("g", "x", "irr"), held.null("g", "x", "irr"))
+
+
+def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    ratings = study(3, n_raters=40)
+    options: dict[str, Any] = {"permutations": 40, "bootstrap": 30, "resample": "both", "min_group_size": 2, "seed": 9}
+    one = pv.cohesion(ratings, ["g", ("g", "batch")], threads=1, **options)
+    two = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
+    monkeypatch.setattr(passes_module, "_SECONDS", 1e-9)
+    tiny = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
+    order = np.random.default_rng(0).permutation(len(ratings))
+    shuffled = pv.Ratings.from_frame(ratings.to_frame()[order], scale=ratings.scale, raters=ratings.raters[::-1])
+    moved = pv.cohesion(shuffled, ["g", ("g", "batch")], **options)
+    for other in (two, tiny, moved):
+        assert other.to_json() == one.to_json()
+    assert pv.cohesion(ratings, "g", permutations=40, min_group_size=2, seed=10).to_json() != one.to_json()
+
+
+@pytest.fixture(scope="module")
+def dices(real_data: Path) -> pv.Ratings:
+    folder = real_data / "dices350"
+    ratings = pv.read_ratings(folder / "ratings.csv", scale="No,Unsure,Yes", raters=folder / "raters.csv")
+    return ratings.where(raters={"removed": "False"})
+
+
+PUBLISHED = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "gai")
+NAMES = {"Asian": "Asian/Asian subcontinent", "Black": "Black/African American",
+         "Latine": "LatinX, Latino, Hispanic or Spanish Origin"}  # fmt: skip
+
+
+@pytest.mark.parametrize("convention", ["published", "default"])
+def test_grasp_table_5(dices: pv.Ratings, real_data: Path, convention: str) -> None:
+    """All 20 groups × 6 statistics to three decimals; by default all but cross-negentropy."""
+    by = ["age", "gender", "race", ("race", "gender")]
+    found = pv.cohesion(dices, by, permutations=0, convention=convention, min_group_size=1)
+    table = pl.read_csv(real_data / "dices350" / "grasp_table5.csv")
+    compared = 0
+    for row in table.iter_rows(named=True):
+        axis = row["axis"].replace(" x ", " × ")
+        group = " × ".join(NAMES.get(part, part) for part in row["group"].split(", "))
+        for name in PUBLISHED:
+            if convention == "default" and name == "cross_negentropy":
+                assert round(found.value(axis, group, name), 3) != row[name]
+                continue
+            assert f"{found.value(axis, group, name):.3f}" == f"{row[name]:.3f}", (axis, group, name)
+            compared += 1
+    assert compared == (120 if convention == "published" else 100)
+
+
+def test_dices_findings(dices: pv.Ratings) -> None:
+    found = pv.cohesion(dices, [("race", "gender")], permutations=1000)
+    first = found.findings()[0]
+    assert first.startswith(
+        "White × Man agree with each other more than with others: GAI 1.26 where chance gives about 0.9"
+    )
+    assert "does not survive correction over 9 groups" in first
+    assert found.findings()[-1] == "1 group is withheld, having fewer than 5 raters."
+    dsi = found.row("race × gender", "White × Man", "dsi")
+    assert dsi.value == pytest.approx(1.262, abs=5e-4)
+    assert dsi.p_value is not None
+    assert dsi.p_value > (found.row("race × gender", "White × Man", "gai").p_value or 0)
+
+
+def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
+    """P-values of GAI in studies in which all groups see the same."""
+    p = []
+    for seed in range(n):
+        ratings = pv.simulate(
+            n_items=25, n_raters=40, attributes={"g": {"a": 0.5, "b": 0.5}}, models=(), trained=0, seed=seed
+        ).ratings
+        found = pv.cohesion(ratings, "g", permutations=99, convention=convention, seed=seed)
+        p.append(found.row("g", "a", "gai").p_value)
+    return np.array(p, dtype=float)
+
+
+def test_p_values_are_uniform_under_a_true_null() -> None:
+    """400 null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√400."""
+    p = null_p_values("default", 400)
+    assert np.mean(p <= 0.05) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+    distance = max(abs(np.mean(p <= u) - u) for u in np.arange(0.02, 1.0, 0.02))
+    assert distance < 1.95 / math.sqrt(400)
+
+
+def test_the_published_convention_rejects_twice_as_often() -> None:
+    p = null_p_values("published", 400)
+    assert 0.10 - 3 * 0.015 < np.mean(p < 0.05) < 0.10 + 3 * 0.015
+
+
+def test_a_true_effect_is_found() -> None:
+    effect = pv.Effect({"g": "a"}, shared_sd=1.5)
+    ratings = pv.simulate(
+        n_items=100, n_raters=60, attributes={"g": {"a": 0.3, "b": 0.7}}, effects=[effect], seed=1
+    ).ratings
+    found = pv.cohesion(ratings, "g", permutations=499)
+    row = found.row("g", "a", "gai")
+    assert row.value > 1
+    assert row.direction == "above"
+    assert row.p_value == pytest.approx(2 / 500)
+    assert found.findings()[0].startswith("a agree with each other more than with others")
+    assert "survives correction" in found.findings()[0]
+
+
+# Bootstrap -----------------------------------------------------------------------------------------------------------
+
+
+def test_weighted_alpha_against_the_literal_formula() -> None:
+    """D_o = (1/W)·Σ W_i/(W_i² − Q_i)·Σ n_c n_k δ and D_e = Σ n_c n_k δ/(W² − ΣQ_i), rater by rater."""
+    ratings = study(5)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    passes = Passes.of(ratings, axis.codes, len(axis))
+    weights = np.random.default_rng(1).integers(0, 4, (3, ratings.n_raters)).astype(np.int32)
+    got = passes.values(passes._weighted(weights, np.zeros((3, 0), np.int32)))
+    assert ratings.rater_codes is not None
+    for draw in range(3):
+        for g in range(len(axis)):
+            total, selves, observed = np.zeros(4), 0.0, 0.0
+            for i in range(ratings.n_items):
+                counts, q = np.zeros(4), 0.0
+                for k in range(ratings.offsets[i], ratings.offsets[i + 1]):
+                    rater = ratings.rater_codes[k]
+                    if axis.codes[rater] == g:
+                        counts[ratings.scores[k]] += weights[draw, rater]
+                        q += float(weights[draw, rater]) ** 2
+                w = counts.sum()
+                if w * w > q:
+                    observed += w / (w * w - q) * (w * w - (counts**2).sum())
+                    total += counts
+                    selves += q
+            w = total.sum()
+            expected = (w * w - (total**2).sum()) / (w * w - selves)
+            alpha = 1 - (observed / w) / expected
+            assert got[draw, g, 0] == pytest.approx(alpha, abs=1e-12)
+
+
+def test_weights_of_one_change_nothing_and_item_weights_are_copies() -> None:
+    ratings = study(6)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    passes = Passes.of(ratings, axis.codes, len(axis))
+    plain = passes.values(passes.observed())[0]
+    none = np.zeros((1, 0), np.int32)
+    ones = passes.values(passes._weighted(np.ones((1, ratings.n_raters), np.int32), none))[0]
+    assert ones == pytest.approx(plain, abs=1e-12, nan_ok=True)
+    items = np.random.default_rng(0).integers(0, 3, ratings.n_items).astype(np.int32)
+    frame = ratings.to_frame()
+    copies = pl.concat([frame.filter(pl.col("item") == i).with_columns(item=pl.lit(f"{i}.{c}"))
+                        for i, n in enumerate(items.tolist()) for c in range(n)])  # fmt: skip
+    copied = pv.Ratings.from_frame(copies, scale=ratings.scale, raters=ratings.raters)
+    again = Passes.of(copied, Axis.of(copied, "g", min_group_size=1).codes, len(axis))
+    assert passes.values(passes._weighted(none, items[None]))[0] == pytest.approx(
+        again.values(again.observed())[0], abs=1e-10, nan_ok=True
+    )
+
+
+def test_rater_copies_do_not_agree_with_themselves() -> None:
+    """The mean of the draws stays near alpha; copies taken for new raters would add about (1 − α)/R."""
+    ratings = pv.simulate(n_items=60, n_raters=12, models=(), trained=0, seed=2).ratings
+    found = pv.cohesion(ratings, "gender", permutations=0, bootstrap=300, resample="raters", min_group_size=1)
+    codes = np.zeros(ratings.n_raters, np.int32)
+    passes = Passes.of(ratings, codes, 1)
+    draws = passes.bootstrap(400, 0, "raters", threads=1, progress=None)[:, 0, 0]
+    alpha = found.value("all", "all", "irr")
+    assert abs(draws.mean() - alpha) < 0.4 * (1 - alpha) / ratings.n_raters
+
+
+@pytest.mark.parametrize("resample", ["items", "raters", "both"])
+def test_coverage_of_the_intervals(resample: str) -> None:
+    """95 % intervals of IRR cover the value of a very large study about as often as they say."""
+    options: dict[str, Any] = {"attributes": {"g": {"a": 1.0}}, "models": (), "trained": 0, "rater_sd": 0.5}
+    truth = pv.cohesion(pv.simulate(n_items=3000, n_raters=300, seed=99, **options).ratings, "g", permutations=0)
+    target = truth.value("all", "all", "irr")
+    size = {"items": (60, 200), "raters": (1500, 25), "both": (60, 40)}[resample]
+    covered = 0
+    for seed in range(60):
+        ratings = pv.simulate(n_items=size[0], n_raters=size[1], seed=seed, **options).ratings
+        found = pv.cohesion(ratings, "g", permutations=0, bootstrap=150, resample=resample, seed=seed)
+        row = found.row("all", "all", "irr")
+        assert row.ci_low is not None
+        assert row.ci_high is not None
+        covered += row.ci_low <= target <= row.ci_high
+    assert covered >= 60 * 0.8  # percentile intervals of small samples fall a little short of 95 %
+
+
+# Contrasts, pairs, families ------------------------------------------------------------------------------------------
+
+
+def test_contrast_is_the_difference_and_mirrors() -> None:
+    ratings = study(8, n_raters=40)
+    found = pv.cohesion(ratings, "g", permutations=99, bootstrap=50, contrast=("x", "y"), min_group_size=1)
+    mirrored = pv.cohesion(ratings, "g", permutations=99, bootstrap=50, contrast=("y", "x"), min_group_size=1)
+    for name in STATISTICS:
+        row, back = found.row("g", "x − y", name), mirrored.row("g", "y − x", name)
+        assert row.value == pytest.approx(found.value("g", "x", name) - found.value("g", "y", name), nan_ok=True)
+        assert back.value == pytest.approx(-row.value, nan_ok=True)
+        assert back.p_value == pytest.approx(row.p_value, nan_ok=True)
+        assert (back.ci_low, back.ci_high) == pytest.approx((-(row.ci_high or 0), -(row.ci_low or 0)), nan_ok=True)
+    with pytest.raises(pv.InputError, match="no axis has both groups 'x' and 'w'"):
+        pv.cohesion(ratings, "g", permutations=0, contrast=("x", "w"))
+
+
+def test_pairs_against_the_pure_function() -> None:
+    ratings = study(9, n_raters=30)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    counts = group_counts(ratings, axis)
+    found = pv.cohesion(ratings, "g", permutations=20, pairs=True, min_group_size=1)
+    frame = found.pairs()
+    assert frame.height == 6
+    for a, b, name, value in frame.select("group", "other", "statistic", "value").iter_rows():
+        i, j = axis.groups.index(a), axis.groups.index(b)
+        expected = statistics.krippendorff_alpha(counts[:, i]) if a == b else statistics.xrr(counts[:, i], counts[:, j])
+        assert name == ("irr" if a == b else "xrr")
+        assert value == pytest.approx(expected, abs=1e-12)
+    assert frame.filter(statistic="xrr")["p_adjusted"].null_count() == 0
+
+
+def test_the_two_groups_of_a_binary_axis_are_one_hypothesis() -> None:
+    ratings = pv.simulate(n_items=20, n_raters=60, attributes={"g": {"a": 0.5, "b": 0.5}}, seed=3).ratings
+    found = pv.cohesion(ratings, "g", permutations=99, correction="bonferroni")
+    for name, times in (("xrr", 1), ("gai", 2)):
+        row = found.row("g", "a", name)
+        assert row.p_value is not None
+        assert row.p_adjusted == pytest.approx(min(1, times * row.p_value))
+
+
+# Honest edges --------------------------------------------------------------------------------------------------------
+
+
+def made(scores: dict[str, list[int | None]], groups: dict[str, str], n_points: int = 3) -> pv.Ratings:
+    """A table written by hand: rater → scores of items 0, 1, 2, …"""
+    rows = [(i, rater, score) for rater, own in scores.items() for i, score in enumerate(own)]
+    frame = pl.DataFrame(rows, schema={"item": pl.Int64, "rater": pl.String, "score": pl.Int64}, orient="row")
+    raters = pl.DataFrame({"rater": list(groups), "g": list(groups.values())})
+    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=raters)
+
+
+def note(found: pv.Cohesion, group: str, statistic: str) -> str:
+    row = found.row("g", group, statistic)
+    assert math.isnan(row.value)
+    return row.note
+
+
+def test_a_group_of_one_has_xrr_but_no_irr() -> None:
+    ratings = made({"a": [0, 1, 2, 0], "b": [0, 1, 2, 1], "c": [0, 2, 2, 0]}, {"a": "one", "b": "two", "c": "two"})
+    found = pv.cohesion(ratings, "g", permutations=20, min_group_size=1)
+    assert note(found, "one", "irr") == "a group of one cannot agree with itself"
+    assert note(found, "one", "gai") == "a group of one cannot agree with itself"
+    assert not math.isnan(found.value("g", "one", "xrr"))
+
+
+def test_nothing_in_common_with_the_rest() -> None:
+    ratings = made({"a": [0, 1, None, None], "b": [1, 1, None, None], "c": [None, None, 2, 0], "d": [None, None, 1, 0]},
+                   {"a": "x", "b": "x", "c": "y", "d": "y"})  # fmt: skip
+    with pytest.warns(DifferentItemsWarning, match=r"g: x, y rated mostly items that nobody else did.*within="):
+        found = pv.cohesion(ratings, "g", permutations=10, min_group_size=1)
+    for name in ("xrr", "cross_negentropy", "voting_agreement", "gai"):
+        assert note(found, "x", name) == "no item was rated by both sides"
+    assert not math.isnan(found.value("g", "x", "irr"))
+
+
+def test_unanimous() -> None:
+    ratings = made({r: [1, 1, 1] for r in "abcd"}, {"a": "x", "b": "x", "c": "y", "d": "y"})
+    found = pv.cohesion(ratings, "g", permutations=10, min_group_size=1)
+    assert note(found, "x", "irr") == "everyone gave the same point"
+    assert note(found, "x", "xrr") == "everyone gave the same point"
+    assert found.value("g", "x", "plurality_size") == 1
+    assert found.value("g", "x", "negentropy") == pytest.approx(math.log(3))
+    assert found.value("all", "all", "percent_agreement") == 1
+    assert found.row("g", "x", "plurality_size").p_value == 1  # every draw ties with it
+
+
+def test_all_missing() -> None:
+    ratings = made({r: [None, None] for r in "abcd"}, {"a": "x", "b": "x", "c": "y", "d": "y"})
+    found = pv.cohesion(ratings, "g", permutations=10, min_group_size=1)
+    frame = found.to_frame()
+    assert frame.filter(pl.col("statistic") != "dsi_standardised")["value"].is_nan().all()
+    assert note(found, "x", "negentropy") == "no item was rated"
+    assert found.row("g", "", "dsi").note == "no group of this axis has a GAI"
+
+
+def test_a_single_item_and_two_raters() -> None:
+    ratings = made({"a": [0], "b": [1], "c": [0], "d": [2]}, {"a": "x", "b": "x", "c": "y", "d": "y"})
+    found = pv.cohesion(ratings, "g", permutations=10, min_group_size=1)
+    assert found.value("g", "x", "irr") == pytest.approx(0.0)  # n = 2: D_o = 1, D_e = 2·1·1/(2·1) = 1
+    assert found.value("g", "x", "plurality_size") == 0.5
+    two = pv.cohesion(
+        made({"a": [0, 1, 2], "b": [0, 1, 1]}, {"a": "x", "b": "y"}), "g", permutations=5, min_group_size=1
+    )
+    assert note(two, "x", "irr") == "a group of one cannot agree with itself"
+
+
+def test_cross_agreement_at_or_below_chance() -> None:
+    ratings = made({"a": [0, 1], "b": [0, 1], "c": [1, 0], "d": [1, 0]}, {"a": "x", "b": "x", "c": "y", "d": "y"}, 2)
+    found = pv.cohesion(ratings, "g", permutations=10, min_group_size=1)
+    assert found.value("g", "x", "xrr") == pytest.approx(-1.0)
+    assert note(found, "x", "gai") == "cross-agreement is not above chance, so the ratio says nothing"
+
+
+def test_every_rater_a_group_of_their_own() -> None:
+    ratings = study(4)
+    found = pv.cohesion(ratings, "rater", permutations=10)
+    rows = [row for row in found.rows if row.statistic == "irr" and row.kind == "group"]
+    assert len(rows) == ratings.n_raters
+    assert all(row.note == "a group of one cannot agree with itself" for row in rows)
+    assert all(not math.isnan(row.value) for row in found.rows if row.statistic == "xrr")
+
+
+def test_more_groups_than_a_byte_counts() -> None:
+    ratings = study(4, n_items=5, n_raters=600)
+    passes = Passes.of(ratings, np.arange(600, dtype=np.int32) // 2, 300)
+    axis = np.arange(600) // 2
+    got = passes.values(passes.observed())[0]
+    counts = np.zeros((ratings.n_items, 300, 4), dtype=int)
+    assert ratings.rater_codes is not None
+    np.add.at(counts, (ratings.item_codes, axis[ratings.rater_codes], ratings.scores), 1)
+    for g in (0, 17, 254, 255, 299):
+        rest = counts.sum(axis=1) - counts[:, g]
+        assert got[g, 1] == pytest.approx(statistics.xrr(counts[:, g], rest), abs=1e-12)
+
+
+def test_a_million_raters_with_one_rating_each() -> None:
+    n = 1_000_000
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"item": rng.integers(0, 1000, n), "rater": np.arange(n), "score": rng.integers(0, 5, n)})
+    raters = pl.DataFrame({"rater": np.arange(n), "g": rng.choice(["a", "b", "c"], n)})
+    found = pv.cohesion(pv.Ratings.from_frame(frame, raters=raters), "g", permutations=3)
+    assert abs(found.value("g", "a", "irr")) < 0.001
+    assert found.row("g", "a", "irr").n_raters == raters.filter(g="a").height
+
+
+def test_without_permutations_there_are_values_and_no_p() -> None:
+    frame = pv.cohesion(study(1), "g", permutations=0, min_group_size=1).to_frame()
+    assert frame["p_value"].null_count() == frame.height
+    assert frame["p_adjusted"].null_count() == frame.height
+    assert frame.filter(statistic="irr")["value"].is_not_nan().all()
+
+
+def test_skewed_points_are_noted() -> None:
+    scores: dict[str, list[int | None]] = {r: [0] * 30 for r in "abcd"}
+    scores["a"][3] = scores["b"][9] = 1
+    found = pv.cohesion(
+        made(scores, dict.fromkeys("ab", "x") | dict.fromkeys("cd", "y")), "g", permutations=0, min_group_size=1
+    )
+    row = found.row("all", "all", "irr")
+    assert row.value < 0.1
+    assert row.note == "98% of the ratings are one point, where alpha is low even if raters agree; see AC1"
+    assert found.value("all", "all", "ac1") > 0.9
+
+
+def test_withheld_groups_stay_in_the_rest() -> None:
+    ratings = study(7, n_raters=40)
+    shown = pv.cohesion(ratings, "g", permutations=0, min_group_size=1)
+    sizes = {row.group: row.n_raters for row in shown.rows if row.kind == "group"}
+    limit = sorted(sizes.values())[1]
+    found = pv.cohesion(ratings, "g", permutations=0, min_group_size=limit)
+    smallest = min(sizes, key=lambda group: sizes[group])
+    assert smallest not in {row.group for row in found.rows}
+    assert found.withheld == {"g": 1}
+    for group in set(sizes) - {smallest}:
+        assert found.value("g", group, "xrr") == shown.value("g", group, "xrr")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "mood"}, "raters have no attribute 'mood'"),
+        ({"by": ["g", "g"]}, "an axis is listed twice"),
+        ({"level": "ratio"}, "level is 'ratio'"),
+        ({"level": [[0, 1], [1, 0]]}, "shape"),
+        ({"resample": "people"}, "resample is 'people'"),
+        ({"convention": "old"}, "convention is 'old'"),
+        ({"correction": "fdr"}, "correction is 'fdr'"),
+        ({"ties": "first"}, "ties is 'first'"),
+        ({"permutations": -1}, "permutations and bootstrap count draws"),
+        ({"within": "wave"}, "raters have no attribute 'wave'"),
+    ],
+)
+def test_bad_arguments(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(pv.InputError, match=message):
+        pv.cohesion(study(1), **{"by": "g", **options})
+
+
+def test_totals_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("item,0,1\nx,2,3\n")
+    with pytest.raises(pv.PlurivoxError, match="counts per scale point"):
+        pv.cohesion(pv.read_ratings(tmp_path / "t.csv", layout="totals"), "g")
+
+
+def test_language_models_are_raters() -> None:
+    simulated = pv.simulate(n_items=60, n_raters=40, seed=6)
+    assert simulated.answers is not None
+    answered = simulated.answers.filter(pl.col("state") == "answered").select("item", rater="model", score="answer")
+    frame = pl.concat([simulated.ratings_frame, answered])
+    raters = pl.concat([simulated.raters.with_columns(kind=pl.lit("human")),
+                        pl.DataFrame({"rater": answered["rater"].unique()}).with_columns(kind="rater")],
+                       how="diagonal")  # fmt: skip
+    ratings = pv.Ratings.from_frame(frame, scale=simulated.scale, raters=raters)
+    found = pv.cohesion(ratings, "kind", permutations=0, min_group_size=1)
+    assert found.value("kind", "model-a", "xrr") > 0.1
+    assert found.row("kind", "model-a", "irr").note == "a group of one cannot agree with itself"
+
+
+# Results and the command line ----------------------------------------------------------------------------------------
+
+
+def test_frame_and_json() -> None:
+    found = pv.cohesion(study(1), ["g", ("g", "batch")], permutations=20, bootstrap=20, pairs=True, min_group_size=1)
+    frame = found.to_frame()
+    assert frame.select("axis", "group", "statistic").is_duplicated().sum() == 0
+    assert set(frame.columns) >= {"value", "ci_low", "ci_high", "p_value", "p_adjusted", "direction", "n_raters",
+                                  "n_items", "n_ratings", "note", "subset"}  # fmt: skip
+    assert set(frame["direction"].drop_nulls()) <= {"above", "below"}
+    text = found.to_json()
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not strict JSON"))
+    back = pv.Cohesion.from_json(text)
+    assert back.to_frame().equals(frame)
+    assert back.pairs().equals(found.pairs())
+    assert np.array_equal(back.null("g", "x", "gai"), found.null("g", "x", "gai"), equal_nan=True)
+    assert back.findings() == found.findings()
+    assert "draws" not in json.loads(found.to_json(draws=False)) or not json.loads(found.to_json(draws=False))["draws"]
+
+
+def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "plurivox", "cohesion", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from plurivox.io.study import write_study
+
+    folder = tmp_path_factory.mktemp("study")
+    effects = [pv.Effect({"gender": "Woman"}, shared_sd=1.5)]
+    write_study(pv.simulate(n_items=60, n_raters=80, effects=effects, seed=3), folder)
+    return folder
+
+
+def test_command_line_tables(files: Path) -> None:
+    done = run(files / "ratings.csv", "--by", "gender", "--by", "gender,age", "--permutations", 200, "--bootstrap", 20,
+               "--pairs", "--contrast", "Man,Woman")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for part in ("All raters together", "gender × age", "IRR", "GAI", "Which axis divides the raters most",
+                 "Difference Man − Woman", "95 % intervals", "IRR on the diagonal", "AC1",
+                 "Woman agree with each other more than with others", "withheld"):  # fmt: skip
+        assert part in done.stdout, part
+    assert "↑**" in done.stdout
+    assert "rater-0" not in done.stdout
+    assert "permuting" not in done.stderr  # no progress bar in a pipe
+
+
+def test_command_line_for_programs(files: Path) -> None:
+    common = (files / "ratings.csv", "--by", "gender", "--permutations", 50, "--seed", 4)
+    ratings = pv.read_ratings(
+        files / "ratings.csv", scale="0:4", raters=files / "raters.csv", items=files / "items.csv"
+    )
+    expected = pv.cohesion(ratings, [("gender",)], permutations=50, seed=4)
+    assert json.loads(run(*common, "--json").stdout) == json.loads(expected.to_json(draws=False))
+    table = pl.read_csv(run(*common, "--csv").stdout.encode(), infer_schema_length=None)
+    assert table["value"].to_list() == pytest.approx(expected.to_frame()["value"].to_list(), nan_ok=True)
+    markdown = run(*common, "--markdown").stdout
+    assert "| group | raters | IRR |" in markdown
+    assert "choose one of --json" in run(*common, "--json", "--csv").stderr.replace("│", " ")
+
+
+def test_group_names_are_harmless_in_csv(tmp_path: Path) -> None:
+    rows = "".join(f'{i % 6},{i // 6},{(i * 7) % 3},"{"=1+1" if i // 6 % 2 else "@x"}"\n' for i in range(72))
+    (tmp_path / "r.csv").write_text("item,rater,score,g\n" + rows)
+    done = run(tmp_path / "r.csv", "--rater-attributes", "g", "--permutations", 0, "--csv")
+    assert ",'=1+1," in done.stdout
+    assert ",'@x," in done.stdout
+    assert ",=1+1," not in done.stdout
+
+
+def test_ctrl_c_stops_soon(tmp_path: Path) -> None:
+    from plurivox.io.study import write_study
+
+    write_study(pv.simulate(n_items=500, n_raters=200, models=(), trained=0), tmp_path)
+    command = [
+        sys.executable,
+        "-m",
+        "plurivox",
+        "cohesion",
+        str(tmp_path / "ratings.csv"),
+        "--permutations",
+        "10000000",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert "Traceback" not in err
+    assert out == ""
+    assert os.path.exists(tmp_path / "ratings.csv")
+
+
+def test_alpha_finish_is_the_one_of_the_array_function() -> None:
+    """A hand-derived value: two items (2, 0) and (1, 1): O_diag = 2 + 0, n = (3, 1): 1 − (2/4)/(6/12) = 0."""
+    assert alpha_nominal_from(2.0, np.array([3.0, 1.0])) == pytest.approx(0.0)
+    assert statistics.krippendorff_alpha([[2, 0], [1, 1]]) == pytest.approx(0.0)
