@@ -49,6 +49,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.cohesion
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

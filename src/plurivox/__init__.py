@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plurivox.io.store import write_ratings
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.cohesion_result import Cohesion
+    from plurivox.questions import combine
     from plurivox.ratings import Ratings
     from plurivox.scale import Scale
     from plurivox.simulation import Simulation, simulate
@@ -41,6 +42,7 @@ _HOMES = {
     "SimulatedModel": "_styles",
     "Simulation": "simulation",
     "cohesion": "lenses.cohesion",
+    "combine": "questions",
     "describe": "description",
     "read_ratings": "io.reading",
     "simulate": "simulation",
@@ -60,6 +62,7 @@ __all__ = [
     "SimulatedModel",
     "Simulation",
     "cohesion",
+    "combine",
     "describe",
     "read_ratings",
     "simulate",

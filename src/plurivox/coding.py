@@ -88,7 +88,7 @@ class Coder:
                 return coded
             self._leave_integers(pl.String() if self._text else pl.Int64())
         values = self._values[1:]
-        if self._text and (numbers := _whole_numbers(values)) is not None:
+        if self._text and (numbers := whole_numbers(values)) is not None:
             values = numbers
         order = values.arg_sort().to_numpy()
         rank = np.empty(len(values) + 1, dtype=np.min_scalar_type(-len(values) - 1))
@@ -218,7 +218,7 @@ def as_text(piece: pl.Series) -> pl.Series:
     return piece.cast(pl.String)
 
 
-def _whole_numbers(values: pl.Series) -> pl.Series | None:
+def whole_numbers(values: pl.Series) -> pl.Series | None:
     """Return text values as integers if each is a whole number in its shortest form."""
     numbers = values.cast(pl.Int64, strict=False)
     return numbers if (numbers.cast(pl.String) == values).all() and not numbers.null_count() else None

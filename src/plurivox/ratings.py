@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -273,20 +273,21 @@ class Ratings:
             Names for the intervals.
         """
         require_columns(self.raters.columns, [attribute], "the table of raters")
-        return replace_raters(self, self.raters.with_columns(bin_numbers(self.raters[attribute], edges, labels)))
+        binned = bin_numbers(self.raters[attribute], edges, labels)
+        return with_parts(self, raters=self.raters.with_columns(binned))
 
 
-def replace_raters(ratings: Ratings, raters: pl.DataFrame) -> Ratings:
-    """Return the ratings with other rater attributes, rows in the same order."""
+def with_parts(ratings: Ratings, *, raters: pl.DataFrame | None = None, intake: Intake | None = None) -> Ratings:
+    """Return the ratings with other rater attributes, rows in the same order, or another intake."""
     return Ratings(
         ratings.scale,
         ratings.items,
-        raters,
+        ratings.raters if raters is None else raters,
         ratings.item_codes,
         ratings.rater_codes,
         ratings.scores,
         ratings.multiplicity,
-        replace(ratings.intake),
+        ratings.intake if intake is None else intake,
     )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.options import Loaded, Reading, load, reads_ratings
+from plurivox.cli.options import Loaded, Reading, load_questions, reads_ratings
 
 if TYPE_CHECKING:
     from plurivox.lenses.cohesion_result import Cohesion
@@ -44,6 +44,15 @@ def cohesion(
         str | None,
         typer.Option("--contrast", help="Also report the difference of two groups: Man,Woman.", metavar="A,B"),
     ] = None,
+    combine: Annotated[
+        str | None,
+        typer.Option(
+            "--combine",
+            help="With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list "
+            "of points (Yes,Unsure,No) that was given.",
+            metavar="RULE",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same result.", min=0, metavar="N")] = 0,
     threads: Annotated[
         int | None, typer.Option("--threads", help="How many to use (default: all).", min=1, metavar="N")
@@ -63,43 +72,56 @@ def cohesion(
 
     if sum((json, csv, markdown)) > 1:
         raise typer.BadParameter("choose one of --json, --csv and --markdown")
-    loaded = load(reading)
+    questions = load_questions(reading, combine)
     if not is_compiled():
         print("compiling once, for this and all later runs …", file=sys.stderr)
-    with telling() as progress:
-        found = analyse(
-            loaded.ratings,
-            _axes(loaded),
-            level=level,
-            permutations=permutations,
-            bootstrap=bootstrap,
-            resample=resample,
-            seed=seed,
-            convention=convention,
-            within=tuple(within.split(",")) if within else None,
-            correction=correction,
-            ties=ties,
-            pairs=pairs,
-            contrast=_two(contrast),
-            min_group_size=loaded.min_group_size,
-            threads=threads,
-            progress=progress,
-        )
+    found = {}
+    for question, loaded in questions.items():
+        with telling() as progress:
+            result = analyse(
+                loaded.ratings,
+                _axes(loaded),
+                level=level,
+                permutations=permutations,
+                bootstrap=bootstrap,
+                resample=resample,
+                seed=seed,
+                convention=convention,
+                within=tuple(within.split(",")) if within else None,
+                correction=correction,
+                ties=ties,
+                pairs=pairs,
+                contrast=_two(contrast),
+                min_group_size=loaded.min_group_size,
+                threads=threads,
+                progress=progress,
+            )
+        found[question] = result.of_question(question)
     _print(found, json=json, csv=csv, markdown=markdown)
 
 
-def _print(found: "Cohesion", *, json: bool, csv: bool, markdown: bool) -> None:
+def _print(found: dict[str, "Cohesion"], *, json: bool, csv: bool, markdown: bool) -> None:
+    import polars as pl
+
     from plurivox.cli.show import console, csv_text, markdown_text
     from plurivox.cli.show_cohesion import show_cohesion, tables
 
+    results = list(found.values())
     if json:
-        print(found.to_json(draws=False))
+        texts = [result.to_json(draws=False) for result in results]
+        print(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
     elif csv:
-        print(csv_text(found.to_frame()), end="")
-    elif markdown:
-        print(markdown_text(tables(found), found.findings()))
+        print(csv_text(pl.concat(result.to_frame() for result in results)), end="")
     else:
-        show_cohesion(found, console())
+        out = console()
+        for question, result in found.items():
+            title = f"Question {question}" if len(found) > 1 else ""
+            if markdown:
+                print(f"## {title}\n" if title else "", end="\n" if title else "")
+                print(markdown_text(tables(result), result.findings()))
+            else:
+                out.print(f"{title}\n" if title else "", style="bold", end="\n" if title else "")
+                show_cohesion(result, out)
 
 
 def _axes(loaded: Loaded) -> list[tuple[str, ...]]:

@@ -4,7 +4,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,35 +141,59 @@ def load(reading: Reading) -> Loaded:
     """Read the ratings as the command line and, behind it, the config say; tell what was taken for what."""
     from plurivox.axis import MIN_GROUP_SIZE
     from plurivox.config import Config, find_config, load_config
-    from plurivox.io.reading import read_ratings
 
     path = reading.config or find_config(reading.file)
     config = Config() if path is None else load_config(path)
+    ratings = _read(reading, config)
+    for attribute, bins in config.bins.items():
+        ratings = ratings.with_bins(attribute, bins.edges, bins.labels)
+    if reading.where:
+        ratings = _filtered(ratings, reading.where)
+    _tell(ratings, config)
     by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
-    ratings = read_ratings(
+    size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
+    return Loaded(ratings, by, size, reading.raters or config.raters, reading.items or config.items)
+
+
+def load_questions(reading: Reading, rule: str | None) -> dict[str, Loaded]:
+    """Read one table of ratings for each question of ``--score Q1,Q2``, and one that combines them by the rule."""
+    from plurivox.questions import RULES, combine
+
+    if reading.score is None or "," not in reading.score:
+        if rule is not None:
+            raise typer.BadParameter("--combine needs several questions: --score Q1,Q2")
+        return {"all": load(reading)}
+    if reading.file == "-":
+        raise typer.BadParameter("several questions cannot be read from standard input; save it to a file first")
+    names = [name.strip() for name in reading.score.split(",")]
+    loaded = {name: load(replace(reading, score=name)) for name in names}
+    if rule is not None:
+        known = rule if rule in RULES else [label.strip() for label in rule.split(",")]
+        ratings = combine({name: one.ratings for name, one in loaded.items()}, known)
+        loaded["combined"] = replace(loaded[names[0]], ratings=ratings)
+    return loaded
+
+
+def _read(reading: Reading, config: "Config") -> "Ratings":
+    from plurivox.io.reading import read_ratings
+
+    rules, formats = ("error", "first", "last", "mode"), ("csv", "tsv", "jsonl", "parquet")
+    return read_ratings(
         reading.file,
         item=reading.item or config.item,
         rater=reading.rater or config.rater,
         score=reading.score or config.score,
         scale=_scale(reading.scale) or config.scale,
         missing=reading.missing or config.missing,
-        duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error",
-                           ("error", "first", "last", "mode")),
+        duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error", rules),
         raters=reading.raters or config.raters,
         items=reading.items or config.items,
         rater_attributes=_names(reading.rater_attributes) or config.rater_attributes,
         item_attributes=_names(reading.item_attributes) or config.item_attributes,
         layout=_layout(reading, config),
-        format=_one_of("--format", reading.format, ("csv", "tsv", "jsonl", "parquet")) if reading.format else None,
+        format=_one_of("--format", reading.format, formats) if reading.format else None,
         encoding=reading.encoding or config.encoding or "utf-8",
-    )  # fmt: skip
-    for attribute, bins in config.bins.items():
-        ratings = ratings.with_bins(attribute, bins.edges, bins.labels)
-    if reading.where:
-        ratings = _filtered(ratings, reading.where)
-    _tell(ratings, config)
-    size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
-    return Loaded(ratings, by, size, reading.raters or config.raters, reading.items or config.items)
+    )
 
 
 def _tell(ratings: "Ratings", config: "Config") -> None:

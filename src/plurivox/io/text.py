@@ -221,7 +221,7 @@ def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> 
                 places=[f"row {rows}"],
                 hint="Look for a quotation mark that is not closed, or a file without line ends.",
             )
-    if rest.strip():
+    if rest.strip(b" \r\n"):  # a tab alone may be a row
         yield rest
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from plurivox.kernels import compiled
 
 # Where each sum stands in ``sums`` …
 PAIRABLE, COINCIDENT, SELF_PAIRS, RATED, PLURALITY, ENTROPY, SHARED, CROSSED, CROSS_ENTROPY, SAME_VOTE = range(10)
@@ -44,7 +45,7 @@ def make_tables(most: int, n_points: int) -> Tables:
         return Tables(1.0 / n, log, np.where(n > 0, n * log, 0.0))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _count(raters, scores, group_of, start, stop, counts, sizes, met):  # type: ignore[no-untyped-def]
     """Count one item's ratings by group and point; list the groups met, and return how many."""
     n_met = 0
@@ -59,7 +60,7 @@ def _count(raters, scores, group_of, start, stop, counts, sizes, met):  # type: 
     return n_met
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _count_weighted(raters, scores, group_of, weights, start, stop, counts, sizes, squares, met):  # type: ignore[no-untyped-def]
     """Count as :func:`_count` does, each rater as often as their weight."""
     n_met = 0
@@ -78,7 +79,7 @@ def _count_weighted(raters, scores, group_of, weights, start, stop, counts, size
     return n_met
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
     offsets, raters, scores, group_of, rater_weights, item_weights, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
@@ -96,11 +97,14 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
     squares = np.zeros(n_groups + 1, np.int32)
     met = np.zeros(n_groups + 1, np.uint64)
     total = np.zeros(n_points, np.int32)
+    given = np.zeros((n_groups, n_points), np.int64)  # all ratings of the group
+    unpaired = np.zeros((n_groups, n_points), np.int64)  # of which on items that it rated once
+    unshared = np.zeros((n_groups, n_points), np.int64)  # of which on items that nobody else rated
     for i in range(len(offsets) - 1):
-        times = 1.0
+        times = np.int64(1)
         if len(item_weights) > 0:
-            times = float(item_weights[i])
-            if times == 0.0:
+            times = np.int64(item_weights[i])
+            if times == 0:
                 continue
         if weighted:
             n_met = _count_weighted(
@@ -125,9 +129,8 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
                 for c in range(n_points):
                     counts[g, c] = 0
                 continue
-            square = same = np.int32(0)
-            top = rest_top = np.int32(-1)
-            vote = rest_vote = tied = rest_tied = np.uint64(0)
+            square = same = np.int64(0)
+            top = rest_top = np.int32(0)
             information = surprise = 0.0
             for c in range(n_points):
                 n = counts[g, c]
@@ -136,14 +139,10 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
                 same += n * y
                 information += n_log_n[np.uint32(n)]
                 surprise += n * log[np.uint32(2 * y + 1)]
-                if n > top:
-                    top, vote, tied = n, np.uint64(c), np.uint64(1)
-                elif n == top:
-                    tied += np.uint64(1)
-                if y > rest_top:
-                    rest_top, rest_vote, rest_tied = y, np.uint64(c), np.uint64(1)
-                elif y == rest_top:
-                    rest_tied += np.uint64(1)
+                top = max(top, n)
+                rest_top = max(rest_top, y)
+                given[g, c] += times * n
+                vectors[g, REST, c] += times * y
             one = inverse[np.uint32(m)] * times
             sums[g, RATED] += times
             sums[g, PLURALITY] += top * one
@@ -152,15 +151,13 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
             if weighted:
                 selves = squares[g]
                 squares[g] = 0
-            pairs = m * m - selves
+            pairs = np.int64(m) * m - selves
             if pairs > 0:
                 # W/(W² − Q), W the weight of the item's ratings and Q the sum of its squares; 1/(m − 1) if all are 1.
                 share = times * m / pairs if weighted else times * inverse[np.uint32(m - 1)]
                 sums[g, PAIRABLE] += times
-                sums[g, COINCIDENT] += times * m - share * (m * m - square)
+                sums[g, COINCIDENT] += times * m - share * (np.int64(m) * m - square)
                 sums[g, SELF_PAIRS] += times * selves
-                for c in range(n_points):
-                    vectors[g, MARGINALS, c] += times * counts[g, c]
                 if len(matrices) > 0:
                     # The diagonal makes rows add up to the counts; no distance weighs it.
                     for c in range(n_points):
@@ -170,55 +167,66 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
                                 cell = share * counts[g, c] * counts[g, k]
                                 matrices[g, COINCIDENCES, c, k] += cell
                                 matrices[g, COINCIDENCES, c, c] -= cell
-            if others > 0:
-                weight = one + inverse[np.uint32(others)] * times
-                sums[g, SHARED] += times
-                sums[g, CROSSED] += weight * same
+            else:
                 for c in range(n_points):
-                    vectors[g, OWN, c] += times * counts[g, c]
-                    vectors[g, REST, c] += times * (total[c] - counts[g, c])
-                if not published:
-                    sums[g, CROSS_ENTROPY] += log[np.uint32(2 * others + n_points)] * times - surprise * one
-                else:
-                    entropy = 0.0  # without smoothing, and 0 where some point of the rest is empty
-                    for c in range(n_points):
-                        y = total[c] - counts[g, c]
-                        if y == 0:
-                            entropy = 0.0
-                            break
-                        entropy -= counts[g, c] * one * (log[np.uint32(y)] - log[np.uint32(others)])
-                    sums[g, CROSS_ENTROPY] += entropy
-                if len(ranks) > 0 and (tied > 1 or rest_tied > 1):
-                    for c in range(n_points):
-                        if counts[g, c] == top and ranks[i, 0, c] > ranks[i, 0, vote]:
-                            vote = np.uint64(c)
-                        if total[c] - counts[g, c] == rest_top and ranks[i, 1, c] > ranks[i, 1, rest_vote]:
-                            rest_vote = np.uint64(c)
-                    tied = rest_tied = np.uint64(1)
-                if tied == 1 and rest_tied == 1:
-                    vectors[g, OWN_VOTES, vote] += times
-                    vectors[g, REST_VOTES, rest_vote] += times
-                    if vote == rest_vote:
-                        sums[g, SAME_VOTE] += times
-                else:
-                    for c in range(n_points):
-                        mine = theirs = 0.0
-                        if counts[g, c] == top:
-                            mine = times * inverse[tied]
-                            vectors[g, OWN_VOTES, c] += mine
-                        if total[c] - counts[g, c] == rest_top:
-                            theirs = inverse[rest_tied]
-                            vectors[g, REST_VOTES, c] += times * theirs
-                        sums[g, SAME_VOTE] += mine * theirs
-                if len(matrices) > 0:
-                    for c in range(n_points):
-                        for k in range(n_points):
-                            matrices[g, CROSSINGS, c, k] += weight * counts[g, c] * (total[k] - counts[g, k])
+                    unpaired[g, c] += times * counts[g, c]
+            if others == 0:
+                for c in range(n_points):
+                    unshared[g, c] += times * counts[g, c]
+                    counts[g, c] = 0
+                continue
+            weight = one + inverse[np.uint32(others)] * times
+            sums[g, SHARED] += times
+            sums[g, CROSSED] += weight * same
+            if not published:
+                sums[g, CROSS_ENTROPY] += log[np.uint32(2 * others + n_points)] * times - surprise * one
+            else:
+                entropy = 0.0  # without smoothing, and 0 where some point of the rest is empty
+                for c in range(n_points):
+                    y = total[c] - counts[g, c]
+                    if y == 0:
+                        entropy = 0.0
+                        break
+                    entropy -= counts[g, c] * one * (log[np.uint32(y)] - log[np.uint32(others)])
+                sums[g, CROSS_ENTROPY] += entropy
+            tied = rest_tied = common = np.uint32(0)
+            for c in range(n_points):  # without branches, which random counts would mislead
+                mine = np.uint32(counts[g, c] == top)
+                theirs = np.uint32(total[c] - counts[g, c] == rest_top)
+                tied += mine
+                rest_tied += theirs
+                common += mine & theirs
+            if len(ranks) > 0 and tied + rest_tied > 2:
+                vote = rest_vote = -1
+                for c in range(n_points):
+                    if counts[g, c] == top and (vote < 0 or ranks[i, 0, c] > ranks[i, 0, vote]):
+                        vote = c
+                    if total[c] - counts[g, c] == rest_top and (
+                        rest_vote < 0 or ranks[i, 1, c] > ranks[i, 1, rest_vote]
+                    ):
+                        rest_vote = c
+                vectors[g, OWN_VOTES, vote] += times
+                vectors[g, REST_VOTES, rest_vote] += times
+                sums[g, SAME_VOTE] += times * (vote == rest_vote)
+            else:
+                own_share, rest_share = times * inverse[tied], times * inverse[rest_tied]
+                for c in range(n_points):
+                    vectors[g, OWN_VOTES, c] += own_share * (counts[g, c] == top)
+                    vectors[g, REST_VOTES, c] += rest_share * (total[c] - counts[g, c] == rest_top)
+                sums[g, SAME_VOTE] += common * own_share * inverse[rest_tied]
+            if len(matrices) > 0:
+                for c in range(n_points):
+                    for k in range(n_points):
+                        matrices[g, CROSSINGS, c, k] += weight * counts[g, c] * (total[k] - counts[g, k])
             for c in range(n_points):
                 counts[g, c] = 0
+    for g in range(n_groups):
+        for c in range(n_points):
+            vectors[g, MARGINALS, c] += given[g, c] - unpaired[g, c]
+            vectors[g, OWN, c] += given[g, c] - unshared[g, c]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _mixed(word):  # type: ignore[no-untyped-def]
     """Return a well-mixed word of a counter (splitmix64)."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -226,7 +234,7 @@ def _mixed(word):  # type: ignore[no-untyped-def]
     return word ^ (word >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _shuffle(codes, bounds, key):  # type: ignore[no-untyped-def]
     """Shuffle the codes within each stratum; ``key`` alone decides how."""
     state = key
@@ -239,7 +247,7 @@ def _shuffle(codes, bounds, key):  # type: ignore[no-untyped-def]
             codes[i], codes[j] = codes[j], codes[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def permuted_passes(  # type: ignore[no-untyped-def]
     offsets, raters, scores, group_of, inside, bounds, seed, first, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
@@ -264,7 +272,7 @@ def permuted_passes(  # type: ignore[no-untyped-def]
         )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def weighted_passes(  # type: ignore[no-untyped-def]
     offsets, raters, scores, group_of, rater_weights, item_weights, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
@@ -279,5 +287,6 @@ def weighted_passes(  # type: ignore[no-untyped-def]
 
 def is_compiled() -> bool:
     """Tell whether the passes were compiled on this machine before."""
-    folder = Path(permuted_passes._cache.cache_path)  # type: ignore[attr-defined]
-    return any(folder.glob("cohesion.permuted_passes*.nbi"))
+    cache = getattr(permuted_passes, "_cache", None)  # numba's own record of where it keeps compiled code
+    folder = getattr(cache, "cache_path", None)
+    return folder is not None and any(Path(folder).glob("cohesion.permuted_passes*.nbi"))

@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 
-from plurivox.coding import Coded, Codes, _whole_numbers
+from plurivox.coding import Coded, Codes, whole_numbers
+from plurivox.kernels import compiled
 
 BLOCK = 1 << 19
 MAX_LINE = 1 << 24
@@ -49,7 +49,6 @@ _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2⁶⁴ / golden ratio, as in Fibonac
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Places = NDArray[np.uint32]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _IrregularError(Exception):
@@ -279,7 +278,7 @@ def _ranked(tables: tuple[_Table, ...]) -> tuple[pl.Series, list[Codes]]:
     first, *others = tables
     in_first = [first.absorb(other) for other in others]
     values = first.values()
-    numbers = _whole_numbers(values)
+    numbers = whole_numbers(values)
     values = values if numbers is None else numbers
     order = values.arg_sort().to_numpy()
     ranks = np.empty(len(values), dtype=np.min_scalar_type(-len(values) - 1))
@@ -287,15 +286,10 @@ def _ranked(tables: tuple[_Table, ...]) -> tuple[pl.Series, list[Codes]]:
     return values.gather(order), [ranks, *(ranks[codes] for codes in in_first)]
 
 
-def _compiled(function: _Function) -> _Function:
-    """Compile a function that lets other threads run, and keep the result on disk."""
-    return cast("_Function", njit(nogil=True, cache=True)(function))
-
-
 # In the loops, indices are unsigned: a signed one costs a look at its sign.
 
 
-@_compiled
+@compiled
 def _find_kinds(data: Bytes, size: int, delimiter: np.uint8, kinds: Bytes) -> bool:
     """Tell the bytes that end a field from others; return whether there is neither quote nor carriage return."""
     for at in range(size):
@@ -309,7 +303,7 @@ def _find_kinds(data: Bytes, size: int, delimiter: np.uint8, kinds: Bytes) -> bo
     return bool(met & _ALL_ODD == 0)
 
 
-@_compiled
+@compiled
 def _drop_returns(data: Bytes, size: int) -> int:
     """Take out each carriage return before a line feed; return the new size, 0 if there is another one."""
     kept = 0
@@ -322,7 +316,7 @@ def _drop_returns(data: Bytes, size: int) -> int:
     return kept
 
 
-@_compiled
+@compiled
 def _find_starts(kinds: Words, starts: Places) -> np.int64:
     """Write where fields start, and where the one after the last would; return how many there are."""
     starts[0] = 0
@@ -338,7 +332,7 @@ def _find_starts(kinds: Words, starts: Places) -> np.int64:
     return np.int64(n) - 1
 
 
-@_compiled
+@compiled
 def _is_even(data: Bytes, starts: Places, n_fields: int, n_columns: int) -> bool:
     """Tell whether each line has so many fields, and is not blank."""
     if n_fields % n_columns:
@@ -354,7 +348,7 @@ def _is_even(data: Bytes, starts: Places, n_fields: int, n_columns: int) -> bool
     return True
 
 
-@_compiled
+@compiled
 def _look_up(
     words: Words,
     starts: Places,
@@ -372,11 +366,11 @@ def _look_up(
         _fetch(words, starts[batch * step :], np.uint64(step), slots, arena, fields[:, : stop - batch])
         done = batch + _settle(words, fields, slots, arena, used, codes[batch:stop])
         if done < stop:
-            return done
+            return done  # type: ignore[no-any-return]
     return len(codes)
 
 
-@_compiled
+@compiled
 def _fetch(words: Words, starts: Places, step: np.uint64, slots: Places, arena: Words, fields: Words) -> None:
     """Write where fields are and which slots they want, and bring the slots and their records into the cache."""
     places, lengths, tails, homes, heads = fields
@@ -396,7 +390,7 @@ def _fetch(words: Words, starts: Places, step: np.uint64, slots: Places, arena: 
         heads[row] = arena[heads[row]]
 
 
-@_compiled
+@compiled
 def _settle(words: Words, fields: Words, slots: Places, arena: Words, used: NDArray[np.int64], codes: Places) -> int:
     """Find or add each field; return which one found no room, or how many there are."""
     places, lengths, tails, homes, _ = fields
@@ -420,13 +414,13 @@ def _settle(words: Words, fields: Words, slots: Places, arena: Words, used: NDAr
     return len(codes)
 
 
-@_compiled
+@compiled
 def _tail(word: np.uint64, length: np.uint64) -> np.uint64:
     """Keep as many bytes of a field's last word as belong to it: fewer than eight, maybe none."""
     return word & ((_ONE << ((length & _SEVEN) << _THREE)) - _ONE)
 
 
-@_compiled
+@compiled
 def _hash(words: Words, at: np.uint64, step: np.uint64, length: np.uint64, tail: np.uint64) -> np.uint64:
     """Hash bytes whose words are ``step`` apart: 8 in the text, 1 in the arena."""
     mixed = length
@@ -439,7 +433,7 @@ def _hash(words: Words, at: np.uint64, step: np.uint64, length: np.uint64, tail:
     return mixed ^ (mixed >> _HALF)
 
 
-@_compiled
+@compiled
 def _same(words: Words, start: np.uint64, length: np.uint64, tail: np.uint64, arena: Words, place: np.uint64) -> bool:
     """Tell whether a field has the bytes of a record."""
     n_whole = length >> _THREE
@@ -453,12 +447,12 @@ def _same(words: Words, start: np.uint64, length: np.uint64, tail: np.uint64, ar
     return True
 
 
-@_compiled
+@compiled
 def _record_size(length: np.uint64) -> np.uint64:
     return (length >> _THREE) + _TWO
 
 
-@_compiled
+@compiled
 def _write_record(
     words: Words,
     start: np.uint64,
@@ -476,7 +470,7 @@ def _write_record(
     arena[place + _ONE] = tail
 
 
-@_compiled
+@compiled
 def _refill(slots: Places, arena: Words, end: int) -> None:
     """Enter all records in new slots."""
     last_slot = np.uint64(len(slots) - 1)
@@ -491,7 +485,7 @@ def _refill(slots: Places, arena: Words, end: int) -> None:
         place = next_place
 
 
-@_compiled
+@compiled
 def _line_starts(arena: Words, starts: Places) -> np.int64:
     """Write where each value starts if a line feed follows each of them; return their size in all."""
     place, at = _ONE, np.uint64(0)
@@ -504,7 +498,7 @@ def _line_starts(arena: Words, starts: Places) -> np.int64:
     return np.int64(at)
 
 
-@_compiled
+@compiled
 def _write_lines(arena: Words, starts: Places, lines: Bytes) -> None:
     """Write all values, with a line feed after each."""
     place = _ONE

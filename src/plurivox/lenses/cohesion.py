@@ -140,7 +140,7 @@ def cohesion(
         "by": [list(axis.attributes) for axis in axes], "level": level if isinstance(level, str) else "matrix",
         "permutations": permutations, "bootstrap": bootstrap, "resample": resample, "seed": seed,
         "convention": convention, "within": within, "correction": correction, "ties": ties,
-        "min_group_size": min_group_size,
+        "min_group_size": min_group_size, "question": "all",
     }  # fmt: skip
     return Cohesion(
         rows=tuple(_corrected(rows, axes, correction)),

@@ -93,13 +93,17 @@ class Cohesion:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind == "group"})
         return f"<Cohesion: {groups} groups on {len(self.draws)} axes, {self.settings['permutations']} permutations>"
 
+    def of_question(self, question: str) -> Cohesion:
+        """Return the result with the name of the question it is about, which becomes the ``subset`` of its frames."""
+        return replace(self, settings={**self.settings, "question": question})
+
     def to_frame(self) -> pl.DataFrame:
         """Return one row per axis, group and statistic."""
-        return _frame(self.rows)
+        return _frame(self.rows, self.settings["question"])
 
     def pairs(self) -> pl.DataFrame:
         """Return one row per pair of groups: XRR, and on the diagonal each group's IRR."""
-        frame = _frame(self.pair_rows)
+        frame = _frame(self.pair_rows, self.settings["question"])
         others = pl.Series("other", [row.other for row in self.pair_rows], dtype=pl.String)
         return frame.insert_column(2, others)
 
@@ -189,10 +193,10 @@ class Cohesion:
         )
 
 
-def _frame(rows: tuple[Row, ...]) -> pl.DataFrame:
+def _frame(rows: tuple[Row, ...], subset: str) -> pl.DataFrame:
     def cells(row: Row) -> Iterator[Any]:
         for name in _SCHEMA:
-            yield "all" if name == "subset" else getattr(row, name)
+            yield subset if name == "subset" else getattr(row, name)
 
     return pl.DataFrame([tuple(cells(row)) for row in rows], schema=_SCHEMA, orient="row")
 
