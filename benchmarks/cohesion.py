@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from plurivox.axis import Axis
-from plurivox.lenses.passes import Passes
+from plurivox.lenses.passes import Passes, Running
 from plurivox.statistics import cohesion_parts as parts
 from plurivox.statistics.ties import votes
 
@@ -111,11 +111,11 @@ def best(work: Callable[[], object], rounds: int = 5) -> float:
 def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
     """Print one shape."""
     passes = [Passes.of(ratings, axis.codes, len(axis)) for axis in axes]
-    n = 200 if len(ratings) < 50_000 else 40
+    n = 1000 if len(ratings) < 50_000 else 200
     for one in passes:
-        one.null(2, 0, threads=None, progress=None)
-    ours = best(lambda: [one.null(n, 0, threads=None, progress=None) for one in passes]) / n
-    single = best(lambda: [one.null(n, 0, threads=1, progress=None) for one in passes], 3) / n
+        one.null(2, 0, Running())
+    ours = best(lambda: [one.null(n, 0, Running()) for one in passes], 3) / n
+    single = best(lambda: [one.null(n // 4, 0, Running(threads=1)) for one in passes], 3) / (n // 4)
     numpy_time = best(lambda: [with_numpy(ratings, axis.codes, len(axis)) for axis in axes], 3)
     package = best(lambda: [with_krippendorff(ratings, axis.codes, len(axis)) for axis in axes], 1)
     groups = axes[0].codes.astype(np.uint8)
@@ -151,7 +151,7 @@ def large(n_ratings: int) -> None:
     prebuilt = sum(array.nbytes for array in arrays)
     _reset_peak()
     before = _memory("VmRSS")
-    seconds = best(lambda: passes.null(2, 0, threads=2, progress=None), 1) / 2
+    seconds = best(lambda: passes.null(2, 0, Running(threads=2)), 1) / 2
     grown = _memory("VmHWM") - before
     print(f"{n_ratings:,} ratings, 8 groups: {seconds / n_ratings * 1e9:.2f} ns per rating and permutation; "
           f"peak {(prebuilt + grown) / prebuilt:.2f} times the {prebuilt / 1e9:.2f} GB of arrays")  # fmt: skip

@@ -24,7 +24,7 @@ from plurivox.axis import Axis
 from plurivox.errors import DifferentItemsWarning
 from plurivox.kernels import cohesion as kernel
 from plurivox.lenses import passes as passes_module
-from plurivox.lenses.passes import STATISTICS, Passes
+from plurivox.lenses.passes import STATISTICS, Passes, Running
 from plurivox.statistics.cohesion_parts import alpha_nominal_from
 from plurivox.tallies import group_counts
 
@@ -88,7 +88,7 @@ def test_permutations_are_shuffles_of_profiles() -> None:
     ratings = study(1)
     axis = Axis.of(ratings, "g", min_group_size=1)
     passes = Passes.of(ratings, axis.codes, len(axis))
-    null = passes.null(5, 7, threads=1, progress=None)
+    null = passes.null(5, 7, Running(threads=1))
     seen = set()
     for number in range(1, 6):
         codes = axis.codes[passes.shuffled].copy()
@@ -280,13 +280,33 @@ def test_weights_of_one_change_nothing_and_item_weights_are_copies() -> None:
     )
 
 
+def test_weighted_agreement_beside_alpha() -> None:
+    """Weights of 1 give the array functions; weights of items are copies; a rater never pairs with their copy."""
+    ratings = study(11)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    passes = Passes.of(ratings, axis.codes, len(axis))
+    none = np.zeros(0, np.int32)
+    counts = group_counts(ratings, axis)
+    items = np.random.default_rng(2).integers(0, 3, ratings.n_items).astype(np.int32)
+    for weights in (none, items):
+        own = counts if not len(weights) else np.repeat(counts, weights, axis=0)
+        got = passes.beside(none, weights)
+        for g in range(len(axis)):
+            literal = [f(own[:, g]) for f in (statistics.percent_agreement, statistics.ac1)]
+            literal.append(statistics.ac2(own[:, g], values=list(ratings.scale.values)))
+            assert got[g] == pytest.approx(literal, abs=1e-12)
+    two = made({"a": [0, 1], "b": [0, 0]}, {"a": "x", "b": "x"})
+    doubled = Passes.of(two, np.zeros(2, np.int32), 1).beside(np.array([2, 1], np.int32), none)
+    assert doubled[0, 0] == pytest.approx(0.5)  # item 0 agrees, item 1 does not, whoever counts twice
+
+
 def test_rater_copies_do_not_agree_with_themselves() -> None:
     """The mean of the draws stays near alpha; copies taken for new raters would add about (1 − α)/R."""
     ratings = pv.simulate(n_items=60, n_raters=12, models=(), trained=0, seed=2).ratings
     found = pv.cohesion(ratings, "gender", permutations=0, bootstrap=300, resample="raters", min_group_size=1)
     codes = np.zeros(ratings.n_raters, np.int32)
     passes = Passes.of(ratings, codes, 1)
-    draws = passes.bootstrap(400, 0, "raters", threads=1, progress=None)[:, 0, 0]
+    draws = passes.bootstrap(400, 0, "raters", Running(threads=1))[:, 0, 0]
     alpha = found.value("all", "all", "irr")
     assert abs(draws.mean() - alpha) < 0.4 * (1 - alpha) / ratings.n_raters
 

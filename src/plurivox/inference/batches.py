@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ def in_batches(
     *,
     batch: int,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[T]:
     """Call ``work(first, last)`` for consecutive ranges that cover ``range(total)``, and return its results in order.
@@ -41,6 +42,9 @@ def in_batches(
         How many draws a call makes; the last may make fewer.
     threads
         How many calls run at once, by default as many as there are processors. Twice as many batches are handed out.
+    executor
+        Runs the calls instead of a pool of this function's own, and is left running; ``threads`` still says how many
+        to hand out at once. Its workers must share memory with this process, as threads do.
     progress
         Called with the number of draws done and the total, in the thread that called this function.
 
@@ -49,7 +53,7 @@ def in_batches(
     >>> in_batches(lambda first, last: list(range(first, last)), 5, batch=2)
     [[0, 1], [2, 3], [4]]
     """
-    count = _processors() if threads is None else threads
+    count = processors() if threads is None else threads
     if batch < 1 or count < 1:
         raise InputError(f"batch is {batch} and threads is {count}", hint="Give whole numbers, 1 or more.")
     ranges = [(first, min(first + batch, total)) for first in range(0, total, batch)]
@@ -57,7 +61,7 @@ def in_batches(
     running: dict[Future[T], int] = {}
     waiting = iter(enumerate(ranges))
     done = 0
-    pool = ThreadPoolExecutor(count, thread_name_prefix="plurivox-draw")
+    pool = executor or ThreadPoolExecutor(count, thread_name_prefix="plurivox-draw")
     try:
         while len(results) < len(ranges):
             for number, (first, last) in islice(waiting, _AHEAD * count - len(running)):
@@ -71,11 +75,14 @@ def in_batches(
             if finished and progress is not None:
                 progress(done, total)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for future in running:
+            future.cancel()
+        if executor is None:
+            pool.shutdown(wait=False, cancel_futures=True)
     return [results[number] for number in range(len(ranges))]
 
 
-def _processors() -> int:
+def processors() -> int:
     """Return how many processors this process may use, as far as the Python version can tell."""
     count: int | None = getattr(os, "process_cpu_count", os.cpu_count)()
     return count or 1

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def, assignment"
 """All cohesion parts of all groups of an axis, in one pass over the ratings.
 
 For each item the pass counts how many raters of each group gave each point, and from these counts adds to every
@@ -27,6 +28,7 @@ MARGINALS, OWN, REST, OWN_VOTES, REST_VOTES = range(5)
 N_VECTORS = 5
 COINCIDENCES, CROSSINGS = range(2)
 N_MATRICES = 2
+FEW_GROUPS = 64
 
 
 class Tables(NamedTuple):
@@ -46,22 +48,32 @@ def make_tables(most: int, n_points: int) -> Tables:
 
 
 @compiled
-def _count(raters, scores, group_of, start, stop, counts, sizes, met):  # type: ignore[no-untyped-def]
-    """Count one item's ratings by group and point; list the groups met, and return how many."""
-    n_met = 0
+def _count(raters, scores, group_of, start, stop, counts, sizes, met):
+    """Count one item's ratings by group and point; list the groups met with their sizes, and return how many."""
     for k in range(start, stop):
-        group = np.uint64(group_of[np.uint64(raters[k])])
-        counts[group, np.uint64(scores[k])] += np.int32(1)
-        size = sizes[group]
-        sizes[group] = size + np.int32(1)
-        if size == 0:
-            met[n_met] = group
-            n_met += 1
+        counts[np.uint64(group_of[np.uint64(raters[k])]), np.uint64(scores[k])] += np.int32(1)
+    n_groups, n_points = counts.shape
+    n_met = 0
+    if n_groups <= FEW_GROUPS:
+        for g in range(n_groups):
+            size = np.int32(0)
+            for c in range(n_points):
+                size += counts[g, c]
+            sizes[g] = size
+            met[n_met] = np.uint64(g)
+            n_met += size > 0
+    else:  # few of many groups rated the item
+        for k in range(start, stop):
+            g = np.uint64(group_of[np.uint64(raters[k])])
+            if sizes[g] == 0:
+                met[n_met] = g
+                n_met += 1
+            sizes[g] += np.int32(1)
     return n_met
 
 
 @compiled
-def _count_weighted(raters, scores, group_of, weights, start, stop, counts, sizes, squares, met):  # type: ignore[no-untyped-def]
+def _count_weighted(raters, scores, group_of, weights, start, stop, counts, sizes, squares, met):
     """Count as :func:`_count` does, each rater as often as their weight."""
     n_met = 0
     for k in range(start, stop):
@@ -80,7 +92,7 @@ def _count_weighted(raters, scores, group_of, weights, start, stop, counts, size
 
 
 @compiled
-def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
+def _add_items(  # noqa: C901
     offsets, raters, scores, group_of, rater_weights, item_weights, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
 ):  # fmt: skip
@@ -95,9 +107,10 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
     counts = np.zeros((n_groups + 1, n_points), np.int32)
     sizes = np.zeros(n_groups + 1, np.int32)
     squares = np.zeros(n_groups + 1, np.int32)
-    met = np.zeros(n_groups + 1, np.uint64)
+    met = np.zeros(n_groups + 2, np.uint64)
     total = np.zeros(n_points, np.int32)
     given = np.zeros((n_groups, n_points), np.int64)  # all ratings of the group
+    opposite = np.zeros((n_groups, n_points), np.int64)  # all ratings of the others on the same items
     unpaired = np.zeros((n_groups, n_points), np.int64)  # of which on items that it rated once
     unshared = np.zeros((n_groups, n_points), np.int64)  # of which on items that nobody else rated
     for i in range(len(offsets) - 1):
@@ -130,7 +143,9 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
                     counts[g, c] = 0
                 continue
             square = same = np.int64(0)
-            top = rest_top = np.int32(0)
+            top = rest_top = np.int32(-1)
+            tied = rest_tied = np.uint32(0)
+            vote = rest_vote = np.uint64(0)
             information = surprise = 0.0
             for c in range(n_points):
                 n = counts[g, c]
@@ -139,10 +154,16 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
                 same += n * y
                 information += n_log_n[np.uint32(n)]
                 surprise += n * log[np.uint32(2 * y + 1)]
-                top = max(top, n)
-                rest_top = max(rest_top, y)
+                # Choices instead of branches, which random counts would mislead.
+                above, rest_above = n > top, y > rest_top
+                tied = np.uint32(1) if above else tied + np.uint32(n == top)
+                rest_tied = np.uint32(1) if rest_above else rest_tied + np.uint32(y == rest_top)
+                vote = np.uint64(c) if above else vote
+                rest_vote = np.uint64(c) if rest_above else rest_vote
+                top = n if above else top
+                rest_top = y if rest_above else rest_top
                 given[g, c] += times * n
-                vectors[g, REST, c] += times * y
+                opposite[g, c] += times * y
             one = inverse[np.uint32(m)] * times
             sums[g, RATED] += times
             sums[g, PLURALITY] += top * one
@@ -189,31 +210,25 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
                         break
                     entropy -= counts[g, c] * one * (log[np.uint32(y)] - log[np.uint32(others)])
                 sums[g, CROSS_ENTROPY] += entropy
-            tied = rest_tied = common = np.uint32(0)
-            for c in range(n_points):  # without branches, which random counts would mislead
-                mine = np.uint32(counts[g, c] == top)
-                theirs = np.uint32(total[c] - counts[g, c] == rest_top)
-                tied += mine
-                rest_tied += theirs
-                common += mine & theirs
-            if len(ranks) > 0 and tied + rest_tied > 2:
-                vote = rest_vote = -1
+            if len(ranks) > 0:
                 for c in range(n_points):
-                    if counts[g, c] == top and (vote < 0 or ranks[i, 0, c] > ranks[i, 0, vote]):
-                        vote = c
-                    if total[c] - counts[g, c] == rest_top and (
-                        rest_vote < 0 or ranks[i, 1, c] > ranks[i, 1, rest_vote]
-                    ):
-                        rest_vote = c
+                    if counts[g, c] == top and ranks[i, 0, c] > ranks[i, 0, vote]:
+                        vote = np.uint64(c)
+                    if total[c] - counts[g, c] == rest_top and ranks[i, 1, c] > ranks[i, 1, rest_vote]:
+                        rest_vote = np.uint64(c)
+                tied = rest_tied = np.uint32(1)
+            if tied + rest_tied == 2:
                 vectors[g, OWN_VOTES, vote] += times
                 vectors[g, REST_VOTES, rest_vote] += times
                 sums[g, SAME_VOTE] += times * (vote == rest_vote)
             else:
-                own_share, rest_share = times * inverse[tied], times * inverse[rest_tied]
+                own_share, rest_share = times * inverse[tied], inverse[rest_tied]
                 for c in range(n_points):
-                    vectors[g, OWN_VOTES, c] += own_share * (counts[g, c] == top)
-                    vectors[g, REST_VOTES, c] += rest_share * (total[c] - counts[g, c] == rest_top)
-                sums[g, SAME_VOTE] += common * own_share * inverse[rest_tied]
+                    mine = own_share * (counts[g, c] == top)
+                    theirs = rest_share * (total[c] - counts[g, c] == rest_top)
+                    vectors[g, OWN_VOTES, c] += mine
+                    vectors[g, REST_VOTES, c] += times * theirs
+                    sums[g, SAME_VOTE] += mine * theirs
             if len(matrices) > 0:
                 for c in range(n_points):
                     for k in range(n_points):
@@ -224,10 +239,11 @@ def _add_items(  # type: ignore[no-untyped-def]  # noqa: C901
         for c in range(n_points):
             vectors[g, MARGINALS, c] += given[g, c] - unpaired[g, c]
             vectors[g, OWN, c] += given[g, c] - unshared[g, c]
+            vectors[g, REST, c] += opposite[g, c]
 
 
 @compiled
-def _mixed(word):  # type: ignore[no-untyped-def]
+def _mixed(word):
     """Return a well-mixed word of a counter (splitmix64)."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -235,7 +251,7 @@ def _mixed(word):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _shuffle(codes, bounds, key):  # type: ignore[no-untyped-def]
+def _shuffle(codes, bounds, key):
     """Shuffle the codes within each stratum; ``key`` alone decides how."""
     state = key
     for s in range(len(bounds) - 1):
@@ -248,7 +264,7 @@ def _shuffle(codes, bounds, key):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def permuted_passes(  # type: ignore[no-untyped-def]
+def permuted_passes(
     offsets, raters, scores, group_of, inside, bounds, seed, first, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
 ):  # fmt: skip
@@ -273,7 +289,7 @@ def permuted_passes(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def weighted_passes(  # type: ignore[no-untyped-def]
+def weighted_passes(
     offsets, raters, scores, group_of, rater_weights, item_weights, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
 ):  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -17,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
 from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
-from plurivox.inference.bootstrap import percentile_interval
+from plurivox.inference.bootstrap import Interval, percentile_interval
 from plurivox.inference.multiplicity import METHODS, adjust
 from plurivox.inference.permutation import CONVENTIONS, compare, max_t
 from plurivox.lenses.cohesion_result import Cohesion, Row
-from plurivox.lenses.passes import OF_ONE_SIDE, STATISTICS, Parts, Passes, Values, strata_of
+from plurivox.lenses.passes import BESIDE, OF_ONE_SIDE, STATISTICS, Parts, Passes, Running, Values, strata_of
 from plurivox.ratings import Ratings
 from plurivox.statistics import cohesion_parts, undefined
 from plurivox.statistics.checks import level_of
@@ -57,6 +58,7 @@ def cohesion(
     contrast: tuple[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: Report | None = None,
 ) -> Cohesion:
     """Tell which groups of raters agree among themselves more than with the others.
@@ -89,8 +91,8 @@ def cohesion(
         Two groups of one axis whose difference to report.
     min_group_size
         Groups with fewer raters are withheld and counted.
-    threads
-        How many to use; all by default.
+    threads, executor
+        How many threads to use, all by default; or whose threads.
     progress
         Called with what is being done, how far it is, and how far it goes.
 
@@ -118,7 +120,7 @@ def cohesion(
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
     work = _Work(
         ratings, known_level, permutations, bootstrap, resample, seed, convention, correction,
-        strata_of(ratings, within), ties, threads, progress,
+        strata_of(ratings, within), ties, Running(threads, executor), progress,
     )  # fmt: skip
     rows = work.overall()
     draws: dict[str, dict[str, Any]] = {}
@@ -167,7 +169,7 @@ class _Work:
         correction: str,
         strata: NDArray[np.int32] | None,
         ties: str,
-        threads: int | None,
+        running: Running,
         progress: Report | None,
     ) -> None:
         if permutations < 0 or bootstrap < 0:
@@ -181,7 +183,7 @@ class _Work:
         self._convention = convention
         self._strata = strata
         self._ties = ties
-        self._threads = threads
+        self._running = running
         self._progress = progress
 
     def overall(self) -> list[Row]:
@@ -194,10 +196,10 @@ class _Work:
         rows = []
         for name in OF_ONE_SIDE:
             at = STATISTICS.index(name)
-            bounds = (None, None) if interval is None else (interval.low[0, at], interval.high[0, at])
             note = self._reason(name, parts, 0, ratings.n_raters, values) or ""
-            rows.append(Row("overall", "all", "all", name, float(values[at]), bounds[0], bounds[1], note=note))
-        rows += self._beside("all", ("all",), None)
+            row = Row("overall", "all", "all", name, float(values[at]), note=note)
+            rows.append(row if interval is None else row.with_interval(interval.low[0, at], interval.high[0, at]))
+        rows += self._beside("all", ("all",), None, interval)
         return _sized(rows, {"all": (ratings.n_raters, ratings.n_items, len(ratings))})
 
     def axis(self, axis: Axis) -> tuple[list[Row], dict[str, Any]]:
@@ -223,7 +225,7 @@ class _Work:
                     )
                 rows.append(row)
         shown = np.flatnonzero(~axis.withheld)
-        rows += self._beside(axis.name, axis.groups, axis)
+        rows += self._beside(axis.name, axis.groups, axis, interval)
         self._warn_apart(axis, parts)
         sized = _sized(rows, _sizes(self._ratings, axis))
         sized += self._dsi(axis, values[shown], null[:, shown], sized)
@@ -231,7 +233,10 @@ class _Work:
             "groups": [axis.groups[g] for g in shown],
             "statistics": list(STATISTICS),
             "null": null[:, shown],
-            "bootstrap": np.zeros((0, len(shown), len(STATISTICS))) if resampled is None else resampled[:, shown],
+            "resampled": [*STATISTICS, *BESIDE],
+            "bootstrap": np.zeros((0, len(shown), len(STATISTICS) + len(BESIDE)))
+            if resampled is None
+            else resampled[:, shown],
         }
         return sized, draws
 
@@ -315,29 +320,26 @@ class _Work:
             rows.append(row)
         return rows
 
-    def _beside(self, axis_name: str, groups: Sequence[str], axis: Axis | None) -> list[Row]:
-        """Return percent agreement, AC1 and AC2 of each group, and say where alpha misleads."""
+    def _beside(self, axis_name: str, groups: Sequence[str], axis: Axis | None, interval: Interval | None) -> list[Row]:
+        """Return percent agreement, AC1 and AC2 of each group."""
         ratings = self._ratings
         numbers = np.array(ratings.scale.values)
+        ac1 = tally(ratings, cohesion_parts.ac_parts, axis).total()
+        ac2 = tally(ratings, partial(_ac2_parts, values=numbers), axis).total()
         rows: list[Row] = []
-        sums = {
-            "percent_agreement": tally(ratings, cohesion_parts.percent_agreement_parts, axis).total(),
-            "ac1": tally(ratings, cohesion_parts.ac_parts, axis).total(),
-            "ac2": tally(ratings, partial(_ac2_parts, values=numbers), axis).total(),
-        }
         for g, group in enumerate(groups):
             if axis is not None and axis.withheld[g]:
                 continue
-            for name, total in sums.items():
-                part = total[g]
-                if name == "percent_agreement":
-                    value = cohesion_parts.mean_from(part[0], part[1])
-                else:
-                    weights = numbers if name == "ac2" else None
-                    value = cohesion_parts.ac_from(part[0], part[1], part[2], part[3:], weights)
-                n_raters = None if axis is None else int(axis.sizes[g])
-                note = undefined.why_mean(part[1], "pairable", n_raters=n_raters) or ""
-                rows.append(Row("beside", axis_name, group, name, float(value), note=note))
+            found = {
+                "percent_agreement": cohesion_parts.mean_from(ac1[g, 0], ac1[g, 1]),
+                "ac1": cohesion_parts.ac_from(ac1[g, 0], ac1[g, 1], ac1[g, 2], ac1[g, 3:]),
+                "ac2": cohesion_parts.ac_from(ac2[g, 0], ac2[g, 1], ac2[g, 2], ac2[g, 3:], numbers),
+            }
+            n_raters = None if axis is None else int(axis.sizes[g])
+            note = undefined.why_mean(ac1[g, 1], "pairable", n_raters=n_raters) or ""
+            for at, name in enumerate(BESIDE, start=len(STATISTICS)):
+                row = Row("beside", axis_name, group, name, float(found[name]), note=note)
+                rows.append(row if interval is None else row.with_interval(interval.low[g, at], interval.high[g, at]))
         return rows
 
     def _passes(
@@ -354,18 +356,15 @@ class _Work:
         )  # fmt: skip
 
     def _shuffled(self, passes: Passes, what: str) -> Values:
-        return passes.null(
-            self._permutations, self._seed, threads=self._threads, progress=self._telling(f"permuting {what}")
-        )
+        return passes.null(self._permutations, self._seed, self._telling(f"permuting {what}"))
 
     def _resampled(self, passes: Passes, what: str) -> Values:
-        return passes.bootstrap(
-            self._bootstrap, self._seed, self._resample, threads=self._threads,
-            progress=self._telling(f"resampling {what}"),
-        )  # fmt: skip
+        return passes.bootstrap(self._bootstrap, self._seed, self._resample, self._telling(f"resampling {what}"))
 
-    def _telling(self, what: str) -> Callable[[int, int], object] | None:
-        return None if self._progress is None else partial(self._progress, what)
+    def _telling(self, what: str) -> Running:
+        return (
+            self._running if self._progress is None else self._running._replace(progress=partial(self._progress, what))
+        )
 
     def _reason(self, name: str, parts: Parts, g: int, n_raters: int, values: Values) -> str | None:
         """Tell why a value is undefined, or what to beware of."""

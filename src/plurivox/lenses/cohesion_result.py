@@ -77,7 +77,8 @@ class Cohesion:
     withheld, outside
         For each axis, how many groups were too small to show, and how many raters have no value on it.
     draws
-        For each axis, the null and bootstrap draws: draws × groups × statistics.
+        For each axis, its groups, the null draws (draws × groups × ``statistics``) and the bootstrap draws (draws ×
+        groups × ``resampled``).
     settings
         What was asked for, the seed included.
     """
@@ -178,8 +179,8 @@ class Cohesion:
         draws = {
             axis: {
                 **draws,
-                "null": _array(draws["null"], draws),
-                "bootstrap": _array(draws["bootstrap"], draws),
+                "null": _array(draws["null"], draws["groups"], draws["statistics"]),
+                "bootstrap": _array(draws["bootstrap"], draws["groups"], draws["resampled"]),
             }
             for axis, draws in data["draws"].items()
         }
@@ -225,9 +226,8 @@ def _p(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")
 
 
-def _array(values: list[Any], draws: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    shape = (len(values), len(draws["groups"]), len(draws["statistics"]))
-    return np.array(values, dtype=np.float64).reshape(shape)
+def _array(values: list[Any], groups: list[str], statistics: list[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array(values, dtype=np.float64).reshape(len(values), len(groups), len(statistics))
 
 
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

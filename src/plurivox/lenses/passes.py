@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.inference.batches import in_batches
+from plurivox.inference.batches import in_batches, processors
 from plurivox.inference.bootstrap import item_weights, rater_weights
 from plurivox.ratings import Ratings
 from plurivox.statistics import cohesion_parts as finish
@@ -19,11 +21,22 @@ from plurivox.statistics.ties import tie_priorities
 
 STATISTICS = ("irr", "xrr", "gai", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement")
 """What a pass gives, in the order of the last dimension of its values."""
+BESIDE = ("percent_agreement", "ac1", "ac2")
+"""What stands beside alpha; the bootstrap gives these, too."""
 OF_ONE_SIDE = ("irr", "negentropy", "plurality_size")
 
 Values = NDArray[np.float64]
 Progress = Callable[[int, int], object]
+_CELLS = 2_000_000  # counts held at once
 _SECONDS = 0.2  # a batch should take about this long, so that Ctrl-C and progress are prompt
+
+
+class Running(NamedTuple):
+    """How draws are made: on how many threads, by whom, and who is told how far it is."""
+
+    threads: int | None = None
+    executor: Executor | None = None
+    progress: Progress | None = None
 
 
 class Parts(NamedTuple):
@@ -118,18 +131,19 @@ class Passes:
         }
         return np.stack([found[name] for name in STATISTICS], axis=-1)
 
-    def null(self, permutations: int, seed: int, *, threads: int | None, progress: Progress | None) -> Values:
+    def null(self, permutations: int, seed: int, how: Running) -> Values:
         """Return the values under permutations 1 to ``permutations`` of the raters."""
 
         def work(first: int, last: int) -> Values:
             return self.values(self._permuted(first + 1, last + 1, seed))
 
-        return self._batched(work, permutations, threads, progress)
+        return self._batched(work, permutations, how)
 
-    def bootstrap(
-        self, draws: int, seed: int, resample: str, *, threads: int | None, progress: Progress | None
-    ) -> Values:
-        """Return the values when items, raters (within their groups) or both are drawn with replacement."""
+    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
+        """Return the values when items, raters (within their groups) or both are drawn with replacement.
+
+        The last dimension has :data:`STATISTICS`, then :data:`BESIDE`.
+        """
 
         def work(first: int, last: int) -> Values:
             n = last - first
@@ -138,19 +152,68 @@ class Passes:
                 items = item_weights(self.ratings.n_items, n, seed, first).astype(np.int32)
             if resample in ("raters", "both"):
                 raters = rater_weights(self.codes, n, seed, first).astype(np.int32)
-            return self.values(self._weighted(raters, items))
+            beside = np.stack([self.beside(raters[d], items[d]) for d in range(n)])
+            return np.concatenate([self.values(self._weighted(raters, items)), beside], axis=-1)
 
-        return self._batched(work, draws, threads, progress)
+        return self._batched(work, draws, how)
 
-    def _batched(
-        self, work: Callable[[int, int], Values], total: int, threads: int | None, progress: Progress | None
-    ) -> Values:
+    def beside(self, raters: NDArray[np.int32], items: NDArray[np.int32]) -> Values:
+        """Return percent agreement, AC1 and AC2, groups × :data:`BESIDE`, under weights; none mean 1.
+
+        A rater of weight w counts w times but pairs with others only, as in the weighted alpha: of an item with
+        weights W = Σw and Q = Σw², the agreeing share of pairs is (Σ_ck v_ck n_c n_k − Q)/(W² − Q).
+        """
+        numbers = np.array(self.ratings.scale.values)
+        apart = (numbers[:, None] - numbers) / (numbers[-1] - numbers[0])
+        sums = np.zeros(
+            (self.n_groups, 4)
+        )  # agreeing share, the same by quadratic weights, pairable items, rated items
+        shares = np.zeros((self.n_groups, len(numbers)))
+        step = max(1, _CELLS // ((self.n_groups + 1) * len(numbers)))
+        for first in range(0, self.ratings.n_items, step):
+            n, q = self._weighted_counts(raters, first, min(first + step, self.ratings.n_items))
+            times = items[first : first + step, None].astype(float) if len(items) else 1.0
+            total = n.sum(axis=-1)
+            pairs = total**2 - q
+            pairable, rated = times * (pairs > 0), times * (total > 0)
+            per_pair = pairable / np.where(pairs > 0, pairs, 1)
+            for at, near in enumerate((np.eye(len(numbers)), 1 - apart**2)):
+                sums[:, at] += (per_pair * ((n * (n @ near)).sum(axis=-1) - q)).sum(axis=0)
+            sums[:, 2] += pairable.sum(axis=0)
+            sums[:, 3] += rated.sum(axis=0)
+            shares += (rated[..., None] * n / np.maximum(total, 1)[..., None]).sum(axis=0)
+        agreeing, nearly, pairable, rated = sums.T
+        return np.stack(
+            [
+                finish.mean_from(agreeing, pairable),
+                finish.ac_from(agreeing, pairable, rated, shares),
+                finish.ac_from(nearly, pairable, rated, shares, numbers),
+            ],
+            axis=-1,
+        )
+
+    def _weighted_counts(self, raters: NDArray[np.int32], first: int, last: int) -> tuple[Values, Values]:
+        """Return Σw by item, group and point, and Σw² by item and group."""
+        ratings = self.ratings
+        entries = slice(ratings.offsets[first], ratings.offsets[last])
+        who = ratings.codes_of_raters[entries]
+        shape = (last - first, self.n_groups + 1, len(ratings.scale))
+        cells = (ratings.item_codes[entries].astype(np.int64) - first) * shape[1] + self._groups()[who]
+        weight = raters[who].astype(float) if len(raters) else np.ones(len(who))
+        n: Values = np.bincount(cells * shape[2] + ratings.scores[entries], weight, math.prod(shape)).astype(float)
+        q: Values = np.bincount(cells, weight**2, shape[0] * shape[1]).astype(float)
+        return n.reshape(shape)[:, :-1], q.reshape(shape[:2])[:, :-1]
+
+    def _batched(self, work: Callable[[int, int], Values], total: int, how: Running) -> Values:
         if not total:
             return np.zeros((0, self.n_groups, len(STATISTICS)))
         cost = len(self.ratings.scores) * 5e-9 + self.ratings.n_items * min(self.n_groups, 50) * 2e-7
         width = self.n_groups * len(self.ratings.scale) * (7 + 2 * len(self.ratings.scale) * self._with_matrices)
-        batch = int(min(_SECONDS / cost, 2e6 / width, 500)) or 1
-        return np.concatenate(in_batches(work, total, batch=batch, threads=threads, progress=progress))
+        spread = -(-total // (4 * (how.threads or processors())))  # enough batches to keep every thread busy to the end
+        batch = max(1, min(int(_SECONDS / cost), int(2e6 / width), spread))
+        return np.concatenate(
+            in_batches(work, total, batch=batch, threads=how.threads, executor=how.executor, progress=how.progress)
+        )
 
     @property
     def _with_matrices(self) -> bool:
