@@ -1,4 +1,5 @@
-"""Write the parts of the documentation that come from the code: docs/cli.md, docs/api.md and docs/describe.svg.
+"""Write the parts of the documentation that come from the code: docs/cli.md, docs/api.md, docs/statistics.md
+and docs/describe.svg.
 
 ``python -m docs.generate`` writes them, ``python -m docs.generate --check`` tells whether they are up to date.
 """
@@ -83,7 +84,20 @@ def picture() -> str:
     return re.sub(r"@font-face \{.*?\}\n?", "", svg, flags=re.DOTALL)
 
 
-PAGES = {"cli.md": cli_page, "api.md": api_page, "describe.svg": picture}
+def statistics_page() -> str:
+    """Return what each statistic is, from the registry."""
+    from plurivox.statistics.registry import STATISTICS
+
+    parts = ["# Statistics\n", "Made from the registry in `plurivox.statistics` by `make docs`.\n"]
+    for one in STATISTICS.values():
+        low, high = one.range
+        parts += [f"## {one.name}\n", f"{one.meaning}\n", f"```\n{one.equation}\n```\n"]
+        function = f" Function: `plurivox.statistics.{one.function.__name__}`." if one.function else ""
+        parts.append(f"From {low:g} to {high:g}.{function} {one.reference}\n")
+    return "\n".join(parts)
+
+
+PAGES = {"cli.md": cli_page, "api.md": api_page, "statistics.md": statistics_page, "describe.svg": picture}
 
 
 def main() -> None:
