@@ -1,5 +1,4 @@
-"""Write the parts of the documentation that come from the code: docs/cli.md, docs/api.md, docs/statistics.md
-and docs/describe.svg.
+"""Write the parts of the documentation that come from the code.
 
 ``python -m docs.generate`` writes them, ``python -m docs.generate --check`` tells whether they are up to date.
 """
@@ -91,9 +90,10 @@ def statistics_page() -> str:
     parts = ["# Statistics\n", "Made from the registry in `plurivox.statistics` by `make docs`.\n"]
     for one in STATISTICS.values():
         low, high = one.range
-        parts += [f"## {one.name}\n", f"{one.meaning}\n", f"```\n{one.equation}\n```\n"]
+        parts += [f"## {one.name}\n", f"{one.meaning[0].upper()}{one.meaning[1:]}.\n", f"```\n{one.equation}\n```\n"]
         function = f" Function: `plurivox.statistics.{one.function.__name__}`." if one.function else ""
-        parts.append(f"From {low:g} to {high:g}.{function} {one.reference}\n")
+        bounds = f"From {low:g} to {high:g}".replace("inf", "∞").replace("-", "−")
+        parts.append(f"{bounds}. Higher: {one.higher_means}.{function} {one.reference}.\n")
     return "\n".join(parts)
 
 

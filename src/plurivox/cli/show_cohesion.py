@@ -25,6 +25,7 @@ COLUMNS = {
 BESIDE = {"percent_agreement": "% agree", "ac1": "AC1", "ac2": "AC2"}
 ALPHA = {"irr": "alpha (IRR)"}
 INTERVALS = {"irr": "IRR", "xrr": "XRR", "gai": "GAI"}
+MAX_NOTES = 12
 ARROWS = {"above": "↑", "below": "↓", None: " "}
 
 
@@ -52,7 +53,8 @@ def tables(found: Cohesion) -> list[Shown]:
 def _all_axes(found: Cohesion, title: str, columns: dict[str, str], *, intervals: bool = False) -> Shown:
     """Return one table of the groups of all axes."""
     each = [_axis_table(found, axis, columns, intervals=intervals) for axis in found.draws]
-    return Shown(title, each[0].header, [line for table in each for line in table.rows])
+    header = max((table.header for table in each), key=len)
+    return Shown(title, header, [line for table in each for line in table.rows])
 
 
 def _axis_table(found: Cohesion, axis: str, columns: dict[str, str], *, intervals: bool = False) -> Shown:
@@ -100,18 +102,30 @@ def _pair_table(axis: str, rows: list[Row]) -> Shown:
 def show_cohesion(found: Cohesion, out: Console) -> None:
     """Print a result."""
     for shown in tables(found):
-        table = _rich(shown)
         out.print(Text(shown.title, style=f"bold {ACCENT}"))
+        table = _rich(shown) if shown.rows else Text("no group is large enough to show")
         out.print(Padding(table, (0, 0, 1, 2)))
-    notes = list(dict.fromkeys((row.axis, row.group, row.statistic, row.note) for row in found.rows if row.note))
-    for axis, group, statistic, note in notes[:12]:
-        out.print(Text(f"• {axis}, {group}, {statistic}: {note}"))
-    if len(notes) > 12:
-        out.print(Text(f"• and {len(notes) - 12} more notes; see --csv"))
+    notes = _notes(found)
+    for note in notes[:MAX_NOTES]:
+        out.print(Text(f"• {note}"))
+    if len(notes) > MAX_NOTES:
+        out.print(Text(f"• and {len(notes) - MAX_NOTES} more notes; see --csv"))
     out.print(Text("↑ ↓ above or below what chance gives; * p < .05, ** p < .05 after correction"))
     out.print()
     for sentence in found.findings():
         out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
+
+
+def _notes(found: Cohesion) -> list[str]:
+    """Return the notes of the values in the main tables, alike ones of a group together."""
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for row in found.rows:
+        if row.note and row.kind in ("overall", "group", "contrast"):
+            names.setdefault((row.axis, row.group, row.note), []).append(row.statistic)
+    return [
+        f"{group if axis != 'all' else 'all raters'}, {', '.join(COLUMNS[name] for name in statistics)}: {note}"
+        for (axis, group, note), statistics in names.items()
+    ]
 
 
 def _rich(shown: Shown) -> Table:
