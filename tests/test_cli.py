@@ -130,6 +130,16 @@ def test_describe_options(write: Write, program: Program) -> None:
     assert [group["n_raters"] for group in json.loads(program.out)["axes"][0]["groups"]] == [10, 2]
 
 
+def test_several_values_of_one_attribute(write: Write, program: Program) -> None:
+    races = ["Black", "Asian; White", "White", "Asian; White"]
+    rows = "".join(f"{i % 3},{i},{i % 2},{races[i % 4]}\n" for i in range(40))
+    path = write("r.csv", "item,rater,score,race\n" + rows)
+    assert program("describe", path, "--rater-attributes", "race", "--several", "race=;", "--json") == 0
+    (axis,) = json.loads(program.out)["axes"]
+    assert {group["name"]: group["n_raters"] for group in axis["groups"]} == {"Asian": 20, "Black": 10, "White": 30}
+    assert program("describe", path, "--rater-attributes", "race", "--several", "race") != 0
+
+
 def test_write_config_and_follow_it(write: Write, program: Program, tmp_path: Path) -> None:
     path = write("r.csv", "conv_id,worker,stars\n" + "".join(f"{i % 3},{i},{i % 5}\n" for i in range(12)))
     raters = write("people.csv", "worker,age\n" + "".join(f"{i},{15 + 4 * i}\n" for i in range(12)))

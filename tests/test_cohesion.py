@@ -370,6 +370,59 @@ def test_the_two_groups_of_a_binary_axis_are_one_hypothesis() -> None:
         assert row.p_adjusted == pytest.approx(min(1, times * row.p_value))
 
 
+# Overlapping groups --------------------------------------------------------------------------------------------------
+
+
+def overlapping(seed: int = 12) -> tuple[pv.Ratings, list[set[str]]]:
+    ratings = study(seed, n_raters=30, missing=0.2)
+    rng = np.random.default_rng(seed)
+    sets = [set(rng.choice(["a", "b", "c"], size=rng.integers(1, 3), replace=False).tolist()) for _ in range(30)]
+    texts = ["; ".join(sorted(own)) for own in sets]
+    texts[4] = ""
+    sets[4] = set()
+    frame = ratings.raters.with_columns(pl.Series("race", texts))
+    return pv.Ratings.from_frame(ratings.to_frame(), scale=ratings.scale, raters=frame), sets
+
+
+def test_overlapping_groups_against_the_pure_functions() -> None:
+    ratings, sets = overlapping()
+    found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=30, bootstrap=10, min_group_size=1)
+    assert ratings.rater_codes is not None
+    for value in "abc":
+        has = np.array([value in own for own in sets])
+        known = np.array([bool(own) for own in sets])
+        counts = np.zeros((2, ratings.n_items, 4), dtype=int)
+        for item, rater, score in zip(ratings.item_codes, ratings.rater_codes, ratings.scores, strict=True):
+            if known[rater]:
+                counts[0 if has[rater] else 1, item, score] += 1
+        row = found.row("race", value, "xrr")
+        assert row.value == pytest.approx(statistics.xrr(counts[0], counts[1]), abs=1e-12)
+        assert found.value("race", value, "irr") == pytest.approx(statistics.krippendorff_alpha(counts[0]), abs=1e-12)
+        assert row.n_raters == has.sum()
+        assert row.p_value is not None
+    dsi = next(row for row in found.rows if row.statistic == "dsi")
+    assert dsi.value == max(found.value("race", value, "gai") for value in "abc")
+    assert found.draws["race"]["null"].shape == (30, 3, 7)
+    assert found.outside == {"race": 1}
+    assert not any(row.group.startswith("not ") for row in found.rows)
+    assert pv.Cohesion.from_json(found.to_json()).to_frame().equals(found.to_frame())
+
+
+def test_overlapping_groups_are_withheld_described_and_refused_where_they_must() -> None:
+    ratings, sets = overlapping()
+    sizes = {value: sum(value in own for own in sets) for value in "abc"}
+    described = pv.describe(ratings, ["race"], several={"race": ";"}, min_group_size=1).axes[0]
+    assert {group.name: group.n_raters for group in described.groups} == sizes
+    least = min(sizes, key=lambda value: sizes[value])
+    found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=0, min_group_size=sizes[least] + 1)
+    assert least not in {row.group for row in found.rows}
+    assert found.withheld["race"] >= 1
+    with pytest.raises(pv.InputError, match="groups overlap and cannot be crossed with others"):
+        pv.cohesion(ratings, [("race", "g")], several={"race": ";"})
+    with pytest.raises(pv.InputError, match="cannot be compared in pairs"):
+        pv.cohesion(ratings, "race", several={"race": ";"}, pairs=True)
+
+
 # Honest edges --------------------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,8 @@ def test_everything_it_can_say(write: Write, tmp_path: Path) -> None:
         [raters.bins]
         age = [18, 30]
         income = { edges = [0, 1000], labels = ["low", "high"] }
+        [raters.several]
+        race = ";"
         [items]
         file = "texts.csv"
         columns = ["topic"]
@@ -43,6 +45,7 @@ def test_everything_it_can_say(write: Write, tmp_path: Path) -> None:
     assert config.raters == str(tmp_path / "people.csv")
     assert config.by == (("age",), ("race", "gender"))
     assert config.bins == {"age": Bins((18, 30)), "income": Bins((0, 1000), ("low", "high"))}
+    assert config.several == {"race": ";"}
     assert (config.min_group_size, config.duplicates, config.encoding) == (3, "first", "latin-1")
     assert config.rater_attributes == ("gender",)
     assert config.item_attributes == ("topic",)

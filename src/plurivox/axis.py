@@ -112,6 +112,26 @@ class Axis:
         return f"<Axis {self.name}: {len(self)} groups{withheld}, {self.n_outside} raters outside>"
 
 
+def memberships(
+    ratings: Ratings, attribute: str, separator: str, *, min_group_size: int = MIN_GROUP_SIZE
+) -> list[Axis]:
+    """Return one axis for each value of an attribute of which a rater may have several, such as ``Asian; White``.
+
+    Its two groups are those who have the value and those who do not, who are its rest. Raters with no value at all are
+    outside. The two-group rule withholds a value that few have, and one that few lack.
+    """
+    whole = Axis.of(ratings, attribute, min_group_size=1)
+    lists = [[part.strip() for part in group.split(separator) if part.strip()] for group in whole.groups]
+    axes = []
+    for value in sorted({part for parts in lists for part in parts}):
+        lacks = np.array([value not in parts for parts in lists] or [True])
+        codes = np.where(whole.codes >= 0, lacks[whole.codes], OUTSIDE).astype(np.int32)
+        sizes = np.bincount(codes[codes != OUTSIDE], minlength=2)
+        withheld = np.repeat((sizes < min_group_size).any(), 2)
+        axes.append(Axis(attribute, (attribute,), (value, f"not {value}"), codes, sizes, withheld, min_group_size))
+    return axes
+
+
 def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Return the names of the combinations that occur, in order, and each rater's code."""
     orders = [category_order(column) for column in columns]

@@ -21,7 +21,7 @@ _KNOWN: dict[str, dict[str, type | tuple[type, ...]]] = {
     "": {"min_group_size": int},
     "columns": {"item": str, "rater": str, "score": str, "layout": str, "duplicates": str, "encoding": str},
     "scale": {"labels": (list, str), "values": list, "missing": list},
-    "raters": {"file": str, "columns": list, "by": list, "bins": dict},
+    "raters": {"file": str, "columns": list, "by": list, "bins": dict, "several": dict},
     "items": {"file": str, "columns": list},
 }
 
@@ -52,6 +52,7 @@ class Config:
     item_attributes: tuple[str, ...] = ()
     by: tuple[tuple[str, ...], ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)
+    several: Mapping[str, str] = field(default_factory=dict)
     min_group_size: int | None = None
     path: str | None = None
 
@@ -92,6 +93,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         item_attributes=tuple(map(str, items.get("columns", ()))),
         by=tuple((one,) if isinstance(one, str) else tuple(map(str, one)) for one in raters.get("by", ())),
         bins={attribute: _bins(attribute, given, name) for attribute, given in raters.get("bins", {}).items()},
+        several={attribute: str(separator) for attribute, separator in raters.get("several", {}).items()},
         min_group_size=data.get("min_group_size"),
         path=name,
     )
@@ -147,6 +149,9 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
         "",
         "[raters.bins]",
         "# age = [18, 30, 50]  # sorts numbers into 18–29, 30–49 and 50+",
+        "",
+        "[raters.several]",
+        '# race = ";"  # a rater may have several values, with this between them',
         "",
         "[items]",
         f"file = {_quoted(items)}" if items else '# file = "items.csv"  # one row per item',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.ratings import Ratings
 from plurivox.tallies import tally, usage
 
@@ -114,7 +114,13 @@ class Description:
         return pl.DataFrame([whole, *rows])
 
 
-def describe(ratings: Ratings, by: Sequence[By] | None = None, *, min_group_size: int = MIN_GROUP_SIZE) -> Description:
+def describe(
+    ratings: Ratings,
+    by: Sequence[By] | None = None,
+    *,
+    several: Mapping[str, str] | None = None,
+    min_group_size: int = MIN_GROUP_SIZE,
+) -> Description:
     """Describe a table of ratings.
 
     Parameters
@@ -123,6 +129,9 @@ def describe(ratings: Ratings, by: Sequence[By] | None = None, *, min_group_size
         The table.
     by
         The rater attributes and crossings to show; by default every attribute and every crossing of two.
+    several
+        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater is then
+        in the group of each, and the attribute is not crossed with others.
     min_group_size
         Groups with fewer raters are withheld and counted.
 
@@ -140,8 +149,15 @@ def describe(ratings: Ratings, by: Sequence[By] | None = None, *, min_group_size
         per_rater = np.bincount(ratings.rater_codes, minlength=ratings.n_raters)
     cells = ratings.n_items * ratings.n_raters
     used = tally(ratings, usage).total()[0]
-    chosen = default_axes(ratings) if by is None else list(by)
+    known = several or {}
+    chosen = default_axes(ratings, known) if by is None else list(by)
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in chosen] if ratings.has_raters else []
+    summaries = [
+        _overlapping(ratings, axis.name, known[axis.name], min_group_size)
+        if axis.name in known
+        else _summary(ratings, axis)
+        for axis in axes
+    ]
     return Description(
         source=intake.source,
         layout=intake.layout,
@@ -157,7 +173,7 @@ def describe(ratings: Ratings, by: Sequence[By] | None = None, *, min_group_size
         points=tuple(str(label) for label in ratings.scale.labels),
         usage=tuple(used.tolist()),
         scale_inferred=intake.scale_inferred,
-        axes=tuple(_summary(ratings, axis) for axis in axes),
+        axes=tuple(summaries),
         min_group_size=min_group_size,
         missing_scores=intake.missing_scores,
         unrated_items=int(np.count_nonzero(per_item == 0)),
@@ -173,10 +189,11 @@ def describe(ratings: Ratings, by: Sequence[By] | None = None, *, min_group_size
     )
 
 
-def default_axes(ratings: Ratings) -> list[By]:
+def default_axes(ratings: Ratings, several: Mapping[str, str]) -> list[By]:
     """Return every rater attribute and every crossing of two that makes sense to show."""
     attributes = ratings.raters.columns[1:]
-    few = [name for name in attributes if ratings.raters[name].n_unique() <= MAX_GROUPS_TO_CROSS]
+    single = [name for name in attributes if name not in several]
+    few = [name for name in single if ratings.raters[name].n_unique() <= MAX_GROUPS_TO_CROSS]
     return [*attributes, *itertools.combinations(few, 2)]
 
 
@@ -192,6 +209,14 @@ def _summary(ratings: Ratings, axis: Axis) -> AxisSummary:
         if not axis.withheld[i]
     )
     return AxisSummary(axis.name, groups, axis.n_withheld, axis.n_outside)
+
+
+def _overlapping(ratings: Ratings, attribute: str, separator: str, min_group_size: int) -> AxisSummary:
+    """Return the groups of an attribute of which raters may have several values."""
+    axes = memberships(ratings, attribute, separator, min_group_size=min_group_size)
+    groups = [group for axis in axes for group in _summary(ratings, axis).groups[:1]]
+    n_outside = axes[0].n_outside if axes else ratings.n_raters
+    return AxisSummary(attribute, tuple(groups), sum(axis.n_withheld > 0 for axis in axes), n_outside)
 
 
 def _spread(numbers: NDArray[Any]) -> Spread:

@@ -90,6 +90,7 @@ def cohesion(
                 within=tuple(within.split(",")) if within else None,
                 correction=correction,
                 ties=ties,
+                several=loaded.several,
                 pairs=pairs,
                 contrast=_two(contrast),
                 min_group_size=loaded.min_group_size,

@@ -24,7 +24,7 @@ def describe(
     from plurivox.description import describe as describe_ratings
 
     loaded = load(reading)
-    found = describe_ratings(loaded.ratings, loaded.by, min_group_size=loaded.min_group_size)
+    found = describe_ratings(loaded.ratings, loaded.by, several=loaded.several, min_group_size=loaded.min_group_size)
     if json:
         print(found.to_json())
     else:

@@ -78,6 +78,14 @@ class Reading:
         str | None,
         _option("--item-attributes", help="Columns of FILE that describe items: topic,text.", metavar="COLUMNS"),
     ] = None
+    several: Annotated[
+        list[str] | None,
+        _option(
+            "--several",
+            help="A rater may have several values of an attribute, separated so: 'race=;'. Repeatable.",
+            metavar="ATTRIBUTE=SEPARATOR",
+        ),
+    ] = None
     wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item, one column per rater.")] = False
     totals: Annotated[
         bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")
@@ -133,6 +141,7 @@ class Loaded:
     ratings: "Ratings"
     by: list[tuple[str, ...]] | None
     min_group_size: int
+    several: dict[str, str]
     raters_file: str | None
     items_file: str | None
 
@@ -152,7 +161,8 @@ def load(reading: Reading) -> Loaded:
     _tell(ratings, config)
     by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
-    return Loaded(ratings, by, size, reading.raters or config.raters, reading.items or config.items)
+    several = dict(map(_pair, reading.several or ())) or dict(config.several)
+    return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items)
 
 
 def load_questions(reading: Reading, rule: str | None) -> dict[str, Loaded]:
@@ -229,6 +239,13 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> Any:
     if value not in allowed:
         raise typer.BadParameter(f"{name} is one of {', '.join(allowed)}, not {value!r}")
     return value
+
+
+def _pair(text: str) -> tuple[str, str]:
+    attribute, sign, separator = text.partition("=")
+    if not sign or not attribute or not separator:
+        raise typer.BadParameter(f"--several needs ATTRIBUTE=SEPARATOR, not {text!r}")
+    return attribute, separator
 
 
 def _filtered(ratings: "Ratings", conditions: list[str]) -> "Ratings":

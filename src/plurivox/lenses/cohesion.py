@@ -7,7 +7,7 @@ Group Associations in Perspectives* (NAACL 2024); percent agreement and Gwet's A
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from itertools import combinations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
 from plurivox.inference.bootstrap import Interval, percentile_interval
 from plurivox.inference.multiplicity import METHODS, adjust
@@ -54,6 +54,7 @@ def cohesion(
     within: str | tuple[str, ...] | None = None,
     correction: str = "bh",
     ties: str = "share",
+    several: Mapping[str, str] | None = None,
     pairs: bool = False,
     contrast: tuple[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
@@ -85,6 +86,9 @@ def cohesion(
         How p-values of one statistic over all groups are corrected: bh, by, holm, bonferroni or none.
     ties
         Who gets an item's vote when points tie: they ``"share"`` it, the ``"lowest"``, or one at ``"random"`` by seed.
+    several
+        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Each value
+        makes a group, whose rest are those without it. Such groups overlap, so they are neither crossed nor paired.
     pairs
         Whether to compare every pair of groups of an axis, too.
     contrast
@@ -115,6 +119,7 @@ def cohesion(
     _check_choice("correction", correction, tuple(METHODS))
     _check_choice("ties", ties, TIES)
     known_level = level_of(level, len(ratings.scale))
+    overlapping = _overlapping(axes_by, several or {}, pairs=pairs)
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in axes_by]
     if len({axis.name for axis in axes}) < len(axes):
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
@@ -125,10 +130,20 @@ def cohesion(
     rows = work.overall()
     draws: dict[str, dict[str, Any]] = {}
     pair_rows: list[Row] = []
+    withheld, outside = {}, {}
     for axis in axes:
-        axis_rows, axis_draws = work.axis(axis)
+        values = [axis]
+        if axis.name in overlapping:
+            values = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
+            axis_rows, axis_draws = work.values(axis.name, values)
+        else:
+            axis_rows, axis_draws = work.axis(axis)
         rows += axis_rows
         draws[axis.name] = axis_draws
+        withheld[axis.name] = axis.n_withheld if values == [axis] else sum(one.n_withheld > 0 for one in values)
+        outside[axis.name] = axis.n_outside
+        if axis.name in overlapping:
+            continue
         if contrast is not None and set(contrast) <= set(axis.groups):
             rows += work.contrast(axis, contrast)
         if pairs:
@@ -142,13 +157,13 @@ def cohesion(
         "by": [list(axis.attributes) for axis in axes], "level": level if isinstance(level, str) else "matrix",
         "permutations": permutations, "bootstrap": bootstrap, "resample": resample, "seed": seed,
         "convention": convention, "within": within, "correction": correction, "ties": ties,
-        "min_group_size": min_group_size, "question": "all",
+        "min_group_size": min_group_size, "several": overlapping, "question": "all",
     }  # fmt: skip
     return Cohesion(
         rows=tuple(_corrected(rows, axes, correction)),
         pair_rows=tuple(_corrected(pair_rows, axes, correction)),
-        withheld={axis.name: axis.n_withheld for axis in axes},
-        outside={axis.name: axis.n_outside for axis in axes},
+        withheld=withheld,
+        outside=outside,
         draws=draws,
         settings=settings,
     )
@@ -228,7 +243,7 @@ class _Work:
         rows += self._beside(axis.name, axis.groups, axis, interval)
         self._warn_apart(axis, parts)
         sized = _sized(rows, _sizes(self._ratings, axis))
-        sized += self._dsi(axis, values[shown], null[:, shown], sized)
+        sized += self._dsi(axis.name, axis.shown, values[shown], null[:, shown], sized)
         draws = {
             "groups": [axis.groups[g] for g in shown],
             "statistics": list(STATISTICS),
@@ -240,20 +255,51 @@ class _Work:
         }
         return sized, draws
 
-    def _dsi(self, axis: Axis, values: Values, null: Values, rows: Sequence[Row]) -> list[Row]:
+    def values(self, name: str, axes: Sequence[Axis]) -> tuple[list[Row], dict[str, Any]]:
+        """Return the rows of overlapping groups, each the first of two on an axis of its own, and their draws.
+
+        All axes shuffle the same raters in the same way, so one draw is one shuffle of whole profiles.
+        """
+        rows: list[Row] = []
+        shown: list[str] = []
+        null, resampled = [], []
+        for axis in axes:
+            if axis.withheld.any():
+                continue
+            found, draws = self.axis(axis)
+            rows += [row for row in found if row.kind != "dsi" and row.group == axis.groups[0]]
+            shown.append(axis.groups[0])
+            null.append(draws["null"][:, :1])
+            resampled.append(draws["bootstrap"][:, :1])
+        n_values = len(STATISTICS) + len(BESIDE)
+        together = np.concatenate([np.zeros((self._permutations, 0, len(STATISTICS))), *null], axis=1)
+        observed = np.array(
+            [[row.value for row in rows if row.group == group and row.kind == "group"] for group in shown]
+        ).reshape(len(shown), len(STATISTICS))
+        rows += self._dsi(name, shown, observed, together, rows)
+        draws = {
+            "groups": shown,
+            "statistics": list(STATISTICS),
+            "null": together,
+            "resampled": [*STATISTICS, *BESIDE],
+            "bootstrap": np.concatenate([np.zeros((self._bootstrap, 0, n_values)), *resampled], axis=1),
+        }
+        return rows, draws
+
+    def _dsi(self, name: str, shown: Sequence[str], values: Values, null: Values, rows: Sequence[Row]) -> list[Row]:
         """Return the largest GAI of the axis with a p-value of its own, raw and standardised."""
         at = STATISTICS.index("gai")
         largest = max_t(values[:, at], null[:, :, at])
         found = []
-        for name, maximum in (("dsi", largest.raw), ("dsi_standardised", largest.standardised)):
-            group = axis.shown[maximum.index] if maximum.index >= 0 else ""
+        for statistic, maximum in (("dsi", largest.raw), ("dsi_standardised", largest.standardised)):
+            group = shown[maximum.index] if maximum.index >= 0 else ""
             sizes = next((row for row in rows if row.group == group), None)
             note = "" if group else "no group of this axis has a GAI"
-            if name == "dsi_standardised" and not self._permutations:
+            if statistic == "dsi_standardised" and not self._permutations:
                 continue
             found.append(
                 Row(
-                    "dsi", axis.name, group, name, maximum.value,
+                    "dsi", name, group, statistic, maximum.value,
                     p_value=maximum.p_value if self._permutations else None,
                     null_median=float(np.nanmedian(maximum.null)) if np.isfinite(maximum.null).any() else None,
                     n_raters=sizes.n_raters if sizes else 0, n_items=sizes.n_items if sizes else 0,
@@ -404,6 +450,22 @@ class _Work:
 
 def _ac2_parts(counts: Counts, values: NDArray[Any]) -> NDArray[Any]:
     return cohesion_parts.ac_parts(counts, values)
+
+
+def _overlapping(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
+    """Return the attributes of ``by`` with several values per rater; refuse what their groups cannot give."""
+    found = {}
+    for one in by:
+        attributes = (one,) if isinstance(one, str) else tuple(one)
+        overlap = [attribute for attribute in attributes if attribute in several]
+        if overlap and (len(attributes) > 1 or pairs):
+            what = "crossed with others" if len(attributes) > 1 else "compared in pairs"
+            raise InputError(
+                f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be {what}",
+                hint="Analyse it on its own, without pairs.",
+            )
+        found.update({attribute: several[attribute] for attribute in overlap})
+    return found
 
 
 def _is_crossing(by: object) -> bool:
