@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -125,16 +125,7 @@ class Ratings:
     @classmethod
     def from_checked(cls, checked: Checked) -> Ratings:
         """Wrap what the border let through."""
-        return cls(
-            checked.scale,
-            checked.items,
-            checked.raters,
-            checked.item_codes,
-            checked.rater_codes,
-            checked.scores,
-            checked.multiplicity,
-            checked.intake,
-        )
+        return cls(**{part.name: getattr(checked, part.name) for part in fields(checked)})
 
     def __len__(self) -> int:
         """Return the number of ratings."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +32,8 @@ from plurivox._styles import (
     refusal_probabilities,
     strictness,
 )
-from plurivox.scale import Scale, text_of
-
-if TYPE_CHECKING:
-    from plurivox.ratings import Ratings
+from plurivox.ratings import Ratings, label_column
+from plurivox.scale import Scale
 
 __all__ = ["DEMO", "STYLES", "Effect", "SimulatedModel", "Simulation", "cut_points", "simulate", "strictness"]
 
@@ -123,15 +121,11 @@ class Simulation:
     @property
     def ratings(self) -> Ratings:
         """The crowd's ratings with the attributes of raters and items."""
-        from plurivox.ratings import Ratings
-
         return Ratings.from_frame(self.ratings_frame, scale=self.scale, raters=self.raters, items=self.items)
 
     @property
     def trained(self) -> Ratings | None:
         """The trained raters' ratings, or None if there are none; they have no attributes."""
-        from plurivox.ratings import Ratings
-
         if self.trained_frame is None:
             return None
         return Ratings.from_frame(self.trained_frame, scale=TRAINED_SCALE, items=self.items)
@@ -228,7 +222,7 @@ def simulate(
         members[number] = _meets(effect, people, n_raters)
         changes[number] = _change(effect, topics, _rng(seed, "shared deviation", number))
     cuts = cut_points(len(scale), reach=cut_reach)
-    world = _World(severity, changes, cuts, _labels(scale), _ids("item", n_items), seed)
+    world = _World(severity, changes, cuts, label_column(scale), _ids("item", n_items), seed)
 
     rater, item = _design(n_items, n_raters, missing, ratings_per_item, _rng(seed, "design"))
     perceived = _perceived(world, rater, item, bias, members)
@@ -271,14 +265,6 @@ def _drawn(proportions: Mapping[str, float], n: int, rng: np.random.Generator) -
 def _ids(kind: str, n: int, *, width: int = 3) -> pl.Series:
     width = max(width, len(str(n)))
     return pl.Series([f"{kind}-{number:0{width}d}" for number in range(1, n + 1)], dtype=pl.String)
-
-
-def _labels(scale: Scale) -> pl.Series:
-    """Return the labels as one column: of their own type, as floats if numbers are mixed, else as text."""
-    kinds = {type(label) for label in scale.labels}
-    if len(kinds) == 1:
-        return pl.Series(scale.labels)
-    return pl.Series([float(label) if kinds == {int, float} else text_of(label) for label in scale.labels])
 
 
 def _meets(effect: Effect, people: Mapping[str, Texts], n_raters: int) -> Bools:
@@ -359,7 +345,7 @@ def _trained_frame(world: _World, percentiles: Floats) -> pl.DataFrame:
     n_trained, n_items = len(percentiles), len(world.severity)
     unsafe = world.severity > np.percentile(world.severity, percentiles)[:, None]
     rater, item = np.divmod(np.arange(n_trained * n_items), n_items)
-    score = _labels(TRAINED_SCALE).gather(unsafe.ravel().astype(np.uint8))
+    score = label_column(TRAINED_SCALE).gather(unsafe.ravel().astype(np.uint8))
     return _long(world.item_ids, item, _ids("trained", n_trained, width=2), rater, score)
 
 

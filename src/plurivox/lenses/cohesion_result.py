@@ -14,6 +14,7 @@ import polars as pl
 from plurivox.errors import SelectionError
 
 SIGNIFICANT = 0.05
+MANY_UNDEFINED = 0.05  # a larger share of undefined permutations is noted
 _SCHEMA = {
     "axis": pl.String, "group": pl.String, "subset": pl.String, "statistic": pl.String, "value": pl.Float64,
     "ci_low": pl.Float64, "ci_high": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64,
@@ -50,7 +51,7 @@ class Row:
     def with_test(self, p: float, direction: str | None, median: float, undefined: float) -> Row:
         """Return the row with the result of a permutation test; many undefined draws are noted."""
         note = self.note
-        if undefined > 0.05 and not math.isnan(self.value):
+        if undefined > MANY_UNDEFINED and not math.isnan(self.value):
             note = f"{note}; " if note else ""
             note += f"{undefined:.0%} of the permutations are undefined and left out"
         return replace(self, p_value=float(p), direction=direction, null_median=float(median), note=note)
