@@ -573,6 +573,7 @@ def test_withheld_groups_stay_in_the_rest() -> None:
         ({"ties": "first"}, "ties is 'first'"),
         ({"permutations": -1}, "permutations and bootstrap count draws"),
         ({"within": "wave"}, "raters have no attribute 'wave'"),
+        ({"seed": -1}, "seed is -1"),
     ],
 )
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:

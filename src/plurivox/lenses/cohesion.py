@@ -111,6 +111,8 @@ def cohesion(
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
     if permutations < 0 or bootstrap < 0:
         raise InputError("permutations and bootstrap count draws", hint="Give 0 or more.")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed}", hint="Give a whole number of at least 0.")
     work = Analysis(
         ratings, known_level, permutations, bootstrap, resample, seed, convention, strata_of(ratings, within), ties,
         Running(threads, executor), progress,
