@@ -117,7 +117,7 @@ def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
     ours = best(lambda: [one.null(n, 0, Running()) for one in passes], 3) / n
     single = best(lambda: [one.null(n // 4, 0, Running(threads=1)) for one in passes], 3) / (n // 4)
     numpy_time = best(lambda: [with_numpy(ratings, axis.codes, len(axis)) for axis in axes], 3)
-    package = best(lambda: [with_krippendorff(ratings, axis.codes, len(axis)) for axis in axes], 1)
+    package = best(lambda: [with_krippendorff(ratings, axis.codes, len(axis)) for axis in axes], 2)
     groups = axes[0].codes.astype(np.uint8)
     counts = np.zeros((len(axes[0]), len(ratings.scale)), np.int32)
     increments(ratings.codes_of_raters, ratings.scores, groups, counts)

@@ -48,32 +48,49 @@ def make_tables(most: int, n_points: int) -> Tables:
 
 
 @compiled
-def _count(raters, scores, group_of, start, stop, counts, sizes, met):
-    """Count one item's ratings by group and point; list the groups met with their sizes, and return how many."""
+def _count(raters, scores, group_of, start, stop, counts, sizes, met, total):
+    """Count one item's ratings by group and point, and in total without the last group, which is outside the axis.
+
+    List the groups met with their sizes, and return how many there are.
+    """
     for k in range(start, stop):
         counts[np.uint64(group_of[np.uint64(raters[k])]), np.uint64(scores[k])] += np.int32(1)
     n_groups, n_points = counts.shape
     n_met = 0
     if n_groups <= FEW_GROUPS:
-        for g in range(n_groups):
+        for g in range(n_groups - 1):
             size = np.int32(0)
             for c in range(n_points):
                 size += counts[g, c]
+                total[c] += counts[g, c]
             sizes[g] = size
             met[n_met] = np.uint64(g)
             n_met += size > 0
-    else:  # few of many groups rated the item
-        for k in range(start, stop):
-            g = np.uint64(group_of[np.uint64(raters[k])])
-            if sizes[g] == 0:
-                met[n_met] = g
-                n_met += 1
-            sizes[g] += np.int32(1)
+        for c in range(n_points):
+            counts[n_groups - 1, c] = 0
+        return n_met
+    for k in range(start, stop):  # few of many groups rated the item
+        g = np.uint64(group_of[np.uint64(raters[k])])
+        if sizes[g] == 0:
+            met[n_met] = g
+            n_met += 1
+        sizes[g] += np.int32(1)
+    _add_up(counts, met, n_met, total)
     return n_met
 
 
 @compiled
-def _count_weighted(raters, scores, group_of, weights, start, stop, counts, sizes, squares, met):
+def _add_up(counts, met, n_met, total):
+    """Add up the counts of all groups met but the last of all."""
+    outside = np.uint64(len(counts) - 1)
+    for j in range(n_met):
+        if met[j] != outside:
+            for c in range(len(total)):
+                total[c] += counts[met[j], c]
+
+
+@compiled
+def _count_weighted(raters, scores, group_of, weights, start, stop, counts, sizes, squares, met, total):
     """Count as :func:`_count` does, each rater as often as their weight."""
     n_met = 0
     for k in range(start, stop):
@@ -88,6 +105,7 @@ def _count_weighted(raters, scores, group_of, weights, start, stop, counts, size
             n_met += 1
         sizes[group] += weight
         squares[group] += weight * weight
+    _add_up(counts, met, n_met, total)
     return n_met
 
 
@@ -119,20 +137,14 @@ def _add_items(  # noqa: C901
             times = np.int64(item_weights[i])
             if times == 0:
                 continue
+        total[:] = 0
         if weighted:
             n_met = _count_weighted(
-                raters, scores, group_of, rater_weights, offsets[i], offsets[i + 1], counts, sizes, squares, met
+                raters, scores, group_of, rater_weights, offsets[i], offsets[i + 1], counts, sizes, squares, met, total
             )
         else:
-            n_met = _count(raters, scores, group_of, offsets[i], offsets[i + 1], counts, sizes, met)
-        everyone = np.int32(0)
-        total[:] = 0
-        for j in range(n_met):
-            g = met[j]
-            if g < n_groups:
-                everyone += sizes[g]
-                for c in range(n_points):
-                    total[c] += counts[g, c]
+            n_met = _count(raters, scores, group_of, offsets[i], offsets[i + 1], counts, sizes, met, total)
+        everyone = np.int32(total.sum())
         for j in range(n_met):
             g = met[j]
             m = sizes[g]
