@@ -83,6 +83,23 @@ def test_one_pass_against_the_pure_functions(seed: int, level: str, ties: str, c
     assert got == pytest.approx(literal(ratings, axis, known, ties, convention, seed=3), abs=1e-10, nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("n_items", "n_raters", "n_points"),
+    [(520, 250, 3), (300, 255, 8), (40, 256, 4), (30, 40, 9), (3, 300, 12)],
+)
+def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: int) -> None:
+    """Up to 255 ratings an item and 8 points counts share a word, sums of them are emptied every 256 items."""
+    ratings = study(13, n_items=n_items, n_raters=n_raters, missing=0.0, n_points=n_points)
+    axis = Axis.of(ratings, "g", min_group_size=1)
+    passes = Passes.of(ratings, axis.codes, len(axis))
+    got = passes.values(passes.observed())[0]
+    assert got == pytest.approx(literal(ratings, axis, "nominal", "share", "default"), abs=1e-10)
+    parts = passes.observed()
+    general = passes._weighted(np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
+    assert parts.vectors == pytest.approx(general.vectors, abs=1e-9)
+    assert parts.sums == pytest.approx(general.sums, rel=1e-12)
+
+
 def test_permutations_are_shuffles_of_profiles() -> None:
     """Each draw equals the statistics of the raters under that shuffle, with the ratings where they were."""
     ratings = study(1)

@@ -254,6 +254,114 @@ def _add_items(  # noqa: C901
             vectors[g, REST, c] += opposite[g, c]
 
 
+_ONE, _BYTE = np.uint64(1), np.uint64(8)
+_LOW, _EVEN = np.uint64(0xFF), np.uint64(0x00FF_00FF_00FF_00FF)
+_ONES = np.uint64(0x0101_0101_0101_0101)
+MOST_PACKED = 255  # ratings of an item, so that a byte holds any count
+PACKED_POINTS = 8
+
+
+@compiled
+def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, sums, vectors):
+    """Add all items as :func:`_add_items` does without weights, with an item's counts of a group in one word.
+
+    A byte for each point: one addition counts a rating, adds up the groups, or takes a group from the total. Sums of
+    counts are kept in lanes of 16 bits, even and odd points apart, and emptied before they can overflow.
+    """
+    n_groups, _, n_points = vectors.shape
+    words = np.zeros(n_groups + 1, np.uint64)
+    lanes = np.zeros((n_groups, 8), np.uint64)  # given, opposite, unpaired, unshared, each even and odd
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i], offsets[i + 1]):
+            words[np.uint64(group_of[np.uint64(raters[k])])] += _ONE << (np.uint64(scores[k]) * _BYTE)
+        words[n_groups] = 0
+        total = np.uint64(0)
+        for g in range(n_groups):
+            total += words[g]
+        everyone = (total * _ONES) >> np.uint64(56)
+        for g in range(n_groups):
+            word = words[g]
+            if word == 0:
+                continue
+            words[g] = 0
+            rest = total - word
+            m = (word * _ONES) >> np.uint64(56)
+            others = everyone - m
+            lanes[g, 0] += word & _EVEN
+            lanes[g, 1] += (word >> _BYTE) & _EVEN
+            lanes[g, 2] += rest & _EVEN
+            lanes[g, 3] += (rest >> _BYTE) & _EVEN
+            square = same = np.uint64(0)
+            top = rest_top = np.int64(-1)
+            tied = rest_tied = np.uint64(0)
+            vote = rest_vote = np.uint64(0)
+            information = surprise = 0.0
+            for c in range(n_points):
+                shift = np.uint64(c) * _BYTE
+                n, y = (word >> shift) & _LOW, (rest >> shift) & _LOW
+                square += n * n
+                same += n * y
+                information += n_log_n[n]
+                surprise += n * log[y + y + _ONE]
+                # Choices instead of branches, which random counts would mislead.
+                a, b = np.int64(n), np.int64(y)
+                above, rest_above = a > top, b > rest_top
+                tied = _ONE if above else tied + np.uint64(a == top)
+                rest_tied = _ONE if rest_above else rest_tied + np.uint64(b == rest_top)
+                vote = np.uint64(c) if above else vote
+                rest_vote = np.uint64(c) if rest_above else rest_vote
+                top = a if above else top
+                rest_top = b if rest_above else rest_top
+            one = inverse[m]
+            sums[g, RATED] += 1.0
+            sums[g, PLURALITY] += top * one
+            sums[g, ENTROPY] += log[m] - information * one
+            if m > 1:
+                sums[g, PAIRABLE] += 1.0
+                sums[g, COINCIDENT] += m - inverse[m - _ONE] * (m * m - square)
+                sums[g, SELF_PAIRS] += m
+            else:
+                lanes[g, 4] += word & _EVEN
+                lanes[g, 5] += (word >> _BYTE) & _EVEN
+            if others == 0:
+                lanes[g, 6] += word & _EVEN
+                lanes[g, 7] += (word >> _BYTE) & _EVEN
+                continue
+            sums[g, SHARED] += 1.0
+            sums[g, CROSSED] += (one + inverse[others]) * same
+            sums[g, CROSS_ENTROPY] += log[others + others + np.uint64(n_points)] - surprise * one
+            if tied + rest_tied == 2:
+                vectors[g, OWN_VOTES, vote] += 1.0
+                vectors[g, REST_VOTES, rest_vote] += 1.0
+                sums[g, SAME_VOTE] += vote == rest_vote
+            else:
+                for c in range(n_points):
+                    shift = np.uint64(c) * _BYTE
+                    mine = inverse[tied] * (np.int64((word >> shift) & _LOW) == top)
+                    theirs = inverse[rest_tied] * (np.int64((rest >> shift) & _LOW) == rest_top)
+                    vectors[g, OWN_VOTES, c] += mine
+                    vectors[g, REST_VOTES, c] += theirs
+                    sums[g, SAME_VOTE] += mine * theirs
+        if i % 256 == 255:
+            _empty_lanes(lanes, vectors)
+    _empty_lanes(lanes, vectors)
+
+
+@compiled
+def _empty_lanes(lanes, vectors):
+    """Add the lanes of packed sums to the vectors, and start them anew."""
+    n_groups, _, n_points = vectors.shape
+    for g in range(n_groups):
+        for c in range(n_points):
+            odd = c % 2
+            shift = np.uint64(c // 2 * 16)
+            given = np.float64((lanes[g, odd] >> shift) & np.uint64(0xFFFF))
+            vectors[g, REST, c] += np.float64((lanes[g, 2 + odd] >> shift) & np.uint64(0xFFFF))
+            vectors[g, MARGINALS, c] += given - np.float64((lanes[g, 4 + odd] >> shift) & np.uint64(0xFFFF))
+            vectors[g, OWN, c] += given - np.float64((lanes[g, 6 + odd] >> shift) & np.uint64(0xFFFF))
+        lanes[g] = 0
+
+
 @compiled
 def _mixed(word):
     """Return a well-mixed word of a counter (splitmix64)."""
@@ -277,16 +385,20 @@ def _shuffle(codes, bounds, key):
 
 @compiled
 def permuted_passes(
-    offsets, raters, scores, group_of, inside, bounds, seed, first, inverse, log, n_log_n, published, ranks,
+    offsets, raters, scores, group_of, inside, bounds, seed, first, most, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
 ):  # fmt: skip
     """Fill ``sums[p]``, ``vectors[p]`` and ``matrices[p]`` with the parts under permutation number ``first + p``.
 
     Number 0 leaves the raters as they are. ``inside`` lists the raters to shuffle, stratum by stratum, and ``bounds``
-    where each stratum starts.
+    where each stratum starts; ``most`` is the largest number of ratings that an item has.
     """
     permuted = group_of.copy()
     none = np.zeros(0, np.int32)
+    packed = (
+        most <= MOST_PACKED and vectors.shape[3] <= PACKED_POINTS and vectors.shape[1] <= FEW_GROUPS
+        and not published and len(ranks) == 0 and matrices.shape[1] == 0
+    )  # fmt: skip
     for p in range(len(sums)):
         codes = group_of[inside]
         number = np.uint64(first + p)
@@ -294,6 +406,9 @@ def permuted_passes(
             _shuffle(codes, bounds, _mixed(np.uint64(seed) + number * np.uint64(0xD1342543DE82EF95)))
         for j in range(len(inside)):
             permuted[inside[j]] = codes[j]
+        if packed:
+            _add_items_packed(offsets, raters, scores, permuted, inverse, log, n_log_n, sums[p], vectors[p])
+            continue
         _add_items(
             offsets, raters, scores, permuted, none, none, inverse, log, n_log_n, published, ranks,
             sums[p], vectors[p], matrices[p],

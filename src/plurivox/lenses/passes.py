@@ -242,7 +242,7 @@ class Passes:
         most = int(np.diff(ratings.offsets).max(initial=0))
         permuted_passes(
             ratings.offsets, ratings.codes_of_raters, ratings.scores, self._groups(), self.shuffled, self.bounds,
-            np.uint64(seed), first, *make_tables(most, len(ratings.scale)), self.published, self.ranks, *parts,
+            np.uint64(seed), first, most, *make_tables(most, len(ratings.scale)), self.published, self.ranks, *parts,
         )  # fmt: skip
         return parts
 
