@@ -114,10 +114,13 @@ def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
     n = 1000 if len(ratings) < 50_000 else 200
     for one in passes:
         one.null(2, 0, Running())
-    ours = best(lambda: [one.null(n, 0, Running()) for one in passes], 3) / n
-    single = best(lambda: [one.null(n // 4, 0, Running(threads=1)) for one in passes], 3) / (n // 4)
-    numpy_time = best(lambda: [with_numpy(ratings, axis.codes, len(axis)) for axis in axes], 3)
-    package = best(lambda: [with_krippendorff(ratings, axis.codes, len(axis)) for axis in axes], 2)
+    times: dict[str, list[float]] = {"ours": [], "single": [], "numpy": [], "package": []}
+    for _ in range(4):  # in turn, so that a slow moment of the machine meets all of them
+        times["ours"].append(best(lambda: [one.null(n, 0, Running()) for one in passes], 1) / n)
+        times["single"].append(best(lambda: [one.null(n // 4, 0, Running(threads=1)) for one in passes], 1) / (n // 4))
+        times["numpy"].append(best(lambda: [with_numpy(ratings, axis.codes, len(axis)) for axis in axes], 1))
+        times["package"].append(best(lambda: [with_krippendorff(ratings, axis.codes, len(axis)) for axis in axes], 1))
+    ours, single, numpy_time, package = (min(of) for of in times.values())
     groups = axes[0].codes.astype(np.uint8)
     counts = np.zeros((len(axes[0]), len(ratings.scale)), np.int32)
     increments(ratings.codes_of_raters, ratings.scores, groups, counts)

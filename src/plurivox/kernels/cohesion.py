@@ -257,6 +257,7 @@ def _add_items(  # noqa: C901
 _ONE, _BYTE = np.uint64(1), np.uint64(8)
 _LOW, _EVEN = np.uint64(0xFF), np.uint64(0x00FF_00FF_00FF_00FF)
 _ONES = np.uint64(0x0101_0101_0101_0101)
+_PLACES = np.uint64(0x0001_0203_0405_0607)  # times a word with a single 1: its place, in the highest byte
 MOST_PACKED = 255  # ratings of an item, so that a byte holds any count
 PACKED_POINTS = 8
 
@@ -291,27 +292,37 @@ def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, 
             lanes[g, 1] += (word >> _BYTE) & _EVEN
             lanes[g, 2] += rest & _EVEN
             lanes[g, 3] += (rest >> _BYTE) & _EVEN
-            square = same = np.uint64(0)
-            top = rest_top = np.int64(-1)
-            tied = rest_tied = np.uint64(0)
-            vote = rest_vote = np.uint64(0)
+            square = same = top = rest_next = np.uint64(0)  # the largest count of the rest, and 1
+            tied = rest_tied = vote = rest_vote = np.uint64(0)
             information = surprise = 0.0
-            for c in range(n_points):
-                shift = np.uint64(c) * _BYTE
-                n, y = (word >> shift) & _LOW, (rest >> shift) & _LOW
-                square += n * n
-                same += n * y
-                information += n_log_n[n]
-                surprise += n * log[y + y + _ONE]
-                # Choices instead of branches, which random counts would mislead.
-                a, b = np.int64(n), np.int64(y)
-                above, rest_above = a > top, b > rest_top
-                tied = _ONE if above else tied + np.uint64(a == top)
-                rest_tied = _ONE if rest_above else rest_tied + np.uint64(b == rest_top)
-                vote = np.uint64(c) if above else vote
-                rest_vote = np.uint64(c) if rest_above else rest_vote
-                top = a if above else top
-                rest_top = b if rest_above else rest_top
+            if m == 1:  # of the group itself all is known
+                square = top = tied = _ONE
+                vote = (word * _PLACES) >> np.uint64(56)
+                same = (rest >> (vote * _BYTE)) & _LOW
+                surprise = log[same + same + _ONE]
+                for c in range(n_points):
+                    y = (rest >> (np.uint64(c) * _BYTE)) & _LOW
+                    rest_above = y >= rest_next
+                    rest_tied = _ONE if rest_above else rest_tied + np.uint64(y + _ONE == rest_next)
+                    rest_vote = np.uint64(c) if rest_above else rest_vote
+                    rest_next = y + _ONE if rest_above else rest_next
+            else:
+                for c in range(n_points):
+                    shift = np.uint64(c) * _BYTE
+                    n, y = (word >> shift) & _LOW, (rest >> shift) & _LOW
+                    square += n * n
+                    same += n * y
+                    information += n_log_n[n]
+                    surprise += n * log[y + y + _ONE]
+                    # Choices instead of branches, which random counts would mislead.
+                    above, rest_above = n > top, y >= rest_next
+                    tied = _ONE if above else tied + np.uint64(n == top)
+                    rest_tied = _ONE if rest_above else rest_tied + np.uint64(y + _ONE == rest_next)
+                    vote = np.uint64(c) if above else vote
+                    rest_vote = np.uint64(c) if rest_above else rest_vote
+                    top = n if above else top
+                    rest_next = y + _ONE if rest_above else rest_next
+            rest_top = rest_next - _ONE
             one = inverse[m]
             sums[g, RATED] += 1.0
             sums[g, PLURALITY] += top * one
@@ -337,8 +348,8 @@ def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, 
             else:
                 for c in range(n_points):
                     shift = np.uint64(c) * _BYTE
-                    mine = inverse[tied] * (np.int64((word >> shift) & _LOW) == top)
-                    theirs = inverse[rest_tied] * (np.int64((rest >> shift) & _LOW) == rest_top)
+                    mine = inverse[tied] * ((word >> shift) & _LOW == top)
+                    theirs = inverse[rest_tied] * ((rest >> shift) & _LOW == rest_top)
                     vectors[g, OWN_VOTES, c] += mine
                     vectors[g, REST_VOTES, c] += theirs
                     sums[g, SAME_VOTE] += mine * theirs

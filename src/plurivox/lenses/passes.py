@@ -207,7 +207,9 @@ class Passes:
     def _batched(self, work: Callable[[int, int], Values], total: int, how: Running) -> Values:
         if not total:
             return np.zeros((0, self.n_groups, len(STATISTICS)))
-        cost = len(self.ratings.scores) * 5e-9 + self.ratings.n_items * min(self.n_groups, 50) * 2e-7
+        cost = (
+            len(self.ratings.scores) * 3e-9 + self.ratings.n_items * min(self.n_groups, 50) * 5e-8
+        )  # seconds, roughly
         width = self.n_groups * len(self.ratings.scale) * (7 + 2 * len(self.ratings.scale) * self._with_matrices)
         spread = -(-total // (4 * (how.threads or processors())))  # enough batches to keep every thread busy to the end
         batch = max(1, min(int(_SECONDS / cost), int(2e6 / width), spread))
