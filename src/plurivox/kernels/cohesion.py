@@ -263,11 +263,12 @@ PACKED_POINTS = 8
 
 
 @compiled
-def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, sums, vectors):
+def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, sums, vectors):  # noqa: C901
     """Add all items as :func:`_add_items` does without weights, with an item's counts of a group in one word.
 
     A byte for each point: one addition counts a rating, adds up the groups, or takes a group from the total. Sums of
-    counts are kept in lanes of 16 bits, even and odd points apart, and emptied before they can overflow.
+    counts are kept in lanes of 16 bits, even and odd points apart, and emptied before they can overflow. One long loop
+    for the same reason.
     """
     n_groups, _, n_points = vectors.shape
     words = np.zeros(n_groups + 1, np.uint64)
@@ -330,15 +331,14 @@ def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, 
             if m > 1:
                 sums[g, PAIRABLE] += 1.0
                 sums[g, COINCIDENT] += m - inverse[m - _ONE] * (m * m - square)
-                sums[g, SELF_PAIRS] += m
             else:
                 lanes[g, 4] += word & _EVEN
                 lanes[g, 5] += (word >> _BYTE) & _EVEN
             if others == 0:
+                sums[g, SHARED] -= 1.0
                 lanes[g, 6] += word & _EVEN
                 lanes[g, 7] += (word >> _BYTE) & _EVEN
                 continue
-            sums[g, SHARED] += 1.0
             sums[g, CROSSED] += (one + inverse[others]) * same
             sums[g, CROSS_ENTROPY] += log[others + others + np.uint64(n_points)] - surprise * one
             if tied + rest_tied == 2:
@@ -356,6 +356,10 @@ def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, 
         if i % 256 == 255:
             _empty_lanes(lanes, vectors)
     _empty_lanes(lanes, vectors)
+    for g in range(n_groups):
+        sums[g, SHARED] += sums[g, RATED]  # less those that nobody else rated
+        for c in range(n_points):
+            sums[g, SELF_PAIRS] += vectors[g, MARGINALS, c]
 
 
 @compiled
