@@ -6,7 +6,7 @@ Group Associations in Perspectives* (NAACL 2024); percent agreement and Gwet's A
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -122,22 +122,19 @@ def cohesion(
     pair_rows: list[Row] = []
     withheld, outside = {}, {}
     for axis in axes:
-        values = [axis]
-        if axis.name in overlapping:
-            values = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
-            axis_rows, axis_draws = work.values(axis.name, values)
-        else:
-            axis_rows, axis_draws = work.axis(axis)
-        rows += axis_rows
-        draws[axis.name] = axis_draws
-        withheld[axis.name] = axis.n_withheld if values == [axis] else sum(one.n_withheld > 0 for one in values)
         outside[axis.name] = axis.n_outside
         if axis.name in overlapping:
-            continue
-        if contrast is not None and set(contrast) <= set(axis.groups):
-            rows += work.contrast(axis, contrast)
-        if pairs:
-            pair_rows += work.pairs(axis)
+            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
+            axis_rows, draws[axis.name] = work.values(axis.name, parts)
+            withheld[axis.name] = sum(part.n_withheld > 0 for part in parts)
+        else:
+            axis_rows, draws[axis.name] = work.axis(axis)
+            withheld[axis.name] = axis.n_withheld
+            if contrast is not None and set(contrast) <= set(axis.groups):
+                axis_rows += work.contrast(axis, contrast)
+            if pairs:
+                pair_rows += work.pairs(axis)
+        rows += axis_rows
     if contrast is not None and not any(row.kind == "contrast" for row in rows):
         raise SelectionError(
             f"no axis has both groups {contrast[0]!r} and {contrast[1]!r}",
@@ -149,9 +146,10 @@ def cohesion(
         "convention": convention, "within": within, "correction": correction, "ties": ties,
         "min_group_size": min_group_size, "several": overlapping, "question": "all",
     }  # fmt: skip
+    binary = {axis.name for axis in axes if len(axis) == 2 and axis.name not in overlapping}
     return Cohesion(
-        rows=tuple(_corrected(rows, axes, correction)),
-        pair_rows=tuple(_corrected(pair_rows, axes, correction)),
+        rows=tuple(_corrected(rows, binary, correction)),
+        pair_rows=tuple(_corrected(pair_rows, binary, correction)),
         withheld=withheld,
         outside=outside,
         draws=draws,
@@ -185,9 +183,8 @@ def _check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
         raise InputError(f"{name} is {value!r}", hint=f"Choose one of {', '.join(allowed)}.")
 
 
-def _corrected(rows: Sequence[Row], axes: Sequence[Axis], correction: str) -> list[Row]:
+def _corrected(rows: Sequence[Row], binary: Container[str], correction: str) -> list[Row]:
     """Correct p-values over each family: one statistic, one kind of hypothesis, all axes of the call."""
-    binary = {axis.name for axis in axes if len(axis) == 2}
     families: dict[tuple[str, str], dict[tuple[str, ...], list[int]]] = {}
     for number, row in enumerate(rows):
         if row.p_value is None:
