@@ -419,7 +419,7 @@ def test_overlapping_groups_against_the_pure_functions() -> None:
         assert row.p_value is not None
     dsi = next(row for row in found.rows if row.statistic == "dsi")
     assert dsi.value == max(found.value("race", value, "gai") for value in "abc")
-    assert found.draws["race"]["null"].shape == (30, 3, 7)
+    assert found.draws[0].null.shape == (30, 3, 7)
     assert found.outside == {"race": 1}
     assert not any(row.group.startswith("not ") for row in found.rows)
     assert pv.Cohesion.from_json(found.to_json()).to_frame().equals(found.to_frame())

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from plurivox.cli.show import ACCENT, plain_table
-from plurivox.lenses.cohesion_result import SIGNIFICANT, Cohesion, Row
+from plurivox.lenses.cohesion_result import Cohesion
+from plurivox.lenses.results import SIGNIFICANT, Row
 
 COLUMNS = {
     "irr": "IRR",
@@ -39,7 +40,7 @@ class Shown(NamedTuple):
 
 def tables(found: Cohesion) -> list[Shown]:
     """Return all tables of a result as text."""
-    shown = [_axis_table(found, axis, COLUMNS) for axis in found.draws]
+    shown = [_axis_table(found, axis, COLUMNS) for axis in found.axes]
     shown.insert(0, _axis_table(found, "all", {**COLUMNS, **BESIDE}))
     shown += _more(found)
     if found.settings["bootstrap"]:
@@ -52,7 +53,7 @@ def tables(found: Cohesion) -> list[Shown]:
 
 def _all_axes(found: Cohesion, title: str, columns: dict[str, str], *, intervals: bool = False) -> Shown:
     """Return one table of the groups of all axes."""
-    each = [_axis_table(found, axis, columns, intervals=intervals) for axis in found.draws]
+    each = [_axis_table(found, axis, columns, intervals=intervals) for axis in found.axes]
     header = max((table.header for table in each), key=len)
     return Shown(title, header, [line for table in each for line in table.rows])
 

@@ -6,25 +6,32 @@ Group Associations in Perspectives* (NAACL 2024); percent agreement and Gwet's A
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.errors import InputError, SelectionError
-from plurivox.inference.multiplicity import METHODS, adjust
+from plurivox.axis import MIN_GROUP_SIZE, By, memberships
+from plurivox.errors import SelectionError
+from plurivox.inference.multiplicity import METHODS
 from plurivox.inference.permutation import CONVENTIONS
-from plurivox.lenses.cohesion_result import Cohesion, Row
-from plurivox.lenses.cohesion_rows import Analysis, Report
+from plurivox.lenses.calls import (
+    RESAMPLE,
+    Report,
+    axes_of,
+    check_choice,
+    check_draws,
+    corrected,
+    each_axis,
+    overlapping_axes,
+)
+from plurivox.lenses.cohesion_result import Cohesion
+from plurivox.lenses.cohesion_rows import Analysis
 from plurivox.lenses.passes import Running, strata_of
+from plurivox.lenses.results import Draws, Row
 from plurivox.ratings import Ratings
 from plurivox.statistics.checks import level_of
 from plurivox.statistics.ties import TIES
-
-RESAMPLE = ("items", "raters", "both")
 
 
 def cohesion(
@@ -99,42 +106,37 @@ def cohesion(
     >>> result.value("gender", "Man", "gai") > 1
     True
     """
-    axes_by: list[By] = [by] if isinstance(by, str) or _is_crossing(by) else list(by)  # type: ignore[list-item]
-    _check_choice("resample", resample, RESAMPLE)
-    _check_choice("convention", convention, CONVENTIONS)
-    _check_choice("correction", correction, tuple(METHODS))
-    _check_choice("ties", ties, TIES)
+    check_choice("resample", resample, RESAMPLE)
+    check_choice("convention", convention, CONVENTIONS)
+    check_choice("correction", correction, tuple(METHODS))
+    check_choice("ties", ties, TIES)
+    check_draws(permutations, bootstrap, seed)
     known_level = level_of(level, len(ratings.scale))
-    overlapping = _overlapping(axes_by, several or {}, pairs=pairs)
-    axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in axes_by]
-    if len({axis.name for axis in axes}) < len(axes):
-        raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
-    if permutations < 0 or bootstrap < 0:
-        raise InputError("permutations and bootstrap count draws", hint="Give 0 or more.")
-    if not 0 <= seed < 2**63:
-        raise InputError(f"seed is {seed}", hint="Give a whole number of at least 0.")
+    overlapping = overlapping_axes(each_axis(by), several or {}, pairs=pairs)
+    axes = axes_of(ratings, each_axis(by), min_group_size)
     work = Analysis(
         ratings, known_level, permutations, bootstrap, resample, seed, convention, strata_of(ratings, within), ties,
         Running(threads, executor), progress,
     )  # fmt: skip
     rows = work.overall()
-    draws: dict[str, dict[str, Any]] = {}
+    draws: list[Draws] = []
     pair_rows: list[Row] = []
     withheld, outside = {}, {}
     for axis in axes:
         outside[axis.name] = axis.n_outside
         if axis.name in overlapping:
             parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
-            axis_rows, draws[axis.name] = work.values(axis.name, parts)
+            axis_rows, axis_draws = work.values(axis.name, parts)
             withheld[axis.name] = sum(part.n_withheld > 0 for part in parts)
         else:
-            axis_rows, draws[axis.name] = work.axis(axis)
+            axis_rows, axis_draws = work.axis(axis)
             withheld[axis.name] = axis.n_withheld
             if contrast is not None and set(contrast) <= set(axis.groups):
                 axis_rows += work.contrast(axis, contrast)
             if pairs:
                 pair_rows += work.pairs(axis)
         rows += axis_rows
+        draws.append(axis_draws)
     if contrast is not None and not any(row.kind == "contrast" for row in rows):
         raise SelectionError(
             f"no axis has both groups {contrast[0]!r} and {contrast[1]!r}",
@@ -147,56 +149,15 @@ def cohesion(
         "min_group_size": min_group_size, "several": overlapping, "question": "all",
     }  # fmt: skip
     binary = {axis.name for axis in axes if len(axis) == 2 and axis.name not in overlapping}
+
+    def symmetric(row: Row) -> bool:
+        return row.kind == "group" and row.axis in binary and row.statistic in ("xrr", "voting_agreement")
+
     return Cohesion(
-        rows=tuple(_corrected(rows, binary, correction)),
-        pair_rows=tuple(_corrected(pair_rows, binary, correction)),
+        rows=tuple(corrected(rows, correction, symmetric)),
         withheld=withheld,
         outside=outside,
-        draws=draws,
+        draws=tuple(draws),
         settings=settings,
+        pair_rows=tuple(corrected(pair_rows, correction)),
     )
-
-
-def _overlapping(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
-    """Return the attributes of ``by`` with several values per rater; refuse what their groups cannot give."""
-    found = {}
-    for one in by:
-        attributes = (one,) if isinstance(one, str) else tuple(one)
-        overlap = [attribute for attribute in attributes if attribute in several]
-        if overlap and (len(attributes) > 1 or pairs):
-            what = "crossed with others" if len(attributes) > 1 else "compared in pairs"
-            raise InputError(
-                f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be {what}",
-                hint="Analyse it on its own, without pairs.",
-            )
-        found.update({attribute: several[attribute] for attribute in overlap})
-    return found
-
-
-def _is_crossing(by: object) -> bool:
-    """Tell ``("race", "gender")``, one crossing, from ``["race", "gender"]``, two axes."""
-    return isinstance(by, tuple) and all(isinstance(part, str) for part in by)
-
-
-def _check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise InputError(f"{name} is {value!r}", hint=f"Choose one of {', '.join(allowed)}.")
-
-
-def _corrected(rows: Sequence[Row], binary: Container[str], correction: str) -> list[Row]:
-    """Correct p-values over each family: one statistic, one kind of hypothesis, all axes of the call."""
-    families: dict[tuple[str, str], dict[tuple[str, ...], list[int]]] = {}
-    for number, row in enumerate(rows):
-        if row.p_value is None:
-            continue
-        # What the first group of two says of the second, the second says of the first: one hypothesis.
-        same = row.kind == "group" and row.axis in binary and row.statistic in ("xrr", "voting_agreement")
-        hypothesis = (row.axis,) if same else (row.axis, row.group, row.other)
-        families.setdefault((row.kind, row.statistic), {}).setdefault(hypothesis, []).append(number)
-    result = list(rows)
-    for family in families.values():
-        p = np.array([rows[numbers[0]].p_value for numbers in family.values()], dtype=float)
-        for numbers, adjusted in zip(family.values(), adjust(p, correction), strict=True):
-            for number in numbers:
-                result[number] = result[number].with_adjusted(float(adjusted))
-    return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -16,20 +16,20 @@ from plurivox.axis import Axis
 from plurivox.errors import DifferentItemsWarning, SelectionError
 from plurivox.inference.bootstrap import Interval, percentile_interval
 from plurivox.inference.permutation import compare, max_t
-from plurivox.lenses.cohesion_result import Row
+from plurivox.lenses.calls import Report
 from plurivox.lenses.passes import BESIDE, OF_ONE_SIDE, STATISTICS, Parts, Passes, Running, Values
+from plurivox.lenses.results import Draws, Row
 from plurivox.ratings import Ratings
 from plurivox.statistics import cohesion_parts, undefined
 from plurivox.statistics.levels import Level
 from plurivox.tallies import Counts, tally
 
+RESAMPLED = (*STATISTICS, *BESIDE)
+"""What the bootstrap gives intervals of."""
 SKEWED = 0.9
 """From this share of one point on, with high percent agreement, a low alpha misleads."""
 APART = 0.5
 """Below this share of items in common with the rest, a group is said to have seen different items."""
-
-Report = Callable[[str, int, int], object]
-"""Progress: what is being done, how many draws are done, how many there are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ class Analysis:
         rows += self._beside("all", ("all",), None, interval)
         return _sized(rows, {"all": (ratings.n_raters, ratings.n_items, len(ratings))})
 
-    def axis(self, axis: Axis) -> tuple[list[Row], dict[str, Any]]:
+    def axis(self, axis: Axis) -> tuple[list[Row], Draws]:
         """Return the rows of an axis, DSI among them, and its draws."""
         passes = self._passes(axis.codes, len(axis), strata=self.strata)
         parts = passes.observed()
@@ -91,18 +91,10 @@ class Analysis:
         self._warn_apart(axis, parts)
         sized = _sized(rows, _sizes(self.ratings, axis))
         sized += self._dsi(axis.name, axis.shown, values[shown], null[:, shown], sized)
-        draws = {
-            "groups": [axis.groups[g] for g in shown],
-            "statistics": list(STATISTICS),
-            "null": null[:, shown],
-            "resampled": [*STATISTICS, *BESIDE],
-            "bootstrap": np.zeros((0, len(shown), len(STATISTICS) + len(BESIDE)))
-            if resampled is None
-            else resampled[:, shown],
-        }
-        return sized, draws
+        kept = np.zeros((0, len(shown), len(RESAMPLED))) if resampled is None else resampled[:, shown]
+        return sized, Draws(axis.name, axis.shown, STATISTICS, null[:, shown], RESAMPLED, kept)
 
-    def values(self, name: str, axes: Sequence[Axis]) -> tuple[list[Row], dict[str, Any]]:
+    def values(self, name: str, axes: Sequence[Axis]) -> tuple[list[Row], Draws]:
         """Return the rows of overlapping groups, each the first of two on an axis of its own, and their draws.
 
         All axes shuffle the same raters in the same way, so one draw is one shuffle of whole profiles.
@@ -116,22 +108,15 @@ class Analysis:
             found, draws = self.axis(axis)
             rows += [row for row in found if row.kind != "dsi" and row.group == axis.groups[0]]
             shown.append(axis.groups[0])
-            null.append(draws["null"][:, :1])
-            resampled.append(draws["bootstrap"][:, :1])
-        n_values = len(STATISTICS) + len(BESIDE)
+            null.append(draws.null[:, :1])
+            resampled.append(draws.bootstrap[:, :1])
         together = np.concatenate([np.zeros((self.permutations, 0, len(STATISTICS))), *null], axis=1)
         observed = np.array(
             [[row.value for row in rows if row.group == group and row.kind == "group"] for group in shown]
         ).reshape(len(shown), len(STATISTICS))
         rows += self._dsi(name, shown, observed, together, rows)
-        draws = {
-            "groups": shown,
-            "statistics": list(STATISTICS),
-            "null": together,
-            "resampled": [*STATISTICS, *BESIDE],
-            "bootstrap": np.concatenate([np.zeros((self.bootstrap, 0, n_values)), *resampled], axis=1),
-        }
-        return rows, draws
+        kept = np.concatenate([np.zeros((self.bootstrap, 0, len(RESAMPLED))), *resampled], axis=1)
+        return rows, Draws(name, tuple(shown), STATISTICS, together, RESAMPLED, kept)
 
     def _dsi(self, name: str, shown: Sequence[str], values: Values, null: Values, rows: Sequence[Row]) -> list[Row]:
         """Return the largest GAI of the axis with a p-value of its own, raw and standardised."""

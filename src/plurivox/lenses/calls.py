@@ -1,0 +1,84 @@
+"""What the calls of all lenses share: reading ``by``, checking choices, correcting p-values over families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from plurivox.axis import Axis, By
+from plurivox.errors import InputError, SelectionError
+from plurivox.inference.multiplicity import adjust
+from plurivox.lenses.results import Row
+from plurivox.ratings import Ratings
+
+RESAMPLE = ("items", "raters", "both")
+
+Report = Callable[[str, int, int], object]
+"""Progress: what is being done, how many draws are done, how many there are."""
+
+
+def each_axis(by: By | Sequence[By]) -> list[By]:
+    """Return one entry per axis: ``("race", "gender")`` is one crossing, ``["race", "gender"]`` are two axes."""
+    one = isinstance(by, str) or (isinstance(by, tuple) and all(isinstance(part, str) for part in by))
+    return [by] if one else list(by)  # type: ignore[list-item]
+
+
+def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
+    """Sort the raters along each axis."""
+    axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]
+    if len({axis.name for axis in axes}) < len(axes):
+        raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
+    return axes
+
+
+def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
+    """Return the attributes of ``by`` with several values per rater; refuse what their groups cannot give."""
+    found = {}
+    for one in by:
+        attributes = (one,) if isinstance(one, str) else tuple(one)
+        overlap = [attribute for attribute in attributes if attribute in several]
+        if overlap and (len(attributes) > 1 or pairs):
+            what = "crossed with others" if len(attributes) > 1 else "compared in pairs"
+            raise InputError(
+                f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be {what}",
+                hint="Analyse it on its own, without pairs.",
+            )
+        found.update({attribute: several[attribute] for attribute in overlap})
+    return found
+
+
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise unless a word is one of a few."""
+    if value not in allowed:
+        raise InputError(f"{name} is {value!r}", hint=f"Choose one of {', '.join(allowed)}.")
+
+
+def check_draws(permutations: int, bootstrap: int, seed: int) -> None:
+    """Raise unless the numbers of draws and the seed are usable."""
+    if permutations < 0 or bootstrap < 0:
+        raise InputError("permutations and bootstrap count draws", hint="Give 0 or more.")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed}", hint="Give a whole number of at least 0.")
+
+
+def corrected(rows: Sequence[Row], correction: str, same: Callable[[Row], bool] | None = None) -> list[Row]:
+    """Correct p-values over each family: one statistic, one kind of hypothesis, all axes and subsets of the call.
+
+    Where ``same`` says so, the rows of an axis are one hypothesis: what the first of two groups says of the second,
+    the second says of the first.
+    """
+    families: dict[tuple[str, str], dict[tuple[str, ...], list[int]]] = {}
+    for number, row in enumerate(rows):
+        if row.p_value is None:
+            continue
+        one = same is not None and same(row)
+        hypothesis = (row.subset, row.axis) if one else (row.subset, row.axis, row.group, row.other)
+        families.setdefault((row.kind, row.statistic), {}).setdefault(hypothesis, []).append(number)
+    result = list(rows)
+    for family in families.values():
+        p = np.array([rows[numbers[0]].p_value for numbers in family.values()], dtype=float)
+        for numbers, adjusted in zip(family.values(), adjust(p, correction), strict=True):
+            for number in numbers:
+                result[number] = result[number].with_adjusted(float(adjusted))
+    return result

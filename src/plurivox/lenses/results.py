@@ -1,0 +1,258 @@
+"""What every lens gives back: rows of values with all that belongs to them, draws, settings; frames and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import SelectionError
+
+SIGNIFICANT = 0.05
+MANY_UNDEFINED = 0.05  # a larger share of undefined permutations is noted
+_SCHEMA = {
+    "axis": pl.String, "group": pl.String, "subset": pl.String, "statistic": pl.String, "value": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64,
+    "direction": pl.String, "null_median": pl.Float64, "n_raters": pl.Int64, "n_items": pl.Int64,
+    "n_ratings": pl.Int64, "note": pl.String,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value with all that belongs to it; ``other`` is the second group of a pair."""
+
+    kind: str
+    axis: str
+    group: str
+    statistic: str
+    value: float
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    direction: str | None = None
+    null_median: float | None = None
+    n_raters: int = 0
+    n_items: int = 0
+    n_ratings: int = 0
+    note: str = ""
+    other: str = ""
+    subset: str = "all"
+
+    def with_interval(self, low: float, high: float) -> Row:
+        """Return the row with a 95 % interval."""
+        return replace(self, ci_low=float(low), ci_high=float(high))
+
+    def with_test(self, p: float, direction: str | None, median: float, undefined: float) -> Row:
+        """Return the row with the result of a permutation test; many undefined draws are noted."""
+        tested = replace(self, p_value=float(p), direction=direction, null_median=float(median))
+        if undefined > MANY_UNDEFINED and not math.isnan(self.value):
+            return tested.with_note(f"{undefined:.0%} of the permutations are undefined and left out")
+        return tested
+
+    def with_note(self, note: str) -> Row:
+        """Return the row with one more note."""
+        return replace(self, note=f"{self.note}; {note}" if self.note and note else self.note or note)
+
+    def with_adjusted(self, p: float) -> Row:
+        """Return the row with a corrected p-value."""
+        return replace(self, p_adjusted=p)
+
+    def with_sizes(self, n_raters: int, n_items: int, n_ratings: int) -> Row:
+        """Return the row with what it rests on."""
+        return replace(self, n_raters=n_raters, n_items=n_items, n_ratings=n_ratings)
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is a p-value."""
+        return self.p_value is not None and not math.isnan(self.p_value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """The draws behind the values of one axis, of the groups that may be shown.
+
+    Attributes
+    ----------
+    null
+        Permutations × groups × ``statistics``.
+    bootstrap
+        Draws × groups × ``resampled``; empty if there were none or too many to keep.
+    """
+
+    axis: str
+    groups: tuple[str, ...]
+    statistics: tuple[str, ...]
+    null: NDArray[np.float64]
+    resampled: tuple[str, ...]
+    bootstrap: NDArray[np.float64]
+    subset: str = "all"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as lists."""
+        arrays = {"null": self.null.tolist(), "bootstrap": self.bootstrap.tolist()}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | arrays
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Draws:
+        """Undo :meth:`as_dict`."""
+        texts = {name: tuple(data[name]) for name in ("groups", "statistics", "resampled")}
+        width = {"null": "statistics", "bootstrap": "resampled"}
+        arrays = {
+            name: np.array(data[name], dtype=np.float64).reshape(len(data[name]), len(data["groups"]), len(data[names]))
+            for name, names in width.items()
+        }
+        return cls(**{**data, **texts, **arrays})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Result:
+    """What a lens found.
+
+    Attributes
+    ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
+    draws
+        The permutations and bootstrap draws of each axis.
+    settings
+        What was asked for, the seed included.
+    """
+
+    rows: tuple[Row, ...]
+    withheld: dict[str, int]
+    outside: dict[str, int]
+    draws: tuple[Draws, ...]
+    settings: dict[str, Any]
+
+    KIND: ClassVar[str] = "result"
+    ROWS: ClassVar[tuple[str, ...]] = ("rows",)
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes, in the order asked for."""
+        return list(self.outside)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per axis, group, subset and statistic."""
+        return frame_of(self.rows)
+
+    def row(self, axis: str, group: str, statistic: str, subset: str = "all") -> Row:
+        """Return one row."""
+        for row in self.rows:
+            if (row.axis, row.group, row.statistic, row.subset) == (axis, group, statistic, subset):
+                return row
+        raise SelectionError(
+            f"there is no {statistic} of {group!r} on {axis!r}", hint="to_frame() lists what there is."
+        )
+
+    def value(self, axis: str, group: str, statistic: str, subset: str = "all") -> float:
+        """Return one value."""
+        return self.row(axis, group, statistic, subset).value
+
+    def null(self, axis: str, group: str, statistic: str, subset: str = "all") -> NDArray[np.float64]:
+        """Return the permutation draws of one value."""
+        for draws in self.draws:
+            if (draws.axis, draws.subset) == (axis, subset) and group in draws.groups:
+                null: NDArray[np.float64] = draws.null[:, draws.groups.index(group), draws.statistics.index(statistic)]
+                return null
+        raise SelectionError(f"there are no draws of {group!r} on {axis!r}")
+
+    def findings(self) -> list[str]:
+        """Return what stands out, one sentence each."""
+        raise NotImplementedError
+
+    def withheld_sentence(self) -> list[str]:
+        """Return a sentence on what was withheld, if anything was."""
+        n_withheld = sum(self.withheld.values())
+        if not n_withheld:
+            return []
+        groups = "1 group is" if n_withheld == 1 else f"{n_withheld} groups are"
+        return [f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters."]
+
+    def to_json(self, *, draws: bool = True) -> str:
+        """Return everything as strict JSON, with or without the draws; NaN and infinities are strings."""
+        data: dict[str, Any] = {"kind": self.KIND}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in self.ROWS:
+                value = [asdict(row) for row in value]
+            elif field.name == "draws":
+                value = [kept.as_dict() for kept in value if draws]
+            data[field.name] = value
+        data["findings"] = self.findings()
+        return json.dumps(_strict(data), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild a result from :meth:`to_json`."""
+        data = json.loads(text)
+        if data.get("kind") != cls.KIND:
+            raise SelectionError(f"this is the JSON of a {data.get('kind')!r} result, not of {cls.KIND!r}")
+        found: dict[str, Any] = {}
+        for field in fields(cls):
+            value = _loose(data[field.name])
+            if field.name in cls.ROWS:
+                value = tuple(Row(**{**row, **{name: data_row[name] for name in _TEXTS}})
+                              for row, data_row in zip(value, data[field.name], strict=True))  # fmt: skip
+            elif field.name == "draws":
+                value = tuple(
+                    Draws.from_dict({**kept, **{name: data_kept[name] for name in ("axis", "groups", "subset")}})
+                    for kept, data_kept in zip(value, data["draws"], strict=True)
+                )
+            elif field.name == "settings":
+                value = data["settings"]
+            found[field.name] = value
+        return cls(**found)
+
+
+def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
+    """Return rows as a frame."""
+    cells = [tuple(getattr(row, name) for name in _SCHEMA) for row in rows]
+    return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+
+
+def p_text(p: float) -> str:
+    """Write p as journals do: p = .012, p < .001."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")
+
+
+def survival(row: Row, n_tested: int, what: str = "group") -> str:
+    """Tell whether a finding survives the correction over all that were tested."""
+    survives = row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT
+    tested = f"1 {what}" if n_tested == 1 else f"{n_tested} {what}s"
+    return f"{'survives' if survives else 'does not survive'} correction over {tested}"
+
+
+_TEXTS = ("kind", "axis", "group", "statistic", "direction", "note", "other", "subset")
+"""Fields of a row that stay text, even where the text is "NaN"."""
+_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def _strict(value: Any) -> Any:
+    """Return a value with numbers that JSON lacks as words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _strict(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(part) for part in value]
+    return value
+
+
+def _loose(value: Any) -> Any:
+    """Undo :func:`_strict`."""
+    if isinstance(value, str):
+        return _WORDS.get(value, value)
+    if isinstance(value, dict):
+        return {key: _loose(part) for key, part in value.items()}
+    return [_loose(part) for part in value] if isinstance(value, list) else value
