@@ -22,7 +22,7 @@ import plurivox as pv
 from plurivox import statistics
 from plurivox.axis import Axis
 from plurivox.errors import DifferentItemsWarning
-from plurivox.kernels import cohesion as kernel
+from plurivox.kernels import shuffling
 from plurivox.lenses import passes as passes_module
 from plurivox.lenses.passes import STATISTICS, Passes, Running
 from plurivox.statistics.cohesion_parts import alpha_nominal_from
@@ -109,8 +109,8 @@ def test_permutations_are_shuffles_of_profiles() -> None:
     seen = set()
     for number in range(1, 6):
         codes = axis.codes[passes.shuffled].copy()
-        key = kernel._mixed(np.uint64((7 + number * 0xD1342543DE82EF95) % 2**64))
-        kernel._shuffle(codes, passes.bounds, np.uint64(key))
+        key = shuffling._mixed(np.uint64((7 + number * 0xD1342543DE82EF95) % 2**64))
+        shuffling._shuffle(codes, passes.bounds, np.uint64(key))
         moved = axis.codes.copy()
         moved[passes.shuffled] = codes
         assert sorted(moved.tolist()) == sorted(axis.codes.tolist())
@@ -126,7 +126,7 @@ def test_shuffles_are_uniform() -> None:
     times: dict[tuple[int, ...], int] = {}
     for number in range(1, 24_001):
         codes = np.arange(4)
-        kernel._shuffle(codes, np.array([0, 4]), np.uint64(kernel._mixed(np.uint64(number))))
+        shuffling._shuffle(codes, np.array([0, 4]), np.uint64(shuffling._mixed(np.uint64(number))))
         times[tuple(codes.tolist())] = times.get(tuple(codes.tolist()), 0) + 1
     assert len(times) == 24
     assert sum((n - 1000) ** 2 / 1000 for n in times.values()) < 49.7
@@ -138,7 +138,7 @@ def test_strata_keep_their_groups() -> None:
     batch = Axis.of(ratings, "batch", min_group_size=1)
     passes = Passes.of(ratings, axis.codes, len(axis), strata=batch.codes)
     codes = axis.codes[passes.shuffled].copy()
-    kernel._shuffle(codes, passes.bounds, np.uint64(5))
+    shuffling._shuffle(codes, passes.bounds, np.uint64(5))
     for a, b in zip(passes.bounds[:-1], passes.bounds[1:], strict=True):
         assert len(set(batch.codes[passes.shuffled[a:b]].tolist())) == 1
         assert sorted(codes[a:b].tolist()) == sorted(axis.codes[passes.shuffled[a:b]].tolist())

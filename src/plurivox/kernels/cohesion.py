@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.kernels import compiled
+from plurivox.kernels.shuffling import permute
 
 # Where each sum stands in ``sums`` …
 PAIRABLE, COINCIDENT, SELF_PAIRS, RATED, PLURALITY, ENTROPY, SHARED, CROSSED, CROSS_ENTROPY, SAME_VOTE = range(10)
@@ -378,27 +379,6 @@ def _empty_lanes(lanes, vectors):
 
 
 @compiled
-def _mixed(word):
-    """Return a well-mixed word of a counter (splitmix64)."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-@compiled
-def _shuffle(codes, bounds, key):
-    """Shuffle the codes within each stratum; ``key`` alone decides how."""
-    state = key
-    for s in range(len(bounds) - 1):
-        for i in range(bounds[s + 1] - 1, bounds[s], -1):
-            state += np.uint64(0x9E3779B97F4A7C15)
-            width = np.uint64(i - bounds[s] + 1)
-            # The upper half of a 32 × 32 bit product is uniform on 0..width-1, up to width in 2³².
-            j = bounds[s] + np.int64(((_mixed(state) >> np.uint64(32)) * width) >> np.uint64(32))
-            codes[i], codes[j] = codes[j], codes[i]
-
-
-@compiled
 def permuted_passes(
     offsets, raters, scores, group_of, inside, bounds, seed, first, most, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
@@ -415,12 +395,7 @@ def permuted_passes(
         and not published and len(ranks) == 0 and matrices.shape[1] == 0
     )  # fmt: skip
     for p in range(len(sums)):
-        codes = group_of[inside]
-        number = np.uint64(first + p)
-        if number > 0:
-            _shuffle(codes, bounds, _mixed(np.uint64(seed) + number * np.uint64(0xD1342543DE82EF95)))
-        for j in range(len(inside)):
-            permuted[inside[j]] = codes[j]
+        permute(group_of, inside, bounds, seed, first + p, permuted)
         if packed:
             _add_items_packed(offsets, raters, scores, permuted, inverse, log, n_log_n, sums[p], vectors[p])
             continue

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ BESIDE = ("percent_agreement", "ac1", "ac2")
 OF_ONE_SIDE = ("irr", "negentropy", "plurality_size")
 
 Values = NDArray[np.float64]
+T = TypeVar("T")
 Progress = Callable[[int, int], object]
 _CELLS = 2_000_000  # counts held at once
 _SECONDS = 0.2  # a batch should take about this long, so that Ctrl-C and progress are prompt
@@ -86,19 +87,11 @@ class Passes:
 
         Parameters
         ----------
-        strata
-            A stratum for each rater, within which raters are shuffled; all together without it.
-        among
-            Which raters to shuffle; those with a group and a rating without it.
+        strata, among
+            See :func:`shuffling`.
         """
-        rated = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters) > 0
-        chosen = np.flatnonzero((codes >= 0) & rated if among is None else among & rated)
-        own = np.zeros(ratings.n_raters, np.int32) if strata is None else strata
-        shuffled = chosen[np.argsort(own[chosen], kind="stable")]
-        starts = np.flatnonzero(np.diff(own[shuffled])) + 1
-        bounds = np.concatenate(([0], starts, [len(shuffled)])).astype(np.int64)
-        ranks = _ranks(ratings, ties, seed)
-        return cls(ratings, codes, n_groups, level, published, ranks, shuffled.astype(np.int64), bounds)
+        shuffled, bounds = shuffling(ratings, codes, strata, among)
+        return cls(ratings, codes, n_groups, level, published, tie_ranks(ratings, ties, seed), shuffled, bounds)
 
     def observed(self) -> Parts:
         """Return the parts of the raters as they are."""
@@ -207,15 +200,9 @@ class Passes:
     def _batched(self, work: Callable[[int, int], Values], total: int, how: Running) -> Values:
         if not total:
             return np.zeros((0, self.n_groups, len(STATISTICS)))
-        cost = (
-            len(self.ratings.scores) * 3e-9 + self.ratings.n_items * min(self.n_groups, 50) * 5e-8
-        )  # seconds, roughly
+        cost = len(self.ratings.scores) * 3e-9 + self.ratings.n_items * min(self.n_groups, 50) * 5e-8
         width = self.n_groups * len(self.ratings.scale) * (7 + 2 * len(self.ratings.scale) * self._with_matrices)
-        spread = -(-total // (4 * (how.threads or processors())))  # enough batches to keep every thread busy to the end
-        batch = max(1, min(int(_SECONDS / cost), int(2e6 / width), spread))
-        return np.concatenate(
-            in_batches(work, total, batch=batch, threads=how.threads, executor=how.executor, progress=how.progress)
-        )
+        return np.concatenate(batched(work, total, how, cost=cost, width=width))
 
     @property
     def _with_matrices(self) -> bool:
@@ -223,8 +210,7 @@ class Passes:
 
     def _groups(self) -> NDArray[Any]:
         """Return the codes as the kernel wants them: those outside in one more group at the end."""
-        codes = np.where(self.codes < 0, self.n_groups, self.codes)
-        return codes.astype(np.uint8 if self.n_groups < 255 else np.int32)
+        return kernel_groups(self.codes, self.n_groups)
 
     def _empty(self, draws: int) -> Parts:
         from plurivox.kernels import cohesion as k
@@ -265,7 +251,48 @@ def strata_of(ratings: Ratings, within: str | tuple[str, ...] | None) -> NDArray
     return None if within is None else Axis.of(ratings, within, min_group_size=1).codes
 
 
-def _ranks(ratings: Ratings, ties: str, seed: int) -> NDArray[np.int32]:
+def shuffling(
+    ratings: Ratings,
+    codes: NDArray[np.int32],
+    strata: NDArray[np.int32] | None = None,
+    among: NDArray[np.bool_] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the raters that a permutation shuffles, stratum by stratum, and where each stratum starts.
+
+    Parameters
+    ----------
+    strata
+        A stratum for each rater, within which raters are shuffled; all together without it.
+    among
+        Which raters to shuffle; those with a group without it. A rater without ratings is never shuffled.
+    """
+    rated = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters) > 0
+    chosen = np.flatnonzero((codes >= 0) & rated if among is None else among & rated)
+    own = np.zeros(ratings.n_raters, np.int32) if strata is None else strata
+    shuffled = chosen[np.argsort(own[chosen], kind="stable")]
+    starts = np.flatnonzero(np.diff(own[shuffled])) + 1
+    return shuffled.astype(np.int64), np.concatenate(([0], starts, [len(shuffled)])).astype(np.int64)
+
+
+def kernel_groups(codes: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
+    """Return the codes as kernels want them: those outside in one more group at the end."""
+    return np.where(codes < 0, n_groups, codes).astype(np.uint8 if n_groups < 255 else np.int32)
+
+
+def batched(work: Callable[[int, int], T], total: int, how: Running, *, cost: float, width: int) -> list[T]:
+    """Make draws in batches of a size that keeps Ctrl-C and progress prompt and memory small.
+
+    Parameters
+    ----------
+    cost, width
+        Seconds that a draw takes, roughly, and how many numbers it holds at once.
+    """
+    spread = -(-total // (4 * (how.threads or processors())))  # enough batches to keep every thread busy to the end
+    batch = max(1, min(int(_SECONDS / cost), int(_CELLS / width), spread))
+    return in_batches(work, total, batch=batch, threads=how.threads, executor=how.executor, progress=how.progress)
+
+
+def tie_ranks(ratings: Ratings, ties: str, seed: int) -> NDArray[np.int32]:
     """Return for each item, side and point the rank by which a tie is decided; none if tied points share."""
     n_points = len(ratings.scale)
     if ties == "share":

@@ -1,0 +1,425 @@
+# mypy: disable-error-code="no-untyped-def"
+"""Scores against a reference: tables of score × reference point, and the metrics that they make.
+
+An evaluated group has one score per item, its vote, shared where points tie. Item *i* adds the vote times the item's
+reference ratings to the group's table, ``table[s, t]`` = how many reference ratings of point t met score s. Ratings of
+the reference by raters of the evaluated group do not count. From a table come all metrics at every boundary b, where
+reference points from b on mean 1.
+
+Sums run in the order of the items, and one draw is made by one thread, so neither threads nor batches change a bit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.kernels import compiled
+from plurivox.kernels.shuffling import permute
+
+# Where each metric stands in the last dimension of ``values``.
+MPA_RAW, MPA, WRA, HM, HM_OF_MEANS, AUROC, TAU_B, RHO, AP = range(9)
+N_VALUES = 9
+PLURALITY, MEDIAN, MEAN = range(3)
+
+
+@compiled
+def _harmonic(a, b, capped):
+    """Return the harmonic mean; of two zeros it is 0, but in the paper's listing undefined."""
+    if a + b == 0:
+        return 0.0 if capped else np.nan
+    return 2 * a * b / (a + b)
+
+
+@compiled
+def _metrics(one, zero, capped, out):
+    """Fill ``out`` with the metrics of one boundary, and tell whether both classes are there.
+
+    ``plurivox.statistics.responsiveness`` has each of them on its own and explained. Where MPA is not ``capped`` at 0,
+    it is the raw one, as the paper's listing has it.
+    """
+    n_points = len(one)
+    out[:] = np.nan
+    n_one = n_zero = 0.0
+    for s in range(n_points):
+        n_one += one[s]
+        n_zero += zero[s]
+    total = n_one + n_zero
+    if total == 0:
+        return False
+    if n_one == 0 or n_zero == 0:
+        out[MPA_RAW] = 0.0
+        return False
+    area = highest = sum_highest = 0.0
+    concordant = tied = squares = spread = joint = 0.0
+    below = zero_below = 0.0
+    n_used = 0
+    for s in range(n_points):
+        n = one[s] + zero[s]
+        if n == 0:
+            continue
+        precision = one[s] / n
+        area += n_used * precision - sum_highest
+        highest = max(highest, precision)
+        sum_highest += highest
+        n_used += 1
+        concordant += one[s] * zero_below
+        tied += one[s] * zero[s]
+        squares += n * n
+        rank = below + 0.5 * n - 0.5 * total  # of the score, from the middle
+        spread += n * rank * rank
+        joint += one[s] * rank
+        below += n
+        zero_below += zero[s]
+    hits = seen = average = 0.0
+    for s in range(n_points - 1, -1, -1):
+        hits += one[s]
+        seen += one[s] + zero[s]
+        if one[s] > 0:
+            average += one[s] * hits / seen
+    pairs = n_one * n_zero
+    out[MPA_RAW] = area / (((n_points + 1) // 2) * (n_points // 2))
+    out[MPA] = max(0.0, out[MPA_RAW]) if capped else out[MPA_RAW]
+    out[WRA] = concordant / pairs
+    out[HM] = _harmonic(out[MPA], out[WRA], capped)
+    out[AUROC] = (concordant + 0.5 * tied) / pairs
+    out[AP] = average / n_one
+    if n_used > 1:
+        out[TAU_B] = (2 * concordant + tied - pairs) / np.sqrt(0.5 * (total * total - squares) * pairs)
+        out[RHO] = joint / np.sqrt(spread * pairs / total)
+    return True
+
+
+@compiled
+def boundary_values(table, capped, values):
+    """Fill ``values[b - 1]`` with the metrics at boundary b, and return at how many both classes are there."""
+    n_points, n_reference = table.shape
+    one = np.zeros(n_points)
+    zero = np.zeros(n_points)
+    n_defined = 0
+    for b in range(1, n_reference):
+        for s in range(n_points):
+            zero[s] = one[s] = 0.0
+            for t in range(b):
+                zero[s] += table[s, t]
+            for t in range(b, n_reference):
+                one[s] += table[s, t]
+        n_defined += _metrics(one, zero, capped, values[b - 1])
+    return n_defined
+
+
+@compiled
+def _macro(table, capped, at, out):
+    """Fill ``out`` with the means over the boundaries where both classes are there, and return their number.
+
+    Raw MPA is 0 at a boundary with a single class, and stays so where no boundary has two.
+    """
+    n_defined = boundary_values(table, capped, at)
+    out[:] = np.nan
+    if n_defined == 0:
+        out[MPA_RAW] = at[0, MPA_RAW]
+        return 0
+    for m in range(N_VALUES):
+        total = 0.0
+        for b in range(len(at)):
+            if not np.isnan(at[b, WRA]):
+                total += at[b, m]
+        out[m] = total / n_defined
+    out[HM_OF_MEANS] = _harmonic(out[MPA], out[WRA], capped)
+    return n_defined
+
+
+@compiled
+def macro_values(tables, capped, values):
+    """Fill ``values[g]`` with the metrics of each table, averaged over boundaries."""
+    at = np.zeros((tables.shape[2] - 1, N_VALUES))
+    for g in range(len(tables)):
+        _macro(tables[g], capped, at, values[g])
+
+
+class Given(NamedTuple):
+    """Ratings sorted by item: those of item i are entries ``offsets[i]`` to ``offsets[i + 1]``.
+
+    The raters of a reference are codes among the evaluated raters, -1 for those who are not among them.
+    """
+
+    offsets: NDArray[np.int64]
+    raters: NDArray[np.int32]
+    scores: NDArray[Any]
+
+
+class Voting(NamedTuple):
+    """How a group's ratings of an item become its vote.
+
+    ``numbers`` are the values of the points, for the mean; non-empty ``ranks``, items × points, give a tied vote to the
+    point of the highest rank.
+    """
+
+    how: int
+    numbers: NDArray[np.float64]
+    ranks: NDArray[np.int32]
+
+
+class Scratch(NamedTuple):
+    """Room for one item: counts by group, which groups were met, and its entries.
+
+    An entry is a group and a point with its share of the group's vote and the reference ratings that it meets.
+    """
+
+    counts: NDArray[np.int64]
+    own: NDArray[np.int64]
+    total: NDArray[np.int64]
+    seen: NDArray[np.bool_]
+    met: NDArray[np.int64]
+    share: NDArray[np.float64]
+    places: NDArray[np.int32]
+    shares: NDArray[np.float64]
+    references: NDArray[np.int64]
+
+
+@compiled
+def _scratch(n_groups, n_points, n_reference):
+    """Return room for an item; the group after the last one is "outside the axis"."""
+    most = n_groups * n_points
+    return Scratch(
+        np.zeros((n_groups + 1, n_points), np.int64),
+        np.zeros((n_groups + 1, n_reference), np.int64),
+        np.zeros(n_reference, np.int64),
+        np.zeros(n_groups + 1, np.bool_),
+        np.zeros(n_groups + 1, np.int64),
+        np.zeros(n_points, np.float64),
+        np.zeros((most, 2), np.int32),
+        np.zeros(most, np.float64),
+        np.zeros((most, n_reference), np.int64),
+    )
+
+
+@compiled
+def _tied_points(counts, voting, share):
+    """Mark with 1 the points that may have the vote, and return how many they are."""
+    n_points = len(counts)
+    share[:] = 0.0
+    if voting.how == PLURALITY:
+        top = counts.max()
+        for c in range(n_points):
+            share[c] = counts[c] == top
+    elif voting.how == MEDIAN:  # the middle rating, or the middle two
+        total, below = counts.sum(), 0
+        for c in range(n_points):
+            upto = below + counts[c]
+            share[c] = counts[c] > 0 and 2 * upto >= total and 2 * below <= total
+            below = upto
+    else:  # the point nearest to the mean
+        mean = (counts * voting.numbers).sum() / counts.sum()
+        apart = np.abs(voting.numbers - mean)
+        reach = apart.min() + 1e-12 * (voting.numbers[n_points - 1] - voting.numbers[0])
+        for c in range(n_points):
+            share[c] = apart[c] <= reach
+    return np.int64(share.sum())
+
+
+@compiled
+def _vote(counts, voting, i, share):
+    """Fill ``share`` with the vote on item ``i``: 1 on a point, or shared by the points that tie."""
+    n_tied = _tied_points(counts, voting, share)
+    if n_tied == 1:
+        return
+    if len(voting.ranks) == 0:
+        for c in range(len(share)):
+            share[c] /= n_tied
+        return
+    chosen = -1
+    for c in range(len(share)):
+        if share[c] > 0 and (chosen < 0 or voting.ranks[i, c] > voting.ranks[i, chosen]):
+            chosen = c
+    share[:] = 0.0
+    share[chosen] = 1.0
+
+
+@compiled
+def _count(given, i, group_of, weights, room):
+    """Count the ratings of an item by group and point, list the groups met, and return their number."""
+    n_met = 0
+    outside = len(room.counts) - 1
+    for k in range(given.offsets[i], given.offsets[i + 1]):
+        rater = given.raters[k]
+        g = group_of[rater]
+        weight = weights[rater] if len(weights) > 0 else 1
+        if g == outside or weight == 0:
+            continue
+        if not room.seen[g]:
+            room.seen[g] = True
+            room.met[n_met] = g
+            n_met += 1
+        room.counts[g, given.scores[k]] += weight
+    return n_met
+
+
+@compiled
+def _count_reference(reference, i, group_of, weights, room):
+    """Count an item's reference ratings, in total and by the raters of each group."""
+    outside = len(room.own) - 1
+    room.total[:] = 0
+    for k in range(reference.offsets[i], reference.offsets[i + 1]):
+        rater, t = reference.raters[k], reference.scores[k]
+        g = outside if rater < 0 else group_of[rater]
+        weight = weights[rater] if g != outside and len(weights) > 0 else 1
+        room.total[t] += weight
+        if g != outside:
+            room.own[g, t] += weight
+
+
+@compiled
+def _forget_reference(reference, i, group_of, room):
+    for k in range(reference.offsets[i], reference.offsets[i + 1]):
+        if reference.raters[k] >= 0:
+            room.own[group_of[reference.raters[k]], reference.scores[k]] = 0
+
+
+@compiled
+def _item_entries(given, reference, voting, i, group_of, weights, room):
+    """Write the votes of all groups on item ``i`` into ``room`` and return how many entries there are.
+
+    Empty ``weights``, one per rater, mean 1.
+    """
+    if reference.offsets[i] == reference.offsets[i + 1]:
+        return 0
+    _count_reference(reference, i, group_of, weights, room)
+    n_met = _count(given, i, group_of, weights, room)
+    n = 0
+    for j in range(n_met):
+        g = room.met[j]
+        room.seen[g] = False
+        _vote(room.counts[g], voting, i, room.share)
+        for s in range(len(room.share)):
+            room.counts[g, s] = 0
+            if room.share[s] > 0:
+                room.places[n, 0] = g
+                room.places[n, 1] = s
+                room.shares[n] = room.share[s]
+                for t in range(len(room.total)):
+                    room.references[n, t] = room.total[t] - room.own[g, t]
+                n += 1
+    _forget_reference(reference, i, group_of, room)
+    return n
+
+
+@compiled
+def _add_entries(places, shares, references, start, stop, times, tables):
+    """Add entries to the tables of their groups."""
+    for e in range(start, stop):
+        weight = times * shares[e]
+        g, s = places[e, 0], places[e, 1]
+        for t in range(references.shape[1]):
+            tables[g, s, t] += weight * references[e, t]
+
+
+@compiled
+def _fill_tables(given, reference, voting, group_of, rater_weights, item_weights, room, tables):
+    """Fill the tables of all groups; empty weights mean 1."""
+    tables[:] = 0.0
+    for i in range(len(given.offsets) - 1):
+        times = item_weights[i] if len(item_weights) > 0 else 1
+        if times > 0:
+            n = _item_entries(given, reference, voting, i, group_of, rater_weights, room)
+            _add_entries(room.places, room.shares, room.references, 0, n, times, tables)
+
+
+@compiled
+def permuted_values(given, reference, voting, group_of, inside, bounds, seed, first, capped, tables, values):
+    """Fill ``values[p]`` under permutation number ``first + p``; ``tables`` keeps those of the last one."""
+    n_groups, n_points, n_reference = tables.shape
+    room = _scratch(n_groups, n_points, n_reference)
+    permuted = group_of.copy()
+    none = np.zeros(0, np.int32)
+    for p in range(len(values)):
+        permute(group_of, inside, bounds, seed, first + p, permuted)
+        _fill_tables(given, reference, voting, permuted, none, none, room, tables)
+        macro_values(tables, capped, values[p])
+
+
+@compiled
+def weighted_values(given, reference, voting, group_of, rater_weights, item_weights, capped, tables, values):
+    """Fill ``values[d]`` under the weights of draw ``d``, in which the groups' votes change."""
+    n_groups, n_points, n_reference = tables.shape
+    room = _scratch(n_groups, n_points, n_reference)
+    for d in range(len(values)):
+        _fill_tables(given, reference, voting, group_of, rater_weights[d], item_weights[d], room, tables)
+        macro_values(tables, capped, values[d])
+
+
+@compiled
+def write_entries(given, reference, voting, group_of, n_groups, entry_offsets, places, shares, references):
+    """Write down every vote, item by item, and return how many there are; empty ``shares`` only count them."""
+    n_reference = references.shape[1]
+    room = _scratch(n_groups, len(voting.numbers), n_reference)
+    none = np.zeros(0, np.int32)
+    written = 0
+    for i in range(len(given.offsets) - 1):
+        n = _item_entries(given, reference, voting, i, group_of, none, room)
+        if len(shares) > 0:
+            places[written : written + n] = room.places[:n]
+            shares[written : written + n] = room.shares[:n]
+            references[written : written + n] = room.references[:n]
+        written += n
+        entry_offsets[i + 1] = written
+    return written
+
+
+@compiled
+def resampled_values(entry_offsets, places, shares, references, item_weights, capped, tables, values):
+    """Fill ``values[d]`` with items weighted as in draw ``d``: weights times entries, nothing counted anew."""
+    for d in range(len(values)):
+        tables[:] = 0.0
+        for i in range(len(entry_offsets) - 1):
+            times = item_weights[d, i]
+            if times > 0:
+                _add_entries(places, shares, references, entry_offsets[i], entry_offsets[i + 1], times, tables)
+        macro_values(tables, capped, values[d])
+
+
+@compiled
+def _add_rater(items, scores, own, totals, weights, start, stop, table):
+    """Add what one rater scored to their table; ``own`` is their own reference rating of the item, -1 if none."""
+    table[:] = 0.0
+    for k in range(start, stop):
+        times = weights[items[k]] if len(weights) > 0 else 1
+        if times == 0:
+            continue
+        s = scores[k]
+        for t in range(table.shape[1]):
+            table[s, t] += times * totals[items[k], t]
+        if own[k] >= 0:
+            table[s, own[k]] -= times
+
+
+@compiled
+def rater_tables(bounds, items, scores, own, totals, tables):
+    """Fill the table of each rater, whose scores are entries ``bounds[r]`` to ``bounds[r + 1]``."""
+    weights = np.zeros(0, np.uint8)
+    for r in range(len(bounds) - 1):
+        _add_rater(items, scores, own, totals, weights, bounds[r], bounds[r + 1], tables[r])
+
+
+@compiled
+def rater_draws(bounds, items, scores, own, totals, weights, first, n_points, capped, values):
+    """Fill ``values[r, :, d]`` of rater ``first + r`` with items weighted as in ``weights[d]``."""
+    n_reference = totals.shape[1]
+    table = np.zeros((n_points, n_reference))
+    at = np.zeros((n_reference - 1, N_VALUES))
+    out = np.zeros(N_VALUES)
+    for d in range(len(weights)):
+        for r in range(len(values)):
+            _add_rater(items, scores, own, totals, weights[d], bounds[first + r], bounds[first + r + 1], table)
+            _macro(table, capped, at, out)
+            values[r, :, d] = out
+
+
+def is_compiled() -> bool:
+    """Tell whether the kernels were compiled on this machine before."""
+    cache = getattr(permuted_values, "_cache", None)  # numba's own record of where it keeps compiled code
+    folder = getattr(cache, "cache_path", None)
+    return folder is not None and any(Path(folder).glob("responsiveness.permuted_values*.nbi"))
