@@ -59,7 +59,7 @@ LOCK := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --upgrade
 lock: $(BIN)/python
 	$(PIP) install pip-tools
-	$(LOCK) pyproject.toml -o requirements/core.txt
+	$(LOCK) --extra report pyproject.toml -o requirements/core.txt
 	$(LOCK) requirements/build.in -o requirements/build.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 

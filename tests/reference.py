@@ -228,3 +228,142 @@ def identity_weight(c: int, k: int) -> Fraction:
 def quadratic_weight(values: Sequence[Number]) -> Distance:
     width = Fraction(values[-1]) - Fraction(values[0])
     return lambda c, k: 1 - ((Fraction(values[c]) - Fraction(values[k])) / width) ** 2
+
+
+# Responsiveness: ones and zeros hold the weight of samples with each score, called unsafe (1) and safe (0)
+
+Weights = Sequence[Number]
+Sample = tuple[int, int, Fraction]
+
+
+def samples_of(ones: Weights, zeros: Weights) -> list[Sample]:
+    """Write weights out as (score, reference, weight), without those of weight 0."""
+    written = [(s, 1, Fraction(w)) for s, w in enumerate(ones)] + [(s, 0, Fraction(w)) for s, w in enumerate(zeros)]
+    return [(s, u, w) for s, u, w in written if w]
+
+
+def weight_of(samples: Sequence[Sample]) -> Fraction:
+    return sum((w for _, _, w in samples), Fraction(0))
+
+
+def single_class(ones: Weights, zeros: Weights) -> bool:
+    return len({u for _, u, _ in samples_of(ones, zeros)}) < 2
+
+
+def precision(ones: Weights, zeros: Weights) -> list[Fraction | None]:
+    """P(U = 1 | S = s)."""
+    by_score = [[sample for sample in samples_of(ones, zeros) if sample[0] == score] for score, _ in enumerate(ones)]
+    return [
+        weight_of([sample for sample in group if sample[1] == 1]) / weight_of(group) if group else None
+        for group in by_score
+    ]
+
+
+def recall(ones: Weights, zeros: Weights) -> list[Fraction | None]:
+    """P(S = s | U = 1)."""
+    unsafe = [sample for sample in samples_of(ones, zeros) if sample[1] == 1]
+    return [
+        weight_of([sample for sample in unsafe if sample[0] == score]) / weight_of(unsafe) if unsafe else None
+        for score, _ in enumerate(ones)
+    ]
+
+
+def mpa_raw(ones: Weights, zeros: Weights) -> Fraction | None:
+    """Each used score against the highest precision up to each used score below it."""
+    known = {s: p for s, p in enumerate(precision(ones, zeros)) if p is not None}
+    if not known:
+        return None
+    area = Fraction(0)
+    for s in known:
+        for i in known:
+            if i < s:
+                area += known[s] - max(known[j] for j in known if j <= i)
+    return area / (math.ceil(len(ones) / 2) * math.floor(len(ones) / 2))
+
+
+def mpa(ones: Weights, zeros: Weights) -> Fraction | None:
+    raw = mpa_raw(ones, zeros)
+    return None if raw is None or single_class(ones, zeros) else max(Fraction(0), raw)
+
+
+def wra(ones: Weights, zeros: Weights) -> Fraction | None:
+    """P(S of a safe sample < S of an unsafe one)."""
+    return _over_pairs(ones, zeros, lambda unsafe, safe: Fraction(safe < unsafe))
+
+
+def auroc(ones: Weights, zeros: Weights) -> Fraction | None:
+    """P(S of a safe sample < S of an unsafe one) + P(=)/2."""
+    return _over_pairs(ones, zeros, lambda unsafe, safe: Fraction(safe < unsafe) + Fraction(safe == unsafe, 2))
+
+
+def _over_pairs(ones: Weights, zeros: Weights, gain: Distance) -> Fraction | None:
+    """The mean of a gain over all pairs of an unsafe and a safe sample."""
+    if single_class(ones, zeros):
+        return None
+    samples = samples_of(ones, zeros)
+    pairs = [(a, b) for a, b in itertools.product(samples, samples) if a[1] == 1 and b[1] == 0]
+    total = sum((a[2] * b[2] for a, b in pairs), Fraction(0))
+    return sum((a[2] * b[2] * gain(a[0], b[0]) for a, b in pairs), Fraction(0)) / total
+
+
+def kendall_tau_b(ones: Weights, zeros: Weights) -> float | None:
+    """(concordant − discordant)/√(pairs not tied in score · pairs not tied in reference), over all pairs of samples."""
+    concordant = discordant = differing_score = differing_reference = Fraction(0)
+    for (s, u, w), (t, v, x) in itertools.combinations(samples_of(ones, zeros), 2):
+        differing_score += w * x * (s != t)
+        differing_reference += w * x * (u != v)
+        concordant += w * x * ((s - t) * (u - v) > 0)
+        discordant += w * x * ((s - t) * (u - v) < 0)
+    return _ratio_to_root(concordant - discordant, differing_score * differing_reference)
+
+
+def spearman_rho(ones: Weights, zeros: Weights) -> float | None:
+    """Pearson's correlation of mid-ranks of the scores with mid-ranks of the reference."""
+    samples = samples_of(ones, zeros)
+    n = weight_of(samples)
+    if not n:
+        return None
+    by_score = [mid_rank(samples, 0, sample) for sample in samples]
+    by_reference = [mid_rank(samples, 1, sample) for sample in samples]
+    weights = [w for _, _, w in samples]
+
+    def mean_of(numbers: Sequence[Fraction]) -> Fraction:
+        return sum((w * x for w, x in zip(weights, numbers, strict=True)), Fraction(0)) / n
+
+    x = [rank - mean_of(by_score) for rank in by_score]
+    y = [rank - mean_of(by_reference) for rank in by_reference]
+    covariance = mean_of([a * b for a, b in zip(x, y, strict=True)])
+    return _ratio_to_root(covariance, mean_of([a * a for a in x]) * mean_of([b * b for b in y]))
+
+
+def mid_rank(samples: Sequence[Sample], key: int, sample: Sample) -> Fraction:
+    """The mean rank of all samples that are equal in score (key 0) or in reference (key 1)."""
+    below = weight_of([other for other in samples if other[key] < sample[key]])
+    tied = weight_of([other for other in samples if other[key] == sample[key]])
+    return below + (tied + 1) / 2
+
+
+def _ratio_to_root(above: Fraction, square: Fraction) -> float | None:
+    if not square:
+        return None
+    size = math.sqrt(above**2 / square)
+    return size if above > 0 else -size
+
+
+def average_precision(ones: Weights, zeros: Weights) -> Fraction | None:
+    """Σ (R_k − R_{k−1})·P_k: score after score from the top, recall R and precision P of all samples down to it."""
+    if single_class(ones, zeros):
+        return None
+    samples = samples_of(ones, zeros)
+    unsafe = weight_of([sample for sample in samples if sample[1] == 1])
+    area, before = Fraction(0), Fraction(0)
+    for threshold in sorted({s for s, _, _ in samples}, reverse=True):
+        down_to = [sample for sample in samples if sample[0] >= threshold]
+        hits = weight_of([sample for sample in down_to if sample[1] == 1])
+        area += (hits / unsafe - before) * (hits / weight_of(down_to))
+        before = hits / unsafe
+    return area
+
+
+def harmonic_mean(a: Fraction, b: Fraction) -> Fraction:
+    return 2 / (1 / a + 1 / b) if a and b else Fraction(0)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from plurivox.io.store import write_ratings
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.cohesion_result import Cohesion
+    from plurivox.lenses.responsiveness import responsiveness
+    from plurivox.lenses.responsiveness_result import Responsiveness
     from plurivox.questions import combine
     from plurivox.ratings import Ratings
     from plurivox.scale import Scale
@@ -38,6 +40,7 @@ _HOMES = {
     "PlurivoxError": "errors",
     "PlurivoxWarning": "errors",
     "Ratings": "ratings",
+    "Responsiveness": "lenses.responsiveness_result",
     "Scale": "scale",
     "SimulatedModel": "_styles",
     "Simulation": "simulation",
@@ -45,6 +48,7 @@ _HOMES = {
     "combine": "questions",
     "describe": "description",
     "read_ratings": "io.reading",
+    "responsiveness": "lenses.responsiveness",
     "simulate": "simulation",
     "write_ratings": "io.store",
 }
@@ -58,6 +62,7 @@ __all__ = [
     "PlurivoxError",
     "PlurivoxWarning",
     "Ratings",
+    "Responsiveness",
     "Scale",
     "SimulatedModel",
     "Simulation",
@@ -65,6 +70,7 @@ __all__ = [
     "combine",
     "describe",
     "read_ratings",
+    "responsiveness",
     "simulate",
     "write_ratings",
 ]

@@ -17,7 +17,8 @@
 
     PlurivoxWarning (UserWarning)
     ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
-    └── DifferentItemsWarning        a group rated other items than the rest
+    ├── DifferentItemsWarning        a group rated other items than the rest
+    └── SharedRatersWarning          raters of the reference are also among those it judges
 
 Every message names, as far as they are known, the file, the column, the first few rows, what was found, and what
 to do next. Rows are counted as a spreadsheet shows them: in a text file the header is row 1.
@@ -42,6 +43,7 @@ __all__ = [
     "ScaleError",
     "ScoreError",
     "SelectionError",
+    "SharedRatersWarning",
     "UnknownIdsWarning",
 ]
 
@@ -159,3 +161,7 @@ class UnknownIdsWarning(PlurivoxWarning):
 
 class DifferentItemsWarning(PlurivoxWarning):
     """A group rated mostly items that the rest did not, so that comparing them compares items."""
+
+
+class SharedRatersWarning(PlurivoxWarning):
+    """Raters of the reference are also among the raters that it judges."""

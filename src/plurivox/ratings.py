@@ -232,9 +232,9 @@ class Ratings:
             return self
         keep = np.ones(len(self.scores), dtype=bool)
         if items:
-            keep &= _chosen(self.items, items, "item")[self.item_codes]
+            keep &= chosen_rows(self.items, items, "item")[self.item_codes]
         if raters:
-            keep &= _chosen(self.raters, raters, "rater")[self.codes_of_raters]
+            keep &= chosen_rows(self.raters, raters, "rater")[self.codes_of_raters]
         item_codes, item_rows = _renumbered(self.item_codes[keep], self.n_items)
         rater_codes, rater_frame = None, self.raters
         if self.rater_codes is not None:
@@ -333,7 +333,8 @@ def _renumbered(codes: NDArray[np.int32], n_codes: int) -> tuple[NDArray[np.int3
     return rank[codes], left
 
 
-def _chosen(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bool_]:
+def chosen_rows(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bool_]:
+    """Tell for each row of a table of items or raters whether it has one of the wanted values of every attribute."""
     keep = np.ones(frame.height, dtype=bool)
     for name, values in wanted.items():
         if name not in frame.columns:

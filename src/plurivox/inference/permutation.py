@@ -111,6 +111,47 @@ def compare(
     return PermutationResult(np.asarray(p), direction, median, np.asarray(len(draws) - n))
 
 
+def among_peers(observed: ArrayLike, strata: ArrayLike | None = None) -> PermutationResult:
+    """Return the p-value of each value among those of its peers: :func:`compare` for groups of one.
+
+    Where every group has one member, shuffling members between groups gives each group the value of a random peer, so
+    that all relabellings are known without a draw, and their null is the peers' values, its own included.
+
+    Parameters
+    ----------
+    observed
+        Peers × anything, NaN where undefined.
+    strata
+        For each peer a number; values are compared within a stratum only.
+
+    Examples
+    --------
+    >>> among_peers([1.0, 2.0, 3.0, 4.0]).p_value.tolist()
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    values = np.asarray(observed, dtype=np.float64)
+    own = np.zeros(len(values), np.int64) if strata is None else np.asarray(strata)
+    p, median = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
+    direction = np.full(values.shape, None, dtype=object)
+    n_undefined = np.zeros(values.shape, np.int64)
+    for stratum in np.unique(own):
+        members = np.flatnonzero(own == stratum)
+        for column in np.ndindex(values.shape[1:]):
+            at = (members, *column)
+            found = values[at]
+            peers = np.sort(found[~np.isnan(found)])
+            margin = TOLERANCE * np.maximum(1.0, np.abs(found))
+            at_most = np.searchsorted(peers, found + margin, side="right")
+            at_least = len(peers) - np.searchsorted(peers, found - margin, side="left")
+            place = _Place(np.full(len(found), len(peers)), at_most, at_least, margin)
+            p[at] = np.minimum(1.0, 2 * _share(place, np.minimum(at_most, at_least), found))
+            middle = float(np.median(peers)) if len(peers) else np.nan
+            median[at], n_undefined[at] = middle, len(found) - len(peers)
+            sides = np.where(found > middle + margin, "above", np.where(found < middle - margin, "below", ""))
+            direction[at] = [side or None for side in sides.tolist()]
+    return PermutationResult(p, direction, median, n_undefined)
+
+
 def upper_p(observed: ArrayLike, null: ArrayLike, *, exhaustive: bool = False) -> Floats:
     """Return the one-sided p-value of each observed value, small where it is large: (#{s* ≥ o} + 1)/(N + 1).
 

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, assignment"
 """Scores against a reference: tables of score × reference point, and the metrics that they make.
 
 An evaluated group has one score per item, its vote, shared where points tie. Item *i* adds the vote times the item's
@@ -24,6 +24,7 @@ from plurivox.kernels.shuffling import permute
 MPA_RAW, MPA, WRA, HM, HM_OF_MEANS, AUROC, TAU_B, RHO, AP = range(9)
 N_VALUES = 9
 PLURALITY, MEDIAN, MEAN = range(3)
+FEW_GROUPS = 64
 
 
 @compiled
@@ -141,14 +142,27 @@ def macro_values(tables, capped, values):
 
 
 class Given(NamedTuple):
-    """Ratings sorted by item: those of item i are entries ``offsets[i]`` to ``offsets[i + 1]``.
-
-    The raters of a reference are codes among the evaluated raters, -1 for those who are not among them.
-    """
+    """Ratings sorted by item: those of item i are entries ``offsets[i]`` to ``offsets[i + 1]``."""
 
     offsets: NDArray[np.int64]
     raters: NDArray[np.int32]
     scores: NDArray[Any]
+
+
+class Against(NamedTuple):
+    """Reference ratings, sorted by item as well.
+
+    ``raters`` are codes among the evaluated raters, -1 for those who are not among them; ``totals``, items × points,
+    counts them all; ``shared`` tells whether any rater is among the evaluated, and ``same`` whether the reference is
+    the evaluated ratings themselves.
+    """
+
+    offsets: NDArray[np.int64]
+    raters: NDArray[np.int32]
+    scores: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    shared: bool
+    same: bool
 
 
 class Voting(NamedTuple):
@@ -169,7 +183,7 @@ class Scratch(NamedTuple):
     An entry is a group and a point with its share of the group's vote and the reference ratings that it meets.
     """
 
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int32]
     own: NDArray[np.int64]
     total: NDArray[np.int64]
     seen: NDArray[np.bool_]
@@ -185,7 +199,7 @@ def _scratch(n_groups, n_points, n_reference):
     """Return room for an item; the group after the last one is "outside the axis"."""
     most = n_groups * n_points
     return Scratch(
-        np.zeros((n_groups + 1, n_points), np.int64),
+        np.zeros((n_groups + 1, n_points), np.int32),
         np.zeros((n_groups + 1, n_reference), np.int64),
         np.zeros(n_reference, np.int64),
         np.zeros(n_groups + 1, np.bool_),
@@ -201,12 +215,17 @@ def _scratch(n_groups, n_points, n_reference):
 def _tied_points(counts, voting, share):
     """Mark with 1 the points that may have the vote, and return how many they are."""
     n_points = len(counts)
-    share[:] = 0.0
+    n_tied = 0
     if voting.how == PLURALITY:
-        top = counts.max()
+        top = counts[0]
+        for c in range(1, n_points):
+            top = max(top, counts[c])
         for c in range(n_points):
-            share[c] = counts[c] == top
-    elif voting.how == MEDIAN:  # the middle rating, or the middle two
+            is_top = counts[c] == top
+            share[c] = 1.0 if is_top else 0.0
+            n_tied += is_top
+        return n_tied
+    if voting.how == MEDIAN:  # the middle rating, or the middle two
         total, below = counts.sum(), 0
         for c in range(n_points):
             upto = below + counts[c]
@@ -242,19 +261,35 @@ def _vote(counts, voting, i, share):
 @compiled
 def _count(given, i, group_of, weights, room):
     """Count the ratings of an item by group and point, list the groups met, and return their number."""
+    counts, raters, scores = room.counts, given.raters, given.scores
+    n_groups, n_points = len(counts) - 1, counts.shape[1]
+    start, stop = given.offsets[i], given.offsets[i + 1]
+    if len(weights) == 0:
+        for k in range(start, stop):
+            counts[np.uint64(group_of[np.uint64(raters[k])]), np.uint64(scores[k])] += np.int32(1)
+    else:
+        for k in range(start, stop):
+            rater = np.uint64(raters[k])
+            counts[np.uint64(group_of[rater]), np.uint64(scores[k])] += weights[rater]
     n_met = 0
-    outside = len(room.counts) - 1
-    for k in range(given.offsets[i], given.offsets[i + 1]):
-        rater = given.raters[k]
-        g = group_of[rater]
-        weight = weights[rater] if len(weights) > 0 else 1
-        if g == outside or weight == 0:
-            continue
-        if not room.seen[g]:
+    if n_groups <= FEW_GROUPS:
+        for g in range(n_groups):
+            size = 0
+            for c in range(n_points):
+                size += counts[g, c]
+            room.met[n_met] = g
+            n_met += size > 0
+        counts[n_groups] = 0
+        return n_met
+    for k in range(start, stop):  # few of many groups rated the item
+        g = np.int64(group_of[raters[k]])
+        if not room.seen[g] and g != n_groups and counts[g].sum() > 0:
             room.seen[g] = True
             room.met[n_met] = g
             n_met += 1
-        room.counts[g, given.scores[k]] += weight
+    for j in range(n_met):
+        room.seen[room.met[j]] = False
+    counts[n_groups] = 0
     return n_met
 
 
@@ -262,12 +297,19 @@ def _count(given, i, group_of, weights, room):
 def _count_reference(reference, i, group_of, weights, room):
     """Count an item's reference ratings, in total and by the raters of each group."""
     outside = len(room.own) - 1
-    room.total[:] = 0
+    weighted = len(weights) > 0
+    for t in range(len(room.total)):
+        room.total[t] = 0 if weighted else reference.totals[i, t]
+    if not reference.shared or (reference.same and not weighted):
+        if weighted:
+            room.total[:] = reference.totals[i]
+        return
     for k in range(reference.offsets[i], reference.offsets[i + 1]):
         rater, t = reference.raters[k], reference.scores[k]
         g = outside if rater < 0 else group_of[rater]
-        weight = weights[rater] if g != outside and len(weights) > 0 else 1
-        room.total[t] += weight
+        weight = weights[rater] if weighted and g != outside else 1
+        if weighted:
+            room.total[t] += weight
         if g != outside:
             room.own[g, t] += weight
 
@@ -283,27 +325,44 @@ def _forget_reference(reference, i, group_of, room):
 def _item_entries(given, reference, voting, i, group_of, weights, room):
     """Write the votes of all groups on item ``i`` into ``room`` and return how many entries there are.
 
-    Empty ``weights``, one per rater, mean 1.
+    Empty ``weights``, one per rater, mean 1. A plurality whose tied points share is found right here, since handing
+    rows of arrays to other functions takes longer than the work.
     """
     if reference.offsets[i] == reference.offsets[i + 1]:
         return 0
     _count_reference(reference, i, group_of, weights, room)
     n_met = _count(given, i, group_of, weights, room)
+    counts, own, share, total = room.counts, room.own, room.share, room.total
+    places, shares, references = room.places, room.shares, room.references
+    same = reference.same and len(weights) == 0
+    plain = voting.how == PLURALITY and len(voting.ranks) == 0
+    n_points, n_reference = len(share), len(total)
     n = 0
     for j in range(n_met):
-        g = room.met[j]
-        room.seen[g] = False
-        _vote(room.counts[g], voting, i, room.share)
-        for s in range(len(room.share)):
-            room.counts[g, s] = 0
-            if room.share[s] > 0:
-                room.places[n, 0] = g
-                room.places[n, 1] = s
-                room.shares[n] = room.share[s]
-                for t in range(len(room.total)):
-                    room.references[n, t] = room.total[t] - room.own[g, t]
+        g = np.uint64(room.met[j])
+        if plain:
+            top, tied = counts[g, 0], 1
+            for c in range(1, n_points):
+                count = counts[g, c]
+                tied = 1 if count > top else tied + (count == top)
+                top = max(top, count)
+            part = 1.0 / tied
+            for s in range(n_points):
+                share[s] = part if counts[g, s] == top else 0.0
+        else:
+            _vote(counts[g], voting, i, share)
+        for s in range(n_points):
+            if share[s] > 0:
+                places[n, 0] = g
+                places[n, 1] = s
+                shares[n] = share[s]
+                for t in range(n_reference):
+                    references[n, t] = total[t] - (counts[g, t] if same else own[g, t])
                 n += 1
-    _forget_reference(reference, i, group_of, room)
+        for s in range(n_points):
+            counts[g, s] = 0
+    if reference.shared and not same:
+        _forget_reference(reference, i, group_of, room)
     return n
 
 

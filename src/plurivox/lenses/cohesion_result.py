@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -32,7 +32,7 @@ class Cohesion(Result):
     pair_rows: tuple[Row, ...] = ()
 
     KIND: ClassVar[str] = "cohesion"
-    ROWS: ClassVar[tuple[str, ...]] = ("rows", "pair_rows")
+    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "pair_rows": Row}
 
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind == "group"})

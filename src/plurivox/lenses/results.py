@@ -69,6 +69,16 @@ class Row:
         """Return the row with what it rests on."""
         return replace(self, n_raters=n_raters, n_items=n_items, n_ratings=n_ratings)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Row:
+        """Undo :meth:`as_dict` after JSON."""
+        numbers = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "null_median")
+        return cls(**{**data, **{name: _loose(data[name]) for name in numbers}})
+
     @property
     def tested(self) -> bool:
         """Whether there is a p-value."""
@@ -96,20 +106,21 @@ class Draws:
     subset: str = "all"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as lists."""
-        arrays = {"null": self.null.tolist(), "bootstrap": self.bootstrap.tolist()}
-        return {field.name: getattr(self, field.name) for field in fields(self)} | arrays
+        """Return everything as lists and texts."""
+        return as_lists(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Draws:
         """Undo :meth:`as_dict`."""
-        texts = {name: tuple(data[name]) for name in ("groups", "statistics", "resampled")}
-        width = {"null": "statistics", "bootstrap": "resampled"}
-        arrays = {
-            name: np.array(data[name], dtype=np.float64).reshape(len(data[name]), len(data["groups"]), len(data[names]))
-            for name, names in width.items()
-        }
-        return cls(**{**data, **texts, **arrays})
+        n_groups = len(data["groups"])
+        return cls(
+            **{
+                **data,
+                **{name: tuple(data[name]) for name in ("groups", "statistics", "resampled")},
+                "null": array_of(data["null"], n_groups, len(data["statistics"])),
+                "bootstrap": array_of(data["bootstrap"], n_groups, len(data["resampled"])),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -135,7 +146,8 @@ class Result:
     settings: dict[str, Any]
 
     KIND: ClassVar[str] = "result"
-    ROWS: ClassVar[tuple[str, ...]] = ("rows",)
+    PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
+    """Fields that hold several of something that knows ``as_dict`` and ``from_dict``."""
 
     @property
     def axes(self) -> list[str]:
@@ -184,10 +196,8 @@ class Result:
         data: dict[str, Any] = {"kind": self.KIND}
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in self.ROWS:
-                value = [asdict(row) for row in value]
-            elif field.name == "draws":
-                value = [kept.as_dict() for kept in value if draws]
+            if field.name in self.PARTS:
+                value = [part.as_dict() for part in value if draws or field.name != "draws"]
             data[field.name] = value
         data["findings"] = self.findings()
         return json.dumps(_strict(data), ensure_ascii=False, allow_nan=False)
@@ -198,20 +208,9 @@ class Result:
         data = json.loads(text)
         if data.get("kind") != cls.KIND:
             raise SelectionError(f"this is the JSON of a {data.get('kind')!r} result, not of {cls.KIND!r}")
-        found: dict[str, Any] = {}
-        for field in fields(cls):
-            value = _loose(data[field.name])
-            if field.name in cls.ROWS:
-                value = tuple(Row(**{**row, **{name: data_row[name] for name in _TEXTS}})
-                              for row, data_row in zip(value, data[field.name], strict=True))  # fmt: skip
-            elif field.name == "draws":
-                value = tuple(
-                    Draws.from_dict({**kept, **{name: data_kept[name] for name in ("axis", "groups", "subset")}})
-                    for kept, data_kept in zip(value, data["draws"], strict=True)
-                )
-            elif field.name == "settings":
-                value = data["settings"]
-            found[field.name] = value
+        found: dict[str, Any] = {field.name: data[field.name] for field in fields(cls)}
+        for name, part in cls.PARTS.items():
+            found[name] = tuple(part.from_dict(one) for one in found[name])
         return cls(**found)
 
 
@@ -233,8 +232,17 @@ def survival(row: Row, n_tested: int, what: str = "group") -> str:
     return f"{'survives' if survives else 'does not survive'} correction over {tested}"
 
 
-_TEXTS = ("kind", "axis", "group", "statistic", "direction", "note", "other", "subset")
-"""Fields of a row that stay text, even where the text is "NaN"."""
+def as_lists(part: Any) -> dict[str, Any]:
+    """Return the fields of a part of a result, arrays as lists."""
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+def array_of(values: Any, *shape: int) -> NDArray[np.float64]:
+    """Return nested lists of JSON as an array of which all dimensions but the first are known."""
+    return np.array(_loose(values), dtype=np.float64).reshape(len(values), *shape)
+
+
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -250,9 +258,5 @@ def _strict(value: Any) -> Any:
 
 
 def _loose(value: Any) -> Any:
-    """Undo :func:`_strict`."""
-    if isinstance(value, str):
-        return _WORDS.get(value, value)
-    if isinstance(value, dict):
-        return {key: _loose(part) for key, part in value.items()}
-    return [_loose(part) for part in value] if isinstance(value, list) else value
+    """Undo :func:`_strict` where there are only numbers."""
+    return [_loose(part) for part in value] if isinstance(value, list) else _WORDS.get(value, value)

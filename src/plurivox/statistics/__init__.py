@@ -15,6 +15,18 @@ from plurivox.statistics.cohesion import (
     xrr,
 )
 from plurivox.statistics.registry import STATISTICS, Statistic
+from plurivox.statistics.responsiveness import (
+    auroc,
+    average_precision,
+    harmonic_mean,
+    kendall_tau_b,
+    mpa,
+    mpa_raw,
+    precision,
+    recall,
+    spearman_rho,
+    wra,
+)
 from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [
@@ -22,13 +34,23 @@ __all__ = [
     "Statistic",
     "ac1",
     "ac2",
+    "auroc",
+    "average_precision",
     "cross_negentropy",
     "gai",
+    "harmonic_mean",
+    "kendall_tau_b",
     "krippendorff_alpha",
+    "mpa",
+    "mpa_raw",
     "negentropy",
     "percent_agreement",
     "plurality_size",
+    "precision",
+    "recall",
+    "spearman_rho",
     "undefined_reason",
     "voting_agreement",
+    "wra",
     "xrr",
 ]

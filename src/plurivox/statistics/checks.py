@@ -44,6 +44,17 @@ def pair_of(first: str, counts_a: ArrayLike, second: str, counts_b: ArrayLike) -
     return a, b
 
 
+def weights_of(first: str, ones: ArrayLike, second: str, zeros: ArrayLike) -> tuple[Floats, Floats]:
+    """Return two vectors of weights, one for each score of the same scale, as floats that are not negative."""
+    one, zero = _weights(first, ones), _weights(second, zeros)
+    if len(one) != len(zero):
+        raise InputError(
+            f"{first} has {len(one)} weights and {second} {len(zero)}",
+            hint="Both need one weight for each score of the same scale; a score without samples has 0.",
+        )
+    return one, zero
+
+
 def values_of(values: ArrayLike | None, n_points: int) -> Floats:
     """Return one number for each point, 0, 1, 2, … by default.
 
@@ -98,11 +109,15 @@ def choice_of(name: str, given: object, allowed: Sequence[str], or_else: str = "
     raise InputError(f"{name} is {given!r}", hint=f"Choose one of {options}.")
 
 
-def amount_of(name: str, given: object) -> float:
-    """Return a finite number that is not negative."""
+def amount_of(name: str, given: object, *, or_nan: bool = False) -> float:
+    """Return a finite number that is not negative, or NaN where that is allowed."""
     number = _numbers(name, given)
+    if number.ndim == 0 and or_nan and np.isnan(number):
+        return float(number)
     if number.ndim or not np.isfinite(number) or number < 0:
-        raise InputError(f"{name} is {given!r}", hint="Give one finite number, 0 or more.")
+        raise InputError(
+            f"{name} is {given!r}", hint=f"Give one finite number, 0 or more{', or NaN' if or_nan else ''}."
+        )
     return float(number)
 
 
@@ -115,6 +130,26 @@ def _numbers(name: str, given: Any) -> Floats:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} holds {array.dtype} instead of numbers", hint="Give an array of numbers.")
     return array.astype(np.float64)
+
+
+def _weights(name: str, given: ArrayLike) -> Floats:
+    """Return one weight for each score."""
+    weights = _numbers(name, given)
+    if weights.ndim != 1:
+        raise InputError(f"{name} has the shape {weights.shape}", hint="Give one row, a weight for each score.")
+    if len(weights) < 2:
+        raise InputError(
+            f"{name} has {len(weights)} weights, one for each score, and a scale has at least two scores",
+            hint="Give a weight to every score that raters could choose, 0 to those nobody chose.",
+        )
+    for wrong, what in ((~np.isfinite(weights), "a weight that is not finite"), (weights < 0, "a negative weight")):
+        if wrong.any():
+            score = int(wrong.argmax())
+            raise InputError(
+                f"{name} holds {what}: {weights[score]:g} at score {score}, counted from 0",
+                hint="Give how many samples got each score, 0 where there is none.",
+            )
+    return weights
 
 
 def _refuse(name: str, table: Floats, wrong: NDArray[np.bool_], what: str) -> None:

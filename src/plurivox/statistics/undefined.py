@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.errors import InputError
 from plurivox.statistics import cohesion_parts as parts
-from plurivox.statistics.checks import choice_of, counts_of, level_of, pair_of
+from plurivox.statistics.checks import choice_of, counts_of, level_of, pair_of, weights_of
 from plurivox.statistics.cohesion import xrr
 from plurivox.statistics.levels import Level
 from plurivox.statistics.ties import votes
@@ -24,6 +24,10 @@ NO_COMMON_ITEM = "no item was rated by both sides"
 ONE_POINT = "everyone gave the same point"
 ONE_VOTE = "both sides chose the same point for every item"
 NO_DISTANCE = "the level puts no distance between the points given"
+NO_REFERENCE = "no item it rated has a reference"
+ALL_UNSAFE = "the reference calls everything unsafe"
+ALL_SAFE = "the reference calls everything safe"
+ONE_SCORE = "only one score was used"
 NOT_ABOVE_CHANCE = "cross-agreement is not above chance, so the ratio says nothing"
 
 Over = Literal["rated", "pairable", "common"]
@@ -67,6 +71,20 @@ def why_voting(votes_x: NDArray[Any], votes_y: NDArray[Any]) -> str | None:
     return ONE_VOTE if np.count_nonzero(votes_x + votes_y) < 2 else None
 
 
+def why_responsiveness(statistic: str, ones: NDArray[Any], zeros: NDArray[Any]) -> str | None:
+    """Tell why a statistic of responsiveness is undefined, from the samples called unsafe and safe, each (L,)."""
+    if not ones.any() and not zeros.any():
+        return NO_REFERENCE
+    if statistic == "mpa_raw":
+        return None
+    if not zeros.any():
+        return ALL_UNSAFE
+    if not ones.any():
+        return ALL_SAFE
+    one_score = np.count_nonzero((ones > 0) | (zeros > 0)) == 1
+    return ONE_SCORE if one_score and statistic in ("kendall_tau_b", "spearman_rho") else None
+
+
 def undefined_reason(
     statistic: str,
     counts: ArrayLike,
@@ -77,7 +95,9 @@ def undefined_reason(
 ) -> str | None:
     """Tell why a statistic of counts is NaN, in plain words; None where it is defined.
 
-    ``statistic`` is a name of the registry. Statistics of two sides need ``counts_rest``.
+    ``statistic`` is a name of the registry. Statistics of two sides need ``counts_rest``. For statistics of
+    responsiveness, such as ``"mpa"``, ``counts`` is ``ones`` and ``counts_rest`` is ``zeros``: the weight of samples
+    of each score that the reference calls unsafe and safe.
 
     Examples
     --------
@@ -85,10 +105,19 @@ def undefined_reason(
     'everyone gave the same point'
     >>> undefined_reason("xrr", [[1, 1], [0, 0]], [[0, 0], [2, 0]])
     'no item was rated by both sides'
+    >>> undefined_reason("mpa", [1, 0, 2], [0, 0, 0])
+    'the reference calls everything unsafe'
     """
     if statistic in _OF_ONE_SIDE:
         return _why_one(statistic, counts_of("counts", counts), level)
-    name = choice_of("statistic", statistic, sorted(_OF_TWO_SIDES), or_else=", ".join(sorted(_OF_ONE_SIDE)))
+    name = choice_of("statistic", statistic, sorted(_OF_ONE_SIDE | _OF_TWO_SIDES | _OF_REFERENCE))
+    if name in _OF_REFERENCE:
+        if counts_rest is None:
+            raise InputError(
+                f"{name} compares what a reference calls unsafe and safe, and counts_rest is missing",
+                hint="Give ones as counts and zeros as counts_rest.",
+            )
+        return why_responsiveness(name, *weights_of("counts", counts, "counts_rest", counts_rest))
     if counts_rest is None:
         raise InputError(f"{name} compares two sides, and counts_rest is missing", hint="Give the other side's counts.")
     x, y = pair_of("counts", counts, "counts_rest", counts_rest)
@@ -99,6 +128,19 @@ def undefined_reason(
 
 _OF_ONE_SIDE = frozenset({"ac1", "ac2", "irr", "negentropy", "percent_agreement", "plurality_size"})
 _OF_TWO_SIDES = frozenset({"cross_negentropy", "gai", "voting_agreement", "xrr"})
+_OF_REFERENCE = frozenset(
+    {
+        "auroc",
+        "average_precision",
+        "hm",
+        "hm_of_means",
+        "kendall_tau_b",
+        "mpa",
+        "mpa_raw",
+        "spearman_rho",
+        "wra",
+    }
+)
 
 
 def _why_one(statistic: str, n: NDArray[Any], level: str | ArrayLike) -> str | None:

@@ -1,0 +1,258 @@
+"""Responsiveness: do higher scores mean more severe (MPA), and are unsafe and safe told apart (WRA).
+
+Both measures are those of Mishra et al., *Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on
+Responsiveness to Severity* (arXiv 2503.05609); rank correlations, AUROC and average precision stand beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from plurivox.attributes import category_order
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.errors import InputError, SelectionError
+from plurivox.inference.multiplicity import METHODS
+from plurivox.inference.permutation import CONVENTIONS
+from plurivox.lenses.calls import (
+    RESAMPLE,
+    Report,
+    axes_of,
+    check_choice,
+    check_draws,
+    corrected,
+    each_axis,
+    overlapping_axes,
+)
+from plurivox.lenses.passes import Running, strata_of
+from plurivox.lenses.references import Reference, ReferenceLike, resolve
+from plurivox.lenses.responding import SCORES
+from plurivox.lenses.responsiveness_result import Responsiveness, Scored
+from plurivox.lenses.responsiveness_rows import Analysis
+from plurivox.lenses.results import Draws, Row
+from plurivox.ratings import Ratings
+from plurivox.scale import Label
+from plurivox.statistics.ties import TIES
+
+
+def responsiveness(
+    ratings: Ratings,
+    reference: ReferenceLike = "crowd",
+    by: By | Sequence[By] = (),
+    *,
+    threshold: Label | None = None,
+    items_by: str | None = None,
+    score: str = "plurality",
+    ties: str = "share",
+    permutations: int = 1000,
+    bootstrap: int = 1000,
+    resample: str = "items",
+    seed: int = 0,
+    convention: str = "default",
+    within: str | tuple[str, ...] | None = None,
+    correction: str = "bh",
+    several: Mapping[str, str] | None = None,
+    pairs: bool = False,
+    contrast: tuple[str, str] | None = None,
+    family: Mapping[str, Any] | None = None,
+    min_support: float = 5,
+    min_group_size: int = MIN_GROUP_SIZE,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: Report | None = None,
+) -> Responsiveness:
+    """Tell whose higher scores mean more severe, and who tells unsafe from safe.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what. Higher points mean more severe.
+    reference
+        What the scores are held against: ``"crowd"``, all raters outside the judged group; other Ratings of the same
+        items, such as those of trained raters on safe < unsafe, or a language model's; or a group of the same raters,
+        ``{"gender": "Woman"}``, with ``{"rater": "gpt-4o"}`` for one of them. Nobody is ever held against themselves.
+    by
+        Rater attributes, and crossings of several: ``["age", ("race", "gender")]``; ``"rater"`` for each rater on their
+        own.
+    threshold
+        The lowest point of the reference that means unsafe. Without it the crowd and groups are split at every point
+        in turn and values averaged; ``"each"`` does so with other Ratings of more than two points.
+    items_by
+        An item attribute: everything is also computed for the items of each of its values.
+    score
+        What a group's score of an item is: its most frequent point (``"plurality"``), its ``"median"``, or the point
+        nearest to its ``"mean"``.
+    ties
+        Points that tie ``"share"`` the item, the ``"lowest"`` gets it, or one at ``"random"`` by seed.
+    permutations
+        How often rater profiles are shuffled to see what chance does; 0 for values without p. Raters on their own are
+        compared with each other, which needs no draws.
+    bootstrap, resample
+        How many bootstrap draws for 95 % intervals, of ``"items"``, ``"raters"`` (within their groups) or ``"both"``;
+        raters on their own allow items only.
+    seed
+        Same seed, same result, whatever the threads and the order of rows.
+    convention
+        ``"default"``, or ``"published"``: MPA is not capped at 0, as in the paper's listing, so that HM can exceed 1.
+    within
+        A rater attribute (or several) whose values raters are only shuffled within, such as recruitment batch.
+    correction
+        How p-values of one statistic over all groups are corrected: bh, by, holm, bonferroni or none.
+    several
+        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
+    pairs
+        Whether to compare every pair of groups of an axis, too.
+    contrast
+        Two groups of one axis whose difference to report.
+    family
+        A value that several groups share, as ``{"ethnicity": "Latinx"}``: do all of them lie below, or above, all
+        others?
+    min_support
+        Scores given to fewer items are named in a note, since MPA weighs every score alike.
+    min_group_size
+        Groups with fewer raters are withheld and counted.
+    threads, executor
+        How many threads to use, all by default; or whose threads.
+    progress
+        Called with what is being done, how far it is, and how far it goes.
+
+    Returns
+    -------
+    Responsiveness
+        With ``to_frame()``, ``findings()``, ``scores()``, ``boundaries()``, ``correlations()``, ``to_json()`` and the
+        draws.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=200, n_raters=40, seed=1)
+    >>> result = pv.responsiveness(study.ratings, study.trained, by="gender", permutations=99, bootstrap=0)
+    >>> round(result.value("all", "all", "wra"), 2)
+    0.86
+    """
+    check_choice("score", score, SCORES)
+    check_choice("ties", ties, TIES)
+    check_choice("resample", resample, RESAMPLE)
+    check_choice("convention", convention, CONVENTIONS)
+    check_choice("correction", correction, tuple(METHODS))
+    check_draws(permutations, bootstrap, seed)
+    axes_by = each_axis(by)
+    if resample != "items" and bootstrap and any(one in ("rater", ("rater",)) for one in axes_by):
+        raise InputError(
+            f"resample is {resample!r}, and a rater on their own can only be resampled over items",
+            hint="Set resample='items', or leave 'rater' out of by.",
+        )
+    overlapping = overlapping_axes(axes_by, several or {}, pairs=pairs)
+    resolved = resolve(ratings, reference, threshold=threshold, min_group_size=min_group_size)
+    found = _Gathered(contrast, dict(family or {}), pairs, overlapping, min_group_size)
+    for subset, part in _parts(ratings, items_by).items():
+        work = Analysis(
+            part, resolved if part is ratings else resolved.within(ratings, part), permutations, bootstrap, resample,
+            seed, convention, strata_of(part, within), score, ties, min_support, subset, Running(threads, executor),
+            progress,
+        )  # fmt: skip
+        found.add(work, axes_of(part, axes_by, min_group_size))
+    found.check(axes_of(ratings, axes_by, min_group_size))
+    settings = {
+        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "items_by": items_by, "score": score,
+        "ties": ties, "permutations": permutations, "bootstrap": bootstrap, "resample": resample, "seed": seed,
+        "convention": convention, "within": within, "correction": correction, "several": overlapping,
+        "family": dict(family or {}), "min_support": min_support, "min_group_size": min_group_size,
+        "n_items_in_no_subset": 0 if items_by is None else ratings.items[items_by].null_count(),
+        "points": [str(label) for label in ratings.scale.labels], "reference": _described(resolved, ratings),
+    }  # fmt: skip
+    return Responsiveness(
+        rows=tuple(corrected(found.rows, correction)),
+        withheld=found.withheld,
+        outside=found.outside,
+        draws=tuple(found.draws),
+        settings=settings,
+        pair_rows=tuple(corrected(found.pair_rows, correction)),
+        scored=tuple(found.scored),
+    )
+
+
+class _Gathered:
+    """What all sets of items and axes gave."""
+
+    def __init__(
+        self,
+        contrast: tuple[str, str] | None,
+        family: dict[str, Any],
+        pairs: bool,
+        overlapping: Mapping[str, str],
+        min_group_size: int,
+    ) -> None:
+        self.contrast, self.family, self.pairs = contrast, family, pairs
+        self.overlapping, self.min_group_size = overlapping, min_group_size
+        self.rows: list[Row] = []
+        self.pair_rows: list[Row] = []
+        self.draws: list[Draws] = []
+        self.scored: list[Scored] = []
+        self.withheld: dict[str, int] = {}
+        self.outside: dict[str, int] = {}
+
+    def add(self, work: Analysis, axes: Sequence[Axis]) -> None:
+        """Analyse one set of items."""
+        overall = work.overall()
+        self.rows += overall.rows
+        self.scored.append(overall.scored)
+        for axis in axes:
+            if work.subset == "all":
+                self.outside[axis.name] = axis.n_outside
+            where = axis.name if work.subset == "all" else f"{axis.name}, {work.subset}"
+            if axis.name in self.overlapping:
+                separator = self.overlapping[axis.name]
+                parts = memberships(work.ratings, axis.name, separator, min_group_size=self.min_group_size)
+                found = work.values(axis.name, parts)
+                self.withheld[where] = sum(part.n_withheld > 0 for part in parts)
+            else:
+                found = work.axis(axis)
+                self.withheld[where] = axis.n_withheld
+                self._more(work, axis, found)
+            self.rows += found.rows
+            self.draws.append(found.draws)
+            self.scored.append(found.scored)
+
+    def _more(self, work: Analysis, axis: Axis, found: Any) -> None:
+        """Add contrasts, families and pairs."""
+        groups = axis.groups if work.subset == "all" else axis.shown  # too small in a part of the items is no error
+        if self.contrast is not None and set(self.contrast) <= set(groups):
+            self.rows += work.contrast(axis, self.contrast)
+        if self.family and set(self.family) <= set(axis.attributes):
+            self.rows += work.family(axis, self.family, found)
+        if self.pairs and axis.attributes != ("rater",):
+            self.pair_rows += work.pairs(axis)
+
+    def check(self, axes: Sequence[Axis]) -> None:
+        """Raise if a contrast or family that was asked for concerns no axis."""
+        shown = ", ".join(group for axis in axes for group in axis.shown[:20]) or "none"
+        if self.contrast is not None and not any(row.kind == "contrast" for row in self.rows):
+            a, b = self.contrast
+            raise SelectionError(f"no axis has both groups {a!r} and {b!r}", hint=f"The groups shown are: {shown}.")
+        if self.family and not any(row.kind == "family" for row in self.rows):
+            raise SelectionError(
+                f"no axis has groups with {self.family} beside groups without", hint=f"The groups shown are: {shown}."
+            )
+
+
+def _parts(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
+    """Return all ratings, and those of the items of each value."""
+    parts = {"all": ratings}
+    if items_by is not None:
+        if items_by not in ratings.items.columns:
+            known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
+            raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
+        for value in category_order(ratings.items[items_by]):
+            parts[f"{items_by} = all" if value == "all" else value] = ratings.where(items={items_by: value})
+    return parts
+
+
+def _described(reference: Reference, ratings: Ratings) -> dict[str, Any]:
+    return {
+        "kind": reference.kind, "name": reference.name, "boundaries": list(reference.boundaries),
+        "n_raters": reference.n_raters, "n_shared_raters": reference.n_shared, "n_items": reference.n_items,
+        "n_items_without": ratings.n_items - reference.n_items, "n_items_unused": reference.n_unused,
+        "n_ratings": len(reference.scores),
+    }  # fmt: skip

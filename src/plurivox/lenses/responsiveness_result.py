@@ -1,0 +1,267 @@
+"""What :func:`plurivox.responsiveness` found, as tables, sentences and JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.lenses.responding import STATISTICS
+from plurivox.lenses.results import SIGNIFICANT, Result, Row, as_lists, frame_of, p_text, survival
+
+TRADITIONAL = ("kendall_tau_b", "spearman_rho", "auroc", "average_precision")
+NAMES = {
+    "mpa_raw": "raw MPA", "mpa": "MPA", "wra": "WRA", "hm": "HM", "hm_of_means": "HM of means", "auroc": "AUROC",
+    "kendall_tau_b": "τ_b", "spearman_rho": "ρ", "average_precision": "AP",
+}  # fmt: skip
+_NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The scores of each group of an axis against the reference.
+
+    Attributes
+    ----------
+    tables
+        Groups × scores × reference points: how many reference ratings of a point met a score of the group.
+    votes
+        Groups × scores: of how many items with a reference it was the group's score.
+    usage
+        Groups × scores: how often the group's raters gave it.
+    """
+
+    axis: str
+    groups: tuple[str, ...]
+    tables: NDArray[np.float64]
+    votes: NDArray[np.float64]
+    usage: NDArray[Any]
+    subset: str = "all"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as lists and texts."""
+        return as_lists(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Scored:
+        """Undo :meth:`as_dict`."""
+        arrays = {name: np.array(data[name], dtype=float) for name in ("tables", "votes", "usage")}
+        return cls(**{**data, **arrays, "groups": tuple(data["groups"])})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Responsiveness(Result):
+    """Who conveys severity by their scores.
+
+    Attributes
+    ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
+    draws
+        For each axis its permutations and bootstrap draws.
+    settings
+        What was asked for, the seed and what is known of the reference included.
+    pair_rows
+        The difference of every two groups, if asked for.
+    scored
+        For each axis, the scores against the reference; :meth:`scores` and :meth:`boundaries` show them as tables.
+    """
+
+    pair_rows: tuple[Row, ...] = ()
+    scored: tuple[Scored, ...] = ()
+
+    KIND: ClassVar[str] = "responsiveness"
+    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "pair_rows": Row, "scored": Scored}
+
+    def __repr__(self) -> str:
+        groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})
+        return (
+            f"<Responsiveness: {groups} groups on {len(self.axes)} axes against {self.settings['reference']['name']}>"
+        )
+
+    @property
+    def subsets(self) -> list[str]:
+        """The sets of items, ``"all"`` first."""
+        return list(dict.fromkeys(row.subset for row in self.rows))
+
+    def pairs(self) -> pl.DataFrame:
+        """Return the difference of every two groups, one row per pair and statistic."""
+        return frame_of(self.pair_rows)
+
+    def scores(self) -> pl.DataFrame:
+        """Return precision and recall at each score and boundary, with what they rest on and how often it is used.
+
+        ``boundary`` is the lowest reference point that counts as unsafe; ``share`` is of the group's ratings.
+        """
+        labels, boundaries = self.settings["points"], self.settings["reference"]["boundaries"]
+        frames = []
+        for found in self.scored:
+            share = found.usage / np.maximum(found.usage.sum(axis=1, keepdims=True), 1)
+            for b, boundary in enumerate(boundaries, start=1):
+                zeros, ones = found.tables[:, :, :b].sum(axis=2), found.tables[:, :, b:].sum(axis=2)
+                with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a score is unused or nothing unsafe
+                    precision, recall = ones / (ones + zeros), ones / ones.sum(axis=1, keepdims=True)
+                n_groups = len(found.groups)
+                columns = {
+                    "axis": [found.axis] * n_groups * len(labels),
+                    "group": [group for group in found.groups for _ in labels],
+                    "subset": [found.subset] * n_groups * len(labels),
+                    "boundary": [boundary] * n_groups * len(labels),
+                    "score": list(labels) * n_groups,
+                    "precision": precision.ravel(), "recall": recall.ravel(),
+                    "ones": ones.ravel(), "zeros": zeros.ravel(),
+                    "n_items": found.votes.ravel(), "n_ratings": found.usage.astype(np.int64).ravel(),
+                    "share": share.ravel(), "rare": (found.votes < self.settings["min_support"]).ravel(),
+                }  # fmt: skip
+                frames.append(pl.DataFrame(columns, schema_overrides=_SCORE_TEXTS))
+        return pl.concat(frames)
+
+    def boundaries(self) -> pl.DataFrame:
+        """Return the values at each boundary, of which the rows hold the means."""
+        from plurivox.kernels.responsiveness import boundary_values
+
+        names, capped = self.settings["reference"]["boundaries"], self.settings["convention"] != "published"
+        kept = [at for at, name in enumerate(STATISTICS) if name != "hm_of_means"]
+        rows = []
+        for found in self.scored:
+            for group, table in zip(found.groups, found.tables, strict=True):
+                values = np.zeros((len(names), len(STATISTICS)))
+                boundary_values(table, capped, values)
+                rows += [
+                    (found.axis, group, found.subset, boundary, STATISTICS[at], float(values[b, at]))
+                    for b, boundary in enumerate(names)
+                    for at in kept
+                ]
+        schema = dict.fromkeys(("axis", "group", "subset", "boundary", "statistic"), pl.String) | {"value": pl.Float64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def correlations(self) -> pl.DataFrame:
+        """Return Pearson's r over the groups of each axis between MPA or WRA and each traditional metric.
+
+        The 95 % interval is Fisher's, which takes groups for independent; with few of them it is wide.
+        """
+        rows = []
+        for subset in self.subsets:
+            for axis in self.axes:
+                own = [row for row in self.rows if (row.axis, row.subset) == (axis, subset)]
+                values = {name: _column(own, name) for name in STATISTICS}
+                rows += [
+                    (axis, subset, first, second, *_correlation(values[first], values[second]))
+                    for first in ("mpa", "wra")
+                    for second in TRADITIONAL
+                ]
+        schema = {
+            "axis": pl.String, "subset": pl.String, "statistic": pl.String, "other": pl.String, "value": pl.Float64,
+            "ci_low": pl.Float64, "ci_high": pl.Float64, "n_groups": pl.Int64, "note": pl.String,
+        }  # fmt: skip
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def findings(self) -> list[str]:
+        """Return what stands out, one sentence each, the surest first; and what does not, in one."""
+        sentences = self._overall_sentence() + self._family_sentences()
+        tested = {name: self._tested(name) for name in ("mpa", "wra")}
+        found = [row for rows in tested.values() for row in rows if (row.p_value or 0.0) < SIGNIFICANT]
+        found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
+        shown = [row for row in found if row.subset == "all" or (row.p_adjusted or 0.0) < SIGNIFICANT]
+        sentences += [_sentence(row, len(tested[row.statistic])) for row in shown]
+        if any(tested.values()) and not found:
+            numbers = " and ".join(f"{len(rows)} {NAMES[name]}" for name, rows in tested.items())
+            sentences.append(f"No group stands out from chance: none of {numbers} values has p < .05.")
+        if len(found) > len(shown):
+            sentences.append(f"{len(found) - len(shown)} more values on parts of the items have p < .05, uncorrected.")
+        return sentences + self._rater_sentence() + self._left_out() + self.withheld_sentence()
+
+    def _left_out(self) -> list[str]:
+        """Return how many items are left out and why."""
+        reference, sentences = self.settings["reference"], []
+        missing, unsorted = reference["n_items_without"], self.settings["n_items_in_no_subset"]
+        if missing:
+            items = "1 item has" if missing == 1 else f"{missing:,} items have"
+            sentences.append(f"{items} no reference and count for nothing, of {reference['n_items'] + missing:,}.")
+        if unsorted:
+            items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
+            sentences.append(f"{items} no value of {self.settings['items_by']}, in no part but in the whole.")
+        return sentences
+
+    def _overall_sentence(self) -> list[str]:
+        mpa, wra = (self.row("all", "all", name) for name in ("mpa", "wra"))
+        if math.isnan(mpa.value):
+            return []
+        return [
+            f"All raters together, against {self.settings['reference']['name']}: MPA {_with_interval(mpa)}, "
+            f"WRA {_with_interval(wra)}."
+        ]
+
+    def _family_sentences(self) -> list[str]:
+        families = [row for row in self.rows if row.kind == "family" and row.statistic in ("mpa", "wra", "hm")]
+        return [
+            f"{row.group.rpartition(', all')[0]} have {'lower' if 'lowest' in row.group else 'higher'} "
+            f"{NAMES[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}."
+            for row in families
+            if ", all " in row.group and row.value > 0 and row.tested and (row.p_value or 0.0) < SIGNIFICANT
+        ]
+
+    def _rater_sentence(self) -> list[str]:
+        own = [row for row in self.rows if row.kind == "rater" and row.subset == "all"]
+        if not own:
+            return []
+        parts = []
+        for name in ("mpa", "wra"):
+            values = _column(own, name)
+            values = values[~np.isnan(values)]
+            if len(values):
+                low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+                parts.append(f"{NAMES[name]} {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}")
+        n_raters = len({row.group for row in own})
+        return [f"{n_raters:,} raters one by one: {'; '.join(parts) or 'no value is defined'}."]
+
+    def _tested(self, statistic: str) -> list[Row]:
+        return [row for row in self.rows if row.kind == "group" and row.statistic == statistic and row.tested]
+
+
+_SCORE_TEXTS = {"axis": pl.String, "group": pl.String, "subset": pl.String, "boundary": pl.String, "score": pl.String}
+
+
+def _column(rows: list[Row], statistic: str) -> NDArray[np.float64]:
+    return np.array([row.value for row in rows if row.statistic == statistic and row.kind in ("group", "rater")])
+
+
+def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float, float, int, str]:
+    """Return Pearson's r, the ends of its interval, the number of groups, and why something is undefined."""
+    both = ~(np.isnan(x) | np.isnan(y))
+    x, y, n = x[both], y[both], int(np.count_nonzero(both))
+    if n < 3:
+        return math.nan, math.nan, math.nan, n, "fewer than three groups"
+    dx, dy = x - x.mean(), y - y.mean()
+    spread = math.sqrt(float(dx @ dx) * float(dy @ dy))
+    if np.ptp(x) < 1e-12 or np.ptp(y) < 1e-12:
+        return math.nan, math.nan, math.nan, n, "all groups have the same value"
+    r = min(1.0, max(-1.0, float(dx @ dy) / spread))
+    if n < 4 or abs(r) == 1:
+        return r, math.nan, math.nan, n, "too few groups for an interval" if n < 4 else ""
+    centre, half = math.atanh(r), _NORMAL_95 / math.sqrt(n - 3)
+    return r, math.tanh(centre - half), math.tanh(centre + half), n, ""
+
+
+def _with_interval(row: Row) -> str:
+    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
+    return f"{row.value:.2f}{interval}"
+
+
+def _sentence(row: Row, n_tested: int) -> str:
+    above = row.direction == "above"
+    if row.statistic == "mpa":
+        what = f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
+    else:
+        what = f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
+    where = "" if row.subset == "all" else f" on {row.subset}"
+    return (
+        f"{row.group}{where} {what}: {NAMES[row.statistic]} {_with_interval(row)} where chance gives about "
+        f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested)}."
+    )
