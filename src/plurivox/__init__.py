@@ -5,7 +5,8 @@
 >>> study.ratings
 <Ratings: 1,000 ratings of 50 items by 20 raters on 0 < 1 < 2 < 3 < 4>
 
-Names are imported when they are first used, so that ``import plurivox`` is quick.
+Names are imported when they are first used, so that ``import plurivox`` is quick. Beside the names below there are the
+modules ``plurivox.statistics``, ``plurivox.studies`` and ``plurivox.plots``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from plurivox import plots as plots
+    from plurivox import statistics as statistics
+    from plurivox import studies as studies
     from plurivox._styles import Effect, SimulatedModel
     from plurivox.axis import Axis
     from plurivox.description import Description, describe
@@ -76,7 +80,12 @@ __all__ = [
 ]
 
 
+_MODULES = ("plots", "statistics", "studies")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"plurivox.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'plurivox' has no attribute '{name}'")
@@ -86,4 +95,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__, *_MODULES})

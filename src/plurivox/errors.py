@@ -13,7 +13,8 @@
     │   ├── AttributeConflictError   one rater or item carries two values of one attribute
     │   ├── SelectionError           an attribute or value asked for does not exist
     │   └── ConfigError              plurivox.toml cannot be used
-    └── NeedsRatersError (TypeError) the table holds counts, the question needs raters
+    ├── NeedsRatersError (TypeError) the table holds counts, the question needs raters
+    └── MissingExtraError (ImportError) an optional part of plurivox is not installed
 
     PlurivoxWarning (UserWarning)
     ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
@@ -37,6 +38,7 @@ __all__ = [
     "FileError",
     "IdError",
     "InputError",
+    "MissingExtraError",
     "NeedsRatersError",
     "PlurivoxError",
     "PlurivoxWarning",
@@ -149,6 +151,13 @@ class ConfigError(InputError):
 
 class NeedsRatersError(PlurivoxError, TypeError):
     """The table holds only counts per scale point, and the question needs to know who rated."""
+
+
+class MissingExtraError(PlurivoxError, ImportError):
+    """Something needs packages that are installed with an extra of plurivox."""
+
+    def __init__(self, problem: str, extra: str) -> None:
+        super().__init__(f"{problem}. Install what is missing with: pip install 'plurivox[{extra}]'")
 
 
 class PlurivoxWarning(UserWarning):

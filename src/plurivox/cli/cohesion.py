@@ -5,7 +5,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.options import Loaded, Reading, load_questions, reads_ratings
+from plurivox.cli.options import (
+    Bootstrap,
+    Contrast,
+    Correction,
+    Csv,
+    Json,
+    Markdown,
+    Pairs,
+    Permutations,
+    Reading,
+    Resample,
+    Seed,
+    Threads,
+    Ties,
+    Within,
+    load_questions,
+    one_format,
+    reads_ratings,
+    several_names,
+    two_groups,
+)
 
 if TYPE_CHECKING:
     from plurivox.lenses.cohesion_result import Cohesion
@@ -17,33 +37,17 @@ def cohesion(
     level: Annotated[
         str, typer.Option("--level", help="How far apart points are: nominal, ordinal or interval.", metavar="LEVEL")
     ] = "nominal",
-    permutations: Annotated[
-        int, typer.Option("--permutations", help="How often to shuffle raters; 0 for no p-values.", min=0, metavar="N")
-    ] = 1000,
-    bootstrap: Annotated[
-        int, typer.Option("--bootstrap", help="Draws for 95 % intervals; 0 for none.", min=0, metavar="N")
-    ] = 0,
-    resample: Annotated[
-        str, typer.Option("--resample", help="What the bootstrap draws: items, raters or both.", metavar="WHAT")
-    ] = "items",
-    within: Annotated[
-        str | None,
-        typer.Option("--within", help="Shuffle raters only within groups of this attribute.", metavar="ATTRIBUTE"),
-    ] = None,
-    correction: Annotated[
-        str, typer.Option("--correction", help="bh, by, holm, bonferroni or none.", metavar="METHOD")
-    ] = "bh",
+    permutations: Permutations = 1000,
+    bootstrap: Bootstrap = 0,
+    resample: Resample = "items",
+    within: Within = None,
+    correction: Correction = "bh",
     convention: Annotated[
         str, typer.Option("--convention", help="default, or published: as in the GRASP paper.", metavar="NAME")
     ] = "default",
-    ties: Annotated[
-        str, typer.Option("--ties", help="Who gets a tied vote: share, lowest or random.", metavar="RULE")
-    ] = "share",
-    pairs: Annotated[bool, typer.Option("--pairs", help="Also compare every pair of groups.")] = False,
-    contrast: Annotated[
-        str | None,
-        typer.Option("--contrast", help="Also report the difference of two groups: Man,Woman.", metavar="A,B"),
-    ] = None,
+    ties: Ties = "share",
+    pairs: Pairs = False,
+    contrast: Contrast = None,
     combine: Annotated[
         str | None,
         typer.Option(
@@ -53,13 +57,11 @@ def cohesion(
             metavar="RULE",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same result.", min=0, metavar="N")] = 0,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="How many to use (default: all).", min=1, metavar="N")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one row per group and statistic.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
 ) -> None:
     """Tell which groups agree among themselves.
 
@@ -70,8 +72,7 @@ def cohesion(
     from plurivox.kernels.cohesion import is_compiled
     from plurivox.lenses.cohesion import cohesion as analyse
 
-    if sum((json, csv, markdown)) > 1:
-        raise typer.BadParameter("choose one of --json, --csv and --markdown")
+    one_format(json=json, csv=csv, markdown=markdown)
     questions = load_questions(reading, combine)
     if not is_compiled():
         print("compiling once, for this and all later runs …", file=sys.stderr)
@@ -80,19 +81,19 @@ def cohesion(
         with telling() as progress:
             result = analyse(
                 loaded.ratings,
-                _axes(loaded),
+                loaded.axes(),
                 level=level,
                 permutations=permutations,
                 bootstrap=bootstrap,
                 resample=resample,
                 seed=seed,
                 convention=convention,
-                within=tuple(within.split(",")) if within else None,
+                within=several_names(within),
                 correction=correction,
                 ties=ties,
                 several=loaded.several,
                 pairs=pairs,
-                contrast=_two(contrast),
+                contrast=two_groups(contrast),
                 min_group_size=loaded.min_group_size,
                 threads=threads,
                 progress=progress,
@@ -123,21 +124,3 @@ def _print(found: dict[str, "Cohesion"], *, json: bool, csv: bool, markdown: boo
             else:
                 out.print(f"{title}\n" if title else "", style="bold", end="\n" if title else "")
                 show_cohesion(result, out)
-
-
-def _axes(loaded: Loaded) -> list[tuple[str, ...]]:
-    if loaded.by:
-        return loaded.by
-    attributes = loaded.ratings.raters.columns[1:]
-    if not attributes:
-        raise typer.BadParameter("raters have no attributes to group them by; give them with --raters")
-    return [(attribute,) for attribute in attributes]
-
-
-def _two(contrast: str | None) -> tuple[str, str] | None:
-    if contrast is None:
-        return None
-    first, sign, second = contrast.partition(",")
-    if not sign:
-        raise typer.BadParameter(f"--contrast needs two groups with a comma between, not {contrast!r}")
-    return first.strip(), second.strip()

@@ -21,11 +21,13 @@ def demo(
     from plurivox.cli.progress import telling
     from plurivox.cli.show import console, show_description
     from plurivox.cli.show_cohesion import show_cohesion
+    from plurivox.cli.show_responsiveness import show_responsiveness
     from plurivox.description import describe
     from plurivox.io.reading import read_ratings
     from plurivox.io.study import write_study
     from plurivox.io.writing import replacing
     from plurivox.lenses.cohesion import cohesion
+    from plurivox.lenses.responsiveness import responsiveness
     from plurivox.simulation import DEMO, simulate
 
     write_study(simulate(seed=seed, **DEMO), folder)
@@ -40,9 +42,15 @@ def demo(
     with telling() as progress:
         alike = cohesion(ratings, DEMO_AXES, permutations=1000, seed=seed, progress=progress)
     show_cohesion(alike, out)
+    out.print("\nWhose scores convey severity? 30 trained raters said which items are safe and which unsafe.\n")
+    trained = read_ratings(folder / "trained.csv", scale="safe,unsafe")
+    with telling() as progress:
+        graded = responsiveness(ratings, trained, DEMO_AXES, seed=seed, progress=progress)
+    show_responsiveness(graded, out)
     with replacing(folder / "report.txt") as temporary:
         temporary.write_text(out.export_text(), encoding="utf-8")
     print(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
     print(f"  plurivox describe {folder / 'ratings.csv'} --json")
     print(f"  plurivox cohesion {folder / 'ratings.csv'} --by age --by gender,ethnicity --bootstrap 500")
+    print(f"  plurivox responsiveness {folder / 'ratings.csv'} --by rater --reference crowd")
     print(f"\n{(folder / 'report.txt').resolve()}")

@@ -107,6 +107,62 @@ class Reading:
     ] = None
 
 
+Permutations = Annotated[
+    int, typer.Option("--permutations", help="How often to shuffle raters; 0 for no p-values.", min=0, metavar="N")
+]
+Bootstrap = Annotated[
+    int, typer.Option("--bootstrap", help="Draws for 95 % intervals; 0 for none.", min=0, metavar="N")
+]
+Resample = Annotated[
+    str, _option("--resample", help="What the bootstrap draws: items, raters or both.", metavar="WHAT")
+]
+Within = Annotated[
+    str | None, _option("--within", help="Shuffle raters only within groups of this attribute.", metavar="ATTRIBUTE")
+]
+Correction = Annotated[str, _option("--correction", help="bh, by, holm, bonferroni or none.", metavar="METHOD")]
+Ties = Annotated[str, _option("--ties", help="Who gets a tied vote: share, lowest or random.", metavar="RULE")]
+Pairs = Annotated[bool, typer.Option("--pairs", help="Also compare every pair of groups.")]
+Contrast = Annotated[
+    str | None, _option("--contrast", help="Also report the difference of two groups: Man,Woman.", metavar="A,B")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.", min=0, metavar="N")]
+Threads = Annotated[int | None, typer.Option("--threads", help="How many to use (default: all).", min=1, metavar="N")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, one row per group and statistic.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
+
+
+def one_format(*, json: bool, csv: bool, markdown: bool) -> None:
+    """Raise if more than one output format is asked for."""
+    if sum((json, csv, markdown)) > 1:
+        raise typer.BadParameter("choose one of --json, --csv and --markdown")
+
+
+def two_groups(contrast: str | None) -> tuple[str, str] | None:
+    """Read ``Man,Woman``."""
+    if contrast is None:
+        return None
+    first, sign, second = contrast.partition(",")
+    if not sign:
+        raise typer.BadParameter(f"--contrast needs two groups with a comma between, not {contrast!r}")
+    return first.strip(), second.strip()
+
+
+def several_names(text: str | None) -> tuple[str, ...] | None:
+    """Read ``batch,region``."""
+    return tuple(text.split(",")) if text else None
+
+
+def attribute_value(text: str | None, option: str) -> dict[str, str]:
+    """Read ``gender=Woman``."""
+    if text is None:
+        return {}
+    attribute, sign, value = text.partition("=")
+    if not sign or not attribute.strip() or not value.strip():
+        raise typer.BadParameter(f"{option} needs ATTRIBUTE=VALUE, not {text!r}")
+    return {attribute.strip(): value.strip()}
+
+
 def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all options of :class:`Reading`; it gets them as its first argument."""
     names = [one.name for one in fields(Reading)]
@@ -144,6 +200,15 @@ class Loaded:
     several: dict[str, str]
     raters_file: str | None
     items_file: str | None
+
+    def axes(self) -> list[tuple[str, ...]]:
+        """Return the axes asked for, or every attribute of the raters."""
+        if self.by:
+            return self.by
+        attributes = self.ratings.raters.columns[1:]
+        if not attributes:
+            raise typer.BadParameter("raters have no attributes to group them by; give them with --raters")
+        return [(attribute,) for attribute in attributes]
 
 
 def load(reading: Reading) -> Loaded:
@@ -193,7 +258,7 @@ def _read(reading: Reading, config: "Config") -> "Ratings":
         item=reading.item or config.item,
         rater=reading.rater or config.rater,
         score=reading.score or config.score,
-        scale=_scale(reading.scale) or config.scale,
+        scale=read_scale(reading.scale) or config.scale,
         missing=reading.missing or config.missing,
         duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error", rules),
         raters=reading.raters or config.raters,
@@ -215,7 +280,8 @@ def _tell(ratings: "Ratings", config: "Config") -> None:
     print(f"{intake.source}: {intake.layout} table, {taken}; scale {scale}{told}", file=sys.stderr)
 
 
-def _scale(text: str | None) -> "Scale | None":
+def read_scale(text: str | None) -> "Scale | None":
+    """Read ``0:4``, ``No,Unsure,Yes`` or a TOML file."""
     from plurivox.config import load_scale
     from plurivox.scale import Scale
 

@@ -1,5 +1,6 @@
 """``plurivox simulate``: a rating study with a known truth, as files."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files go.", show_default=False)],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="Where the files go; --study has a default.", show_default=False),
+    ] = None,
     items: Annotated[int, typer.Option("--items", help="Number of items.", min=1)] = 300,
     raters: Annotated[int, typer.Option("--raters", help="Number of raters.", min=1)] = 120,
     scale: Annotated[str, typer.Option("--scale", help="The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
@@ -59,6 +63,14 @@ def simulate(
         ),
     ] = None,
     no_models: Annotated[bool, typer.Option("--no-models", help="No language models.")] = False,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            "--study",
+            help="Instead: a simulation study of the measures themselves, with a table and a figure: responsiveness.",
+            metavar="NAME",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same study.", min=0)] = 0,
 ) -> None:
     """Write a simulated rating study as files.
@@ -66,6 +78,11 @@ def simulate(
     Raters have demographic attributes, groups see some items differently, some raters use the scale in their own
     way, trained raters say what is unsafe, and language models answer or refuse. The truth is written too.
     """
+    if study is not None:
+        _run_study(study, folder, seed)
+        return
+    if folder is None:
+        raise typer.BadParameter("name the FOLDER where the files go")
     from plurivox.io.study import write_study
     from plurivox.scale import Scale
     from plurivox.simulation import DEMO
@@ -81,7 +98,7 @@ def simulate(
         given["styles"] = dict(map(_share, style))
     if model or no_models:
         given["models"] = tuple(map(_model, model or ()))
-    study = make(
+    made = make(
         n_items=items,
         n_raters=raters,
         scale=Scale.parse(scale),
@@ -94,8 +111,44 @@ def simulate(
         seed=seed,
         **given,
     )
-    for path in write_study(study, folder):
+    for path in write_study(made, folder):
         print(path)
+
+
+def _run_study(name: str, folder: Path | None, seed: int) -> None:
+    """Run a study of the measures, print its table, and write table and figure."""
+    from plurivox import studies
+    from plurivox.cli.progress import telling
+    from plurivox.cli.show import console, csv_text
+    from plurivox.cli.tables import Shown, print_table
+    from plurivox.errors import MissingExtraError
+    from plurivox.io.writing import replacing
+    from plurivox.plots import responsiveness_study, write_chart
+
+    if name != "responsiveness":
+        raise typer.BadParameter(f"--study is responsiveness, not {name!r}")
+    with telling() as progress:
+        found = studies.responsiveness(seed=seed, progress=progress)
+    out = console()
+    for top in found.settings["tops"]:
+        frame = found.to_frame().filter(top=top)
+        lines = [
+            [pattern.replace("_", " "), *(f"{found.value(pattern, metric, top):.3f}" for metric in studies.METRICS)]
+            for pattern in frame["pattern"].unique(maintain_order=True)
+        ]
+        print_table(Shown(f"Scores 0 to {top}", ["pattern", *studies.METRICS.values()], lines), out)
+    for sentence in found.findings():
+        out.print(f"• {sentence}")
+    folder = folder or Path("responsiveness-study")
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "study.csv") as temporary:
+        temporary.write_text(csv_text(found.to_frame()), encoding="utf-8")
+    print(folder / "study.csv")
+    try:
+        for ending in ("svg", "png"):
+            print(write_chart(responsiveness_study(found), folder / f"study.{ending}"))
+    except MissingExtraError as error:
+        print(f"no figure: {error}", file=sys.stderr)
 
 
 def _plain_models() -> tuple["SimulatedModel", ...]:

@@ -25,7 +25,7 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {
         "rater", "raterid", "annotator", "annotatorid", "worker", "workerid", "coder", "coderid", "judge", "judgeid",
         "labeler", "labelerid", "labeller", "labellerid", "reviewer", "reviewerid", "participant", "participantid",
         "respondent", "respondentid", "subject", "subjectid", "evaluator", "evaluatorid", "user", "userid", "person",
-        "personid", "annotatedby", "ratedby",
+        "personid", "annotatedby", "ratedby", "model",
     ),
     "score": (
         "score", "rating", "ratings", "label", "grade", "stars", "severity", "judgment", "judgement", "annotation",

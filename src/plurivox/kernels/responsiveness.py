@@ -35,110 +35,154 @@ def _harmonic(a, b, capped):
     return 2 * a * b / (a + b)
 
 
+# Rows of ``work``, each with one number per score.
+ONE, ZERO, SIZE, RANK, ABOVE = range(5)
+
+
 @compiled
-def _metrics(one, zero, capped, out):
-    """Fill ``out`` with the metrics of one boundary, and tell whether both classes are there.
+def make_work(n_points):
+    """Return room for the numbers of one table."""
+    return np.zeros((5, n_points))
+
+
+@compiled
+def _margins(table, work):
+    """Fill in what is the same at all boundaries: samples of each score, its rank from the middle, samples from it on.
+
+    Return the number of samples and of scores used, Σ n_s² and Σ n_s·rank².
+    """
+    n_points, n_reference = table.shape
+    total = 0.0
+    for s in range(n_points):
+        n = 0.0
+        for t in range(n_reference):
+            n += table[s, t]
+        work[SIZE, s] = n
+        work[ZERO, s] = 0.0
+        total += n
+    n_used = 0
+    below = squares = spread = 0.0
+    for s in range(n_points):
+        n = work[SIZE, s]
+        rank = below + 0.5 * n - 0.5 * total
+        work[RANK, s] = rank
+        work[ABOVE, s] = total - below
+        squares += n * n
+        spread += n * rank * rank
+        below += n
+        n_used += n > 0
+    return total, n_used, squares, spread
+
+
+@compiled
+def _split(table, b, work):
+    """Split the samples at boundary b, coming from boundary b - 1, and return how many are 1 and 0."""
+    n_points, n_reference = table.shape
+    n_one = n_zero = 0.0
+    for s in range(n_points):
+        work[ZERO, s] += table[s, b - 1]
+        high = 0.0
+        for t in range(b, n_reference):
+            high += table[s, t]
+        work[ONE, s] = high
+        n_zero += work[ZERO, s]
+        n_one += high
+    return n_one, n_zero
+
+
+@compiled
+def _metrics(work, n_one, n_zero, n_used, squares, spread, capped):
+    """Return the metrics of one boundary where both classes are there, in their order but without the HM of means.
 
     ``plurivox.statistics.responsiveness`` has each of them on its own and explained. Where MPA is not ``capped`` at 0,
     it is the raw one, as the paper's listing has it.
     """
-    n_points = len(one)
-    out[:] = np.nan
-    n_one = n_zero = 0.0
+    n_points = work.shape[1]
+    area = highest = sum_highest = n_lower = 0.0
+    concordant = tied = joint = average = 0.0
+    zero_below = one_below = 0.0
     for s in range(n_points):
-        n_one += one[s]
-        n_zero += zero[s]
-    total = n_one + n_zero
-    if total == 0:
-        return False
-    if n_one == 0 or n_zero == 0:
-        out[MPA_RAW] = 0.0
-        return False
-    area = highest = sum_highest = 0.0
-    concordant = tied = squares = spread = joint = 0.0
-    below = zero_below = 0.0
-    n_used = 0
-    for s in range(n_points):
-        n = one[s] + zero[s]
-        if n == 0:
+        if work[SIZE, s] == 0:
             continue
-        precision = one[s] / n
-        area += n_used * precision - sum_highest
+        one, zero = work[ONE, s], work[ZERO, s]
+        precision = one / (one + zero)
+        area += n_lower * precision - sum_highest
         highest = max(highest, precision)
         sum_highest += highest
-        n_used += 1
-        concordant += one[s] * zero_below
-        tied += one[s] * zero[s]
-        squares += n * n
-        rank = below + 0.5 * n - 0.5 * total  # of the score, from the middle
-        spread += n * rank * rank
-        joint += one[s] * rank
-        below += n
-        zero_below += zero[s]
-    hits = seen = average = 0.0
-    for s in range(n_points - 1, -1, -1):
-        hits += one[s]
-        seen += one[s] + zero[s]
-        if one[s] > 0:
-            average += one[s] * hits / seen
-    pairs = n_one * n_zero
-    out[MPA_RAW] = area / (((n_points + 1) // 2) * (n_points // 2))
-    out[MPA] = max(0.0, out[MPA_RAW]) if capped else out[MPA_RAW]
-    out[WRA] = concordant / pairs
-    out[HM] = _harmonic(out[MPA], out[WRA], capped)
-    out[AUROC] = (concordant + 0.5 * tied) / pairs
-    out[AP] = average / n_one
+        n_lower += 1.0
+        concordant += one * zero_below
+        tied += one * zero
+        joint += one * work[RANK, s]
+        average += one * (n_one - one_below) / work[ABOVE, s]  # the precision from this score on
+        one_below += one
+        zero_below += zero
+    pairs, total = n_one * n_zero, n_one + n_zero
+    raw = area / (((n_points + 1) // 2) * (n_points // 2))
+    mpa = max(0.0, raw) if capped else raw
+    wra = concordant / pairs
+    tau_b = rho = np.nan
     if n_used > 1:
-        out[TAU_B] = (2 * concordant + tied - pairs) / np.sqrt(0.5 * (total * total - squares) * pairs)
-        out[RHO] = joint / np.sqrt(spread * pairs / total)
-    return True
+        tau_b = (2 * concordant + tied - pairs) / np.sqrt(0.5 * (total * total - squares) * pairs)
+        rho = joint / np.sqrt(spread * pairs / total)
+    auroc = (concordant + 0.5 * tied) / pairs
+    return raw, mpa, wra, _harmonic(mpa, wra, capped), auroc, tau_b, rho, average / n_one
 
 
 @compiled
 def boundary_values(table, capped, values):
-    """Fill ``values[b - 1]`` with the metrics at boundary b, and return at how many both classes are there."""
-    n_points, n_reference = table.shape
-    one = np.zeros(n_points)
-    zero = np.zeros(n_points)
-    n_defined = 0
-    for b in range(1, n_reference):
-        for s in range(n_points):
-            zero[s] = one[s] = 0.0
-            for t in range(b):
-                zero[s] += table[s, t]
-            for t in range(b, n_reference):
-                one[s] += table[s, t]
-        n_defined += _metrics(one, zero, capped, values[b - 1])
-    return n_defined
+    """Fill ``values[b - 1]`` with the metrics at boundary b; those of a single class are NaN but for raw MPA, 0."""
+    work = make_work(len(table))
+    values[:] = np.nan
+    total, n_used, squares, spread = _margins(table, work)
+    for b in range(1, table.shape[1]):
+        n_one, n_zero = _split(table, b, work)
+        at = values[b - 1]
+        if n_one > 0 and n_zero > 0:
+            found = _metrics(work, n_one, n_zero, n_used, squares, spread, capped)
+            at[MPA_RAW], at[MPA], at[WRA], at[HM] = found[:4]
+            at[AUROC], at[TAU_B], at[RHO], at[AP] = found[4:]
+        elif total > 0:
+            at[MPA_RAW] = 0.0
 
 
 @compiled
-def _macro(table, capped, at, out):
-    """Fill ``out`` with the means over the boundaries where both classes are there, and return their number.
+def _macro(table, capped, work):
+    """Return the means of all metrics over the boundaries where both classes are there.
 
     Raw MPA is 0 at a boundary with a single class, and stays so where no boundary has two.
     """
-    n_defined = boundary_values(table, capped, at)
-    out[:] = np.nan
-    if n_defined == 0:
-        out[MPA_RAW] = at[0, MPA_RAW]
-        return 0
-    for m in range(N_VALUES):
-        total = 0.0
-        for b in range(len(at)):
-            if not np.isnan(at[b, WRA]):
-                total += at[b, m]
-        out[m] = total / n_defined
-    out[HM_OF_MEANS] = _harmonic(out[MPA], out[WRA], capped)
-    return n_defined
+    total, n_used, squares, spread = _margins(table, work)
+    raw = mpa = wra = hm = auroc = tau_b = rho = average = 0.0
+    n = 0.0
+    for b in range(1, table.shape[1]):
+        n_one, n_zero = _split(table, b, work)
+        if n_one == 0 or n_zero == 0:
+            continue
+        at = _metrics(work, n_one, n_zero, n_used, squares, spread, capped)
+        raw += at[0]
+        mpa += at[1]
+        wra += at[2]
+        hm += at[3]
+        auroc += at[4]
+        tau_b += at[5]
+        rho += at[6]
+        average += at[7]
+        n += 1.0
+    if n == 0:
+        nan = np.nan
+        return 0.0 if total > 0 else nan, nan, nan, nan, nan, nan, nan, nan, nan
+    mean = _harmonic(mpa / n, wra / n, capped)
+    return raw / n, mpa / n, wra / n, hm / n, mean, auroc / n, tau_b / n, rho / n, average / n
 
 
 @compiled
 def macro_values(tables, capped, values):
     """Fill ``values[g]`` with the metrics of each table, averaged over boundaries."""
-    at = np.zeros((tables.shape[2] - 1, N_VALUES))
+    work = make_work(tables.shape[1])
     for g in range(len(tables)):
-        _macro(tables[g], capped, at, values[g])
+        found = _macro(tables[g], capped, work)
+        for m in range(N_VALUES):
+            values[g, m] = found[m]
 
 
 class Given(NamedTuple):
@@ -441,40 +485,41 @@ def resampled_values(entry_offsets, places, shares, references, item_weights, ca
 
 
 @compiled
-def _add_rater(items, scores, own, totals, weights, start, stop, table):
-    """Add what one rater scored to their table; ``own`` is their own reference rating of the item, -1 if none."""
-    table[:] = 0.0
+def _add_rater(items, scores, references, weights, start, stop, table):
+    """Fill one rater's table from their scores and the reference ratings that each of them meets."""
+    n_points, n_reference = table.shape
+    for s in range(n_points):
+        for t in range(n_reference):
+            table[s, t] = 0.0
     for k in range(start, stop):
-        times = weights[items[k]] if len(weights) > 0 else 1
+        times = np.float64(weights[np.uint64(items[k])]) if len(weights) > 0 else 1.0
         if times == 0:
             continue
-        s = scores[k]
-        for t in range(table.shape[1]):
-            table[s, t] += times * totals[items[k], t]
-        if own[k] >= 0:
-            table[s, own[k]] -= times
+        s = np.uint64(scores[k])
+        for t in range(n_reference):
+            table[s, t] += times * references[k, t]
 
 
 @compiled
-def rater_tables(bounds, items, scores, own, totals, tables):
+def rater_tables(bounds, items, scores, references, tables):
     """Fill the table of each rater, whose scores are entries ``bounds[r]`` to ``bounds[r + 1]``."""
     weights = np.zeros(0, np.uint8)
     for r in range(len(bounds) - 1):
-        _add_rater(items, scores, own, totals, weights, bounds[r], bounds[r + 1], tables[r])
+        _add_rater(items, scores, references, weights, bounds[r], bounds[r + 1], tables[r])
 
 
 @compiled
-def rater_draws(bounds, items, scores, own, totals, weights, first, n_points, capped, values):
+def rater_draws(bounds, items, scores, references, weights, first, n_points, capped, values):
     """Fill ``values[r, :, d]`` of rater ``first + r`` with items weighted as in ``weights[d]``."""
-    n_reference = totals.shape[1]
-    table = np.zeros((n_points, n_reference))
-    at = np.zeros((n_reference - 1, N_VALUES))
-    out = np.zeros(N_VALUES)
+    table = np.zeros((n_points, references.shape[1]))
+    work = make_work(n_points)
     for d in range(len(weights)):
+        own_weights = weights[d]
         for r in range(len(values)):
-            _add_rater(items, scores, own, totals, weights[d], bounds[first + r], bounds[first + r + 1], table)
-            _macro(table, capped, at, out)
-            values[r, :, d] = out
+            _add_rater(items, scores, references, own_weights, bounds[first + r], bounds[first + r + 1], table)
+            found = _macro(table, capped, work)
+            for m in range(N_VALUES):
+                values[r, m, d] = found[m]
 
 
 def is_compiled() -> bool:

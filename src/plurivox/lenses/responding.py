@@ -18,7 +18,7 @@ STATISTICS = (
     "mpa_raw", "mpa", "wra", "hm", "hm_of_means", "auroc", "kendall_tau_b", "spearman_rho", "average_precision",
 )  # fmt: skip
 """In the order of the kernel's values."""
-SCORES = ("plurality", "median", "mean")
+GROUP_SCORES = ("plurality", "median", "mean")
 """How a group's ratings of an item become its score."""
 _KEPT = 4_000_000  # bootstrap draws of raters kept in a result, at most
 _RATERS_COST = 1e-6  # seconds for one draw of one rater, roughly
@@ -47,7 +47,7 @@ class Responses:
     codes: NDArray[np.int32]
     n_groups: int
     reference: Reference
-    score: str
+    group_score: str
     ranks: NDArray[np.int32]
     capped: bool
     shuffled: NDArray[np.int64]
@@ -61,7 +61,7 @@ class Responses:
         n_groups: int,
         reference: Reference,
         *,
-        score: str = "plurality",
+        group_score: str = "plurality",
         ties: str = "share",
         seed: int = 0,
         capped: bool = True,
@@ -71,7 +71,7 @@ class Responses:
         """Prepare the passes; ``strata`` and ``among`` as in :func:`plurivox.lenses.passes.shuffling`."""
         shuffled, bounds = shuffling(ratings, codes, strata, among)
         ranks = np.ascontiguousarray(tie_ranks(ratings, ties, seed)[:, 0])
-        return cls(ratings, codes, n_groups, reference.on_axis(codes), score, ranks, capped, shuffled, bounds)
+        return cls(ratings, codes, n_groups, reference.on_axis(codes), group_score, ranks, capped, shuffled, bounds)
 
     def observed(self) -> tuple[Values, Values]:
         """Return the tables, groups × scores × reference points, and the values, groups × :data:`STATISTICS`."""
@@ -153,7 +153,7 @@ class Responses:
         ratings, reference = self.ratings, self.reference
         same = reference.kind == CROWD and reference.n_points == len(ratings.scale) and bool((self.codes >= 0).all())
         shared = bool((reference.raters >= 0).any())
-        voting = Voting(SCORES.index(self.score), np.array(ratings.scale.values), self.ranks)
+        voting = Voting(GROUP_SCORES.index(self.group_score), np.array(ratings.scale.values), self.ranks)
         return (
             Given(ratings.offsets, ratings.codes_of_raters, ratings.scores),
             Against(reference.offsets, reference.raters, reference.scores, reference.totals(), shared, same),
@@ -188,53 +188,49 @@ class RaterResponses:
     ----------
     bounds
         The ratings of rater ``r`` are entries ``bounds[r]`` to ``bounds[r + 1]``.
-    items, scores, own
-        Item, score, and the rater's own rating in the reference, -1 if there is none.
-    totals
-        Items × reference points: how many reference ratings there are.
+    items, scores
+        Of each rating.
+    references
+        Ratings × reference points: how many reference ratings it meets, the rater's own left out.
     """
 
     n_points: int
     bounds: NDArray[np.int64]
     items: NDArray[np.int32]
     scores: NDArray[Any]
-    own: NDArray[np.int32]
-    totals: NDArray[np.int64]
+    references: NDArray[np.int32]
+    n_items: int
     capped: bool
 
     @classmethod
     def of(cls, ratings: Ratings, reference: Reference, *, capped: bool = True) -> RaterResponses:
         """Sort the ratings by rater and find each one's own part in the reference."""
         n_items = ratings.n_items
-        item = np.repeat(np.arange(n_items), np.diff(reference.offsets))
         order = np.argsort(ratings.codes_of_raters, kind="stable")
-        rater = ratings.codes_of_raters[order]
-        items = ratings.item_codes[order]
+        rater, items = ratings.codes_of_raters[order], ratings.item_codes[order]
+        references = reference.totals()[items].astype(np.int32)
         inside = reference.raters >= 0
-        theirs = reference.raters[inside].astype(np.int64) * n_items + item[inside]
-        by_key = np.argsort(theirs, kind="stable")
-        wanted = rater.astype(np.int64) * n_items + items
-        place = np.minimum(np.searchsorted(theirs[by_key], wanted), max(len(theirs) - 1, 0))
-        own = np.full(len(items), -1, dtype=np.int32)
-        if len(theirs):
-            hit = theirs[by_key][place] == wanted
-            own[hit] = reference.scores[inside][by_key][place[hit]]
+        item = np.repeat(np.arange(n_items), np.diff(reference.offsets))[inside]
+        places = _sorted_places(
+            rater.astype(np.int64) * n_items + items, reference.raters[inside].astype(np.int64) * n_items + item
+        )
+        np.subtract.at(references, (places[places >= 0], reference.scores[inside][places >= 0]), 1)
         bounds = np.searchsorted(rater, np.arange(ratings.n_raters + 1)).astype(np.int64)
-        return cls(len(ratings.scale), bounds, items, ratings.scores[order], own, reference.totals(), capped)
+        return cls(len(ratings.scale), bounds, items, ratings.scores[order], references, n_items, capped)
 
     def observed(self) -> tuple[Values, Values]:
         """Return the tables, raters × scores × reference points, and the values."""
         from plurivox.kernels.responsiveness import macro_values, rater_tables
 
-        tables = np.zeros((len(self.bounds) - 1, self.n_points, self.totals.shape[1]))
-        rater_tables(self.bounds, self.items, self.scores, self.own, self.totals, tables)
+        tables = np.zeros((len(self.bounds) - 1, self.n_points, self.references.shape[1]))
+        rater_tables(self.bounds, self.items, self.scores, self.references, tables)
         values = np.zeros((len(tables), len(STATISTICS)))
         macro_values(tables, self.capped, values)
         return tables, values
 
     def votes(self) -> Support:
         """Return what each rater's scores rest on."""
-        met = self.totals[self.items].sum(axis=1) > (self.own >= 0)
+        met = self.references.any(axis=1)
         n_raters = len(self.bounds) - 1
         rater = np.repeat(np.arange(n_raters), np.diff(self.bounds))[met]
         votes = np.bincount(rater * self.n_points + self.scores[met], minlength=n_raters * self.n_points)
@@ -249,23 +245,34 @@ class RaterResponses:
         n_raters = len(self.bounds) - 1
         kept = draws * n_raters * len(STATISTICS) <= _KEPT
         # An item is drawn more than 255 times in a study of fewer than 10^500.
-        weights = np.empty((draws, len(self.totals)), np.uint8)
-        step = max(1, 1_000_000 // max(len(self.totals), 1))
+        weights = np.empty((draws, self.n_items), np.uint8)
+        step = max(1, 1_000_000 // max(self.n_items, 1))
         for first in range(0, draws, step):
             last = min(first + step, draws)
-            weights[first:last] = item_weights(len(self.totals), last - first, seed, first)
+            weights[first:last] = item_weights(self.n_items, last - first, seed, first)
 
         def work(first: int, last: int) -> tuple[Values, Values, NDArray[np.int64], Values]:
             values = np.zeros((last - first, len(STATISTICS), draws))
-            rater_draws(
-                self.bounds, self.items, self.scores, self.own, self.totals, weights, first, self.n_points, self.capped,
-                values,
-            )  # fmt: skip
+            given = (self.bounds, self.items, self.scores, self.references)
+            rater_draws(*given, weights, first, self.n_points, self.capped, values)
             by_draw = np.moveaxis(values, 2, 0)
             low, high, n_undefined = percentile_interval(by_draw)
-            return low, high, n_undefined, by_draw if kept else by_draw[:0]
+            return (
+                low,
+                high,
+                n_undefined,
+                by_draw if kept else np.zeros((0, *low.shape)),
+            )  # no view, which would keep all
 
         width = max(1, len(STATISTICS) * draws)
         parts = batched(work, n_raters, how, cost=draws * _RATERS_COST, width=width)
         low, high, n_undefined = (np.concatenate([part[at] for part in parts]) for at in range(3))
         return Interval(low, high, n_undefined), np.concatenate([part[3] for part in parts], axis=1)
+
+
+def _sorted_places(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each wanted key is among the known ones, which are sorted and differ; -1 if it is not there."""
+    places = np.searchsorted(known, wanted)
+    there = places < len(known)
+    there[there] = known[places[there]] == wanted[there]
+    return np.where(there, places, -1)

@@ -27,7 +27,7 @@ from plurivox.lenses.calls import (
 )
 from plurivox.lenses.passes import Running, strata_of
 from plurivox.lenses.references import Reference, ReferenceLike, resolve
-from plurivox.lenses.responding import SCORES
+from plurivox.lenses.responding import GROUP_SCORES
 from plurivox.lenses.responsiveness_result import Responsiveness, Scored
 from plurivox.lenses.responsiveness_rows import Analysis
 from plurivox.lenses.results import Draws, Row
@@ -43,7 +43,7 @@ def responsiveness(
     *,
     threshold: Label | None = None,
     items_by: str | None = None,
-    score: str = "plurality",
+    group_score: str = "plurality",
     ties: str = "share",
     permutations: int = 1000,
     bootstrap: int = 1000,
@@ -80,7 +80,7 @@ def responsiveness(
         in turn and values averaged; ``"each"`` does so with other Ratings of more than two points.
     items_by
         An item attribute: everything is also computed for the items of each of its values.
-    score
+    group_score
         What a group's score of an item is: its most frequent point (``"plurality"``), its ``"median"``, or the point
         nearest to its ``"mean"``.
     ties
@@ -131,7 +131,7 @@ def responsiveness(
     >>> round(result.value("all", "all", "wra"), 2)
     0.86
     """
-    check_choice("score", score, SCORES)
+    check_choice("group_score", group_score, GROUP_SCORES)
     check_choice("ties", ties, TIES)
     check_choice("resample", resample, RESAMPLE)
     check_choice("convention", convention, CONVENTIONS)
@@ -147,20 +147,21 @@ def responsiveness(
     resolved = resolve(ratings, reference, threshold=threshold, min_group_size=min_group_size)
     found = _Gathered(contrast, dict(family or {}), pairs, overlapping, min_group_size)
     for subset, part in _parts(ratings, items_by).items():
+        against = resolved if part is ratings else resolved.within(ratings, part)
         work = Analysis(
-            part, resolved if part is ratings else resolved.within(ratings, part), permutations, bootstrap, resample,
-            seed, convention, strata_of(part, within), score, ties, min_support, subset, Running(threads, executor),
-            progress,
+            part, against, permutations, bootstrap, resample, seed, convention, strata_of(part, within), group_score,
+            ties, min_support, subset, Running(threads, executor), progress,
         )  # fmt: skip
         found.add(work, axes_of(part, axes_by, min_group_size))
     found.check(axes_of(ratings, axes_by, min_group_size))
     settings = {
-        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "items_by": items_by, "score": score,
-        "ties": ties, "permutations": permutations, "bootstrap": bootstrap, "resample": resample, "seed": seed,
-        "convention": convention, "within": within, "correction": correction, "several": overlapping,
-        "family": dict(family or {}), "min_support": min_support, "min_group_size": min_group_size,
+        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "items_by": items_by,
+        "group_score": group_score, "ties": ties, "permutations": permutations, "bootstrap": bootstrap,
+        "resample": resample, "seed": seed, "convention": convention, "within": within, "correction": correction,
+        "several": overlapping, "family": dict(family or {}), "min_support": min_support,
+        "min_group_size": min_group_size, "points": [str(label) for label in ratings.scale.labels],
         "n_items_in_no_subset": 0 if items_by is None else ratings.items[items_by].null_count(),
-        "points": [str(label) for label in ratings.scale.labels], "reference": _described(resolved, ratings),
+        "reference": _described(resolved, ratings),
     }  # fmt: skip
     return Responsiveness(
         rows=tuple(corrected(found.rows, correction)),

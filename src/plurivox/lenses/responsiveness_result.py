@@ -168,13 +168,11 @@ class Responsiveness(Result):
         tested = {name: self._tested(name) for name in ("mpa", "wra")}
         found = [row for rows in tested.values() for row in rows if (row.p_value or 0.0) < SIGNIFICANT]
         found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
-        shown = [row for row in found if row.subset == "all" or (row.p_adjusted or 0.0) < SIGNIFICANT]
-        sentences += [_sentence(row, len(tested[row.statistic])) for row in shown]
+        sentences += [_sentence(row, len(tested[row.statistic])) for row in found if row.subset == "all"]
+        sentences += _on_parts([row for row in found if row.subset != "all" and (row.p_adjusted or 0.0) < SIGNIFICANT])
         if any(tested.values()) and not found:
             numbers = " and ".join(f"{len(rows)} {NAMES[name]}" for name, rows in tested.items())
             sentences.append(f"No group stands out from chance: none of {numbers} values has p < .05.")
-        if len(found) > len(shown):
-            sentences.append(f"{len(found) - len(shown)} more values on parts of the items have p < .05, uncorrected.")
         return sentences + self._rater_sentence() + self._left_out() + self.withheld_sentence()
 
     def _left_out(self) -> list[str]:
@@ -254,14 +252,24 @@ def _with_interval(row: Row) -> str:
     return f"{row.value:.2f}{interval}"
 
 
-def _sentence(row: Row, n_tested: int) -> str:
+def _habit(row: Row) -> str:
     above = row.direction == "above"
     if row.statistic == "mpa":
-        what = f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
-    else:
-        what = f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
-    where = "" if row.subset == "all" else f" on {row.subset}"
+        return f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
+    return f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
+
+
+def _sentence(row: Row, n_tested: int) -> str:
     return (
-        f"{row.group}{where} {what}: {NAMES[row.statistic]} {_with_interval(row)} where chance gives about "
-        f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested)}."
+        f"{row.group} {_habit(row)}: {NAMES[row.statistic]} {_with_interval(row)} where chance gives about "
+        f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested, 'value')}."
     )
+
+
+def _on_parts(rows: list[Row]) -> list[str]:
+    """Return one sentence for each group and statistic that stands out on parts of the items."""
+    parts: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        found = f"{row.subset} ({NAMES[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})"
+        parts.setdefault((row.group, _habit(row)), []).append(found)
+    return [f"{group} {habit} on {', '.join(found)}, after correction." for (group, habit), found in parts.items()]

@@ -17,7 +17,7 @@ from plurivox.inference.bootstrap import Interval, percentile_interval
 from plurivox.inference.permutation import PermutationResult, among_peers, compare, upper_p
 from plurivox.lenses.calls import Report
 from plurivox.lenses.passes import Running, Values
-from plurivox.lenses.references import Reference
+from plurivox.lenses.references import CROWD, Reference
 from plurivox.lenses.responding import STATISTICS, RaterResponses, Responses, Support
 from plurivox.lenses.responsiveness_result import Scored
 from plurivox.lenses.results import Draws, Row
@@ -48,7 +48,7 @@ class Analysis:
     seed: int
     convention: str
     strata: NDArray[np.int32] | None
-    score: str
+    group_score: str
     ties: str
     min_support: float
     subset: str
@@ -58,7 +58,8 @@ class Analysis:
     def overall(self) -> Found:
         """Return the rows of all raters together; against the crowd there is nobody left to compare them with."""
         passes = self._passes(np.zeros(self.ratings.n_raters, np.int32), 1)
-        resampled = self._resampled(passes, "all")
+        nobody = np.full((self.bootstrap, 1, len(STATISTICS)), np.nan)
+        resampled = nobody if self.reference.kind == CROWD else self._resampled(passes, "all")
         usage = np.bincount(self.ratings.scores, minlength=len(self.ratings.scale))[np.newaxis]
         sizes = np.array([self.ratings.n_raters])
         return self._found("overall", "all", ("all",), passes, sizes, usage, None, resampled)
@@ -194,7 +195,7 @@ class Analysis:
         tables, values = passes.observed()
         votes = passes.votes()
         support = votes.of(shown)
-        everyone = kind == "overall" and self.reference.kind == "crowd"
+        everyone = kind == "overall" and self.reference.kind == CROWD
         alone = "nobody is left as the reference" if everyone else undefined.NO_REFERENCE
         empty = np.zeros((0, len(groups), len(STATISTICS)))
         null = empty if null is None else null
@@ -230,13 +231,14 @@ class Analysis:
                     kind, axis, group, name, float(values[g, at]),
                     ci_low=None if interval is None else float(interval.low[g, at]),
                     ci_high=None if interval is None else float(interval.high[g, at]),
+                    p_value=None if test is None else float(test.p_value[g, at]),
+                    direction=None if test is None else test.direction[g, at],
+                    null_median=None if test is None else float(test.null_median[g, at]),
                     n_raters=int(sizes[g]), n_items=int(support.n_items[g]), n_ratings=int(support.n_ratings[g]),
                     note=notes[g].get(name, ""), subset=self.subset,
                 )  # fmt: skip
-                if test is not None:
-                    # Raters are compared with each other, so none of their "draws" is left out.
-                    share = 0.0 if kind == "rater" else int(test.n_undefined[g, at]) / self.permutations
-                    row = row.with_test(test.p_value[g, at], test.direction[g, at], test.null_median[g, at], share)
+                if test is not None and kind != "rater":  # raters are compared with each other, without draws
+                    row = row.with_undefined(int(test.n_undefined[g, at]) / self.permutations)
                 rows.append(row)
         return rows
 
@@ -276,7 +278,7 @@ class Analysis:
 
     def _passes(self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None) -> Responses:
         return Responses.of(
-            self.ratings, codes, n_groups, self.reference, score=self.score, ties=self.ties, seed=self.seed,
+            self.ratings, codes, n_groups, self.reference, group_score=self.group_score, ties=self.ties, seed=self.seed,
             capped=self.convention != "published", strata=self.strata, among=among,
         )  # fmt: skip
 
@@ -332,6 +334,6 @@ def _highest(values: Values, inside: NDArray[np.bool_]) -> Values:
 
 def _over(reduce: Any, values: Values) -> Values:
     """Reduce over the defined groups; NaN where there is none."""
-    empty = np.isnan(values).all(axis=1)
+    empty: NDArray[np.bool_] = np.asarray(np.isnan(values).all(axis=1))
     filled = np.where(empty[:, np.newaxis], 0.0, values)
     return np.where(empty, np.nan, reduce(filled, axis=1))

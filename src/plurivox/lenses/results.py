@@ -53,9 +53,13 @@ class Row:
     def with_test(self, p: float, direction: str | None, median: float, undefined: float) -> Row:
         """Return the row with the result of a permutation test; many undefined draws are noted."""
         tested = replace(self, p_value=float(p), direction=direction, null_median=float(median))
-        if undefined > MANY_UNDEFINED and not math.isnan(self.value):
-            return tested.with_note(f"{undefined:.0%} of the permutations are undefined and left out")
-        return tested
+        return tested.with_undefined(undefined)
+
+    def with_undefined(self, share: float) -> Row:
+        """Return the row with a note if many permutations are undefined."""
+        if share > MANY_UNDEFINED and not math.isnan(self.value):
+            return self.with_note(f"{share:.0%} of the permutations are undefined and left out")
+        return self
 
     def with_note(self, note: str) -> Row:
         """Return the row with one more note."""

@@ -1,0 +1,196 @@
+"""``plurivox responsiveness``: whose scores convey severity."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plurivox.cli.options import (
+    Bootstrap,
+    Contrast,
+    Correction,
+    Csv,
+    Json,
+    Markdown,
+    Pairs,
+    Permutations,
+    Reading,
+    Resample,
+    Seed,
+    Threads,
+    Ties,
+    Within,
+    attribute_value,
+    load,
+    one_format,
+    reads_ratings,
+    several_names,
+    two_groups,
+)
+
+if TYPE_CHECKING:
+    from plurivox.lenses.responsiveness_result import Responsiveness
+    from plurivox.ratings import Ratings
+
+TABLES = ("values", "scores", "boundaries", "correlations", "pairs")
+
+
+@reads_ratings
+def responsiveness(
+    reading: Reading,
+    reference: Annotated[
+        str,
+        typer.Option(
+            "--reference",
+            help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
+            "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
+            metavar="FILE|ATTRIBUTE=VALUE|crowd",
+        ),
+    ] = "crowd",
+    reference_scale: Annotated[
+        str | None,
+        typer.Option(
+            "--reference-scale",
+            help="Points of a reference file, as for --scale: safe,unsafe. same: as the ratings.",
+            metavar="POINTS",
+        ),
+    ] = None,
+    reference_where: Annotated[
+        str | None,
+        typer.Option(
+            "--reference-where",
+            help="Keep only these raters of the reference: rater=gpt-4o.",
+            metavar="ATTRIBUTE=VALUE",
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            "--threshold",
+            help="Lowest point of the reference that means unsafe; each: every point in turn, averaged (the default "
+            "for crowd and groups).",
+            metavar="POINT",
+        ),
+    ] = None,
+    items_by: Annotated[
+        str | None,
+        typer.Option("--items-by", help="Also for the items of each value of this attribute.", metavar="ATTRIBUTE"),
+    ] = None,
+    group_score: Annotated[
+        str,
+        typer.Option("--group-score", help="A group's score of an item: plurality, median or mean.", metavar="WHAT"),
+    ] = "plurality",
+    ties: Ties = "share",
+    permutations: Permutations = 1000,
+    bootstrap: Bootstrap = 1000,
+    resample: Resample = "items",
+    within: Within = None,
+    correction: Correction = "bh",
+    convention: Annotated[
+        str, typer.Option("--convention", help="default, or published: MPA not capped at 0.", metavar="NAME")
+    ] = "default",
+    pairs: Pairs = False,
+    contrast: Contrast = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            "--family",
+            help="Test whether all groups with this value lie below, or above, all others: ethnicity=Latinx.",
+            metavar="ATTRIBUTE=VALUE",
+        ),
+    ] = None,
+    min_support: Annotated[
+        float, typer.Option("--min-support", help="Name scores given to fewer items.", min=0, metavar="N")
+    ] = 5,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    table: Annotated[
+        str,
+        typer.Option("--table", help=f"Which table --csv prints: {', '.join(TABLES)}.", metavar="NAME"),
+    ] = "values",
+) -> None:
+    """Tell whose scores convey severity.
+
+    MPA asks whether each higher score means more severe, WRA whether unsafe items get higher scores than safe ones; HM
+    is their harmonic mean. Raters are shuffled between groups to see what chance does: * is p < .05, ** p < .05 after
+    correction. --by rater looks at each rater on their own.
+    """
+    from plurivox.cli.progress import telling
+    from plurivox.kernels.responsiveness import is_compiled
+    from plurivox.lenses.responsiveness import responsiveness as analyse
+
+    one_format(json=json, csv=csv, markdown=markdown)
+    if table not in TABLES:
+        raise typer.BadParameter(f"--table is one of {', '.join(TABLES)}, not {table!r}")
+    loaded = load(reading)
+    against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
+    if not is_compiled():
+        print("compiling once, for this and all later runs …", file=sys.stderr)
+    with telling() as progress:
+        found = analyse(
+            loaded.ratings,
+            against,
+            loaded.axes(),
+            threshold=threshold,
+            items_by=items_by,
+            group_score=group_score,
+            ties=ties,
+            permutations=permutations,
+            bootstrap=bootstrap,
+            resample=resample,
+            seed=seed,
+            convention=convention,
+            within=several_names(within),
+            correction=correction,
+            several=loaded.several,
+            pairs=pairs,
+            contrast=two_groups(contrast),
+            family=attribute_value(family, "--family"),
+            min_support=min_support,
+            min_group_size=loaded.min_group_size,
+            threads=threads,
+            progress=progress,
+        )
+    _print(found, table, json=json, csv=csv, markdown=markdown)
+
+
+def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
+    """Read the reference file, or return a group or ``crowd`` as it is."""
+    from plurivox.cli.options import read_scale
+    from plurivox.errors import ColumnError, ScaleError
+    from plurivox.io.reading import read_ratings
+
+    if text == "crowd" or ("=" in text and not Path(text).exists()):
+        if scale or where:
+            raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
+        return text
+    points = ratings.scale if scale == "same" else read_scale(scale)
+    try:
+        found = read_ratings(text, scale=points)
+    except ColumnError:  # then it should have the names of the ratings
+        found = read_ratings(text, scale=points, item=reading.item, rater=reading.rater, score=reading.score)
+    except ScaleError as error:
+        raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
+    intake = found.intake
+    taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
+    print(f"{intake.source}: reference, {taken}; scale {found.scale}", file=sys.stderr)
+    return found.where(raters=attribute_value(where, "--reference-where"))
+
+
+def _print(found: "Responsiveness", table: str, *, json: bool, csv: bool, markdown: bool) -> None:
+    from plurivox.cli.show import console, csv_text, markdown_text
+    from plurivox.cli.show_responsiveness import show_responsiveness, tables
+
+    if json:
+        print(found.to_json(draws=False))
+    elif csv:
+        frame = found.to_frame() if table == "values" else getattr(found, table)()
+        print(csv_text(frame), end="")
+    elif markdown:
+        print(markdown_text(tables(found), found.findings()))
+    else:
+        show_responsiveness(found, console())

@@ -1,0 +1,161 @@
+"""Responsiveness as terminal tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rich.console import Console
+
+from plurivox.cli.tables import Shown, notes_of, p_cell, show_tables, value_cell
+from plurivox.lenses.responsiveness_result import NAMES, TRADITIONAL, Responsiveness
+from plurivox.lenses.results import Row
+
+MAIN = ("mpa", "wra", "hm")
+QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
+MAX_COLUMNS = 12
+
+
+def tables(found: Responsiveness) -> list[Shown]:
+    """Return all tables of a result as text."""
+    shown: list[Shown] = []
+    for subset in found.subsets:
+        title = "" if subset == "all" else f"On {subset}: "
+        if any(row.subset == subset and row.kind == "overall" and not math.isnan(row.value) for row in found.rows):
+            shown.append(_values(found, "all", subset, f"{title}all raters together"))
+        for axis in found.axes:
+            make = _raters if axis == "rater" else _values
+            shown.append(make(found, axis, subset, f"{title}{axis}"))
+    if found.settings["bootstrap"]:
+        shown.append(_intervals(found))
+    shown += _more(found) + _precision(found) + _correlations(found)
+    return shown
+
+
+def show_responsiveness(found: Responsiveness, out: Console) -> None:
+    """Print a result."""
+    main = [row for row in found.rows if row.kind in ("overall", "group", "contrast") and row.statistic != "mpa_raw"]
+    against = found.settings["reference"]["kind"] == "crowd"
+    notes = notes_of([row for row in main if not (against and row.kind == "overall")], NAMES)
+    show_tables(tables(found), notes, found.findings(), out)
+    out.print("• A low value is a reason to look, at instructions, scale and reference, never one to drop a group.")
+
+
+def _own(found: Responsiveness, axis: str, subset: str) -> dict[str, dict[str, Row]]:
+    """Return the rows of an axis by group and statistic."""
+    rows = [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
+    groups: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row.kind in ("overall", "group"):
+            groups.setdefault(row.group, {})[row.statistic] = row
+    return groups
+
+
+def _values(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
+    """Return the values of the groups, MPA and WRA with what chance gives."""
+    tested = bool(found.settings["permutations"]) and axis != "all"
+    lines = []
+    for group, own in _own(found, axis, subset).items():
+        first = own["mpa"]
+        line = [group, f"{first.n_raters:,}", f"{first.n_items:,}"]
+        for name in MAIN:
+            line.append(value_cell(own[name]))
+            if tested and name != "hm":
+                line.append(_short(own[name].null_median))
+        lines.append([*line, *(_short(own[name].value) for name in TRADITIONAL)])
+    main = ["MPA", "chance", "WRA", "chance", "HM"] if tested else [NAMES[name] for name in MAIN]
+    return Shown(title, ["group", "raters", "items", *main, *(NAMES[name] for name in TRADITIONAL)], lines)
+
+
+def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
+    """Return how values spread over raters, who are not named here."""
+    own = [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
+    lines = []
+    for name in (*MAIN, *TRADITIONAL):
+        values = np.array([row.value for row in own if row.statistic == name])
+        defined = values[~np.isnan(values)]
+        cells = [_number(float(np.quantile(defined, q))) if len(defined) else "–" for q in QUANTILES.values()]
+        lines.append([NAMES[name], f"{len(defined):,}", f"{len(values) - len(defined):,}", *cells])
+    header = ["statistic", "raters", "undefined", *QUANTILES]
+    return Shown(f"{title}, one by one (--csv names them)", header, lines)
+
+
+def _intervals(found: Responsiveness) -> Shown:
+    lines = []
+    for subset in found.subsets:
+        for axis in ("all", *found.axes):
+            for group, own in _own(found, axis, subset).items():
+                if not math.isnan(own["mpa"].value):
+                    where = "" if subset == "all" else f" on {subset}"
+                    name = "all raters" if axis == "all" else group
+                    lines.append([f"{name}{where}", *(_interval(own[name]) for name in MAIN)])
+    title = f"95 % intervals, {found.settings['resample']} resampled"
+    return Shown(title, ["group", *(NAMES[name] for name in MAIN)], lines)
+
+
+def _interval(row: Row) -> str:
+    if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
+        return f"{row.value:.3f}"
+    return f"{row.value:.3f} [{row.ci_low:.2f}, {row.ci_high:.2f}]"
+
+
+def _more(found: Responsiveness) -> list[Shown]:
+    """Return differences, families and pairs."""
+    shown = []
+    for kind, title in (("contrast", "Difference of two groups"), ("family", "Groups that share a value")):
+        rows = [row for row in found.rows if row.kind == kind and row.statistic in MAIN]
+        if rows:
+            shown.append(_differences(title, rows))
+    pairs = [row for row in found.pair_rows if row.statistic in MAIN and row.subset == "all"]
+    if pairs:
+        shown.append(_differences("Every two groups", pairs))
+    return shown
+
+
+def _differences(title: str, rows: list[Row]) -> Shown:
+    lines = []
+    for row in rows:
+        where = "" if row.subset == "all" else f" on {row.subset}"
+        numbers = [_interval(row), _number(row.null_median), p_cell(row.p_value), p_cell(row.p_adjusted)]
+        lines.append([f"{row.group}{where}", NAMES[row.statistic], *numbers])
+    return Shown(title, ["", "statistic", "difference", "chance", "p", "p corrected"], lines)
+
+
+def _precision(found: Responsiveness) -> list[Shown]:
+    """Return Precision(s) and use of each score, where there is one boundary and the scale is short."""
+    points = found.settings["points"]
+    if len(found.settings["reference"]["boundaries"]) > 1 or len(points) > MAX_COLUMNS:
+        return []
+    lines = []
+    for scored in found.scored:
+        if scored.subset != "all" or scored.axis == "rater":
+            continue
+        ones, total = scored.tables[:, :, 1], scored.tables.sum(axis=2)
+        for g, group in enumerate(scored.groups):
+            shares = scored.usage[g] / max(scored.usage[g].sum(), 1)
+            cells = [f"{ones[g, s] / total[g, s]:.2f}" if total[g, s] > 0 else "–" for s in range(len(points))]
+            uses = [f"{share:.0%}" for share in shares]
+            lines.append(["all raters" if scored.axis == "all" else group, *cells, " ".join(uses)])
+    header = ["group", *points, "use of the scale"]
+    return [Shown("Precision: share of unsafe among the reference ratings of items with each score", header, lines)]
+
+
+def _correlations(found: Responsiveness) -> list[Shown]:
+    frame = found.correlations().filter(subset="all")
+    lines = []
+    for axis, _, first, second, r, low, high, n, _ in frame.iter_rows():
+        if not math.isnan(r):
+            interval = "–" if math.isnan(low) else f"{low:.2f} to {high:.2f}"
+            lines.append([axis, NAMES[first], NAMES[second], f"{r:.2f}", interval, str(n)])
+    header = ["axis", "", "with", "Pearson r", "95 % interval", "groups"]
+    return [Shown("What MPA and WRA have in common with other metrics, over groups", header, lines)] if lines else []
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0 makes -0 0
+
+
+def _short(value: float | None) -> str:
+    return _number(value, 2)

@@ -1,0 +1,90 @@
+"""Results of lenses as tables of text, for terminals and Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from plurivox.cli.show import ACCENT, plain_table
+from plurivox.lenses.results import SIGNIFICANT, Row
+
+MAX_NOTES = 12
+ARROWS = {"above": "↑", "below": "↓", None: " "}
+LEGEND = "↑ ↓ above or below what chance gives; * p < .05, ** p < .05 after correction"
+
+
+class Shown(NamedTuple):
+    """A table ready to print: its title, its header and its rows."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+def show_tables(tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console) -> None:
+    """Print the tables of a result, then notes, then what stands out."""
+    for shown in tables:
+        print_table(shown, out)
+    for note in notes[:MAX_NOTES]:
+        out.print(Text(f"• {note}"))
+    if len(notes) > MAX_NOTES:
+        out.print(Text(f"• and {len(notes) - MAX_NOTES} more notes; see --csv"))
+    out.print(Text(LEGEND))
+    out.print()
+    for sentence in findings:
+        out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
+
+
+def print_table(shown: Shown, out: Console) -> None:
+    """Print one table."""
+    out.print(Text(shown.title, style=f"bold {ACCENT}"))
+    table = _rich(shown) if shown.rows else Text("no group is large enough to show")
+    out.print(Padding(table, (0, 0, 1, 2)))
+
+
+def notes_of(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
+    """Return the notes of rows, alike ones of a group together."""
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for row in rows:
+        if row.note:
+            found.setdefault((row.subset, row.axis, row.group, row.note), []).append(names[row.statistic])
+    return [
+        f"{group if axis != 'all' else 'all raters'}{'' if subset == 'all' else f' on {subset}'}, "
+        f"{', '.join(statistics)}: {note}"
+        for (subset, axis, group, note), statistics in found.items()
+    ]
+
+
+def value_cell(row: Row, *, intervals: bool = False) -> str:
+    """Return a value, with its interval if wanted, and how it compares with chance."""
+    if math.isnan(row.value):
+        return "–"
+    text = f"{row.value:.3f}"
+    if intervals and row.ci_low is not None and row.ci_high is not None:
+        text += f" [{row.ci_low:.2f}, {row.ci_high:.2f}]"
+    if row.p_value is not None and row.p_value < SIGNIFICANT:
+        corrected = row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT
+        text += f" {ARROWS[row.direction]}{'**' if corrected else '*'}"
+    return text
+
+
+def p_cell(p: float | None) -> str:
+    """Return a p-value, a dash if there is none."""
+    if p is None or math.isnan(p):
+        return "–"
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def _rich(shown: Shown) -> Table:
+    table = plain_table(*shown.header)
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    for line in shown.rows:
+        table.add_row(*(Text(cell) for cell in line))
+    return table

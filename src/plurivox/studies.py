@@ -1,0 +1,155 @@
+"""Studies of the measures themselves, on simulated raters whose habits are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.errors import InputError, SelectionError
+from plurivox.lenses.references import resolve
+from plurivox.lenses.responding import STATISTICS, RaterResponses
+from plurivox.scale import Scale
+from plurivox.simulation import STYLES, simulate
+
+PATTERNS = ("normal", "downward_shift", "conservative")
+METRICS = {
+    "mpa": "MPA", "wra": "WRA", "hm": "HM", "kendall_tau_b": "Kendall τ_b", "spearman_rho": "Spearman ρ",
+    "average_precision": "average precision", "auroc": "AUROC",
+}  # fmt: skip
+"""The seven metrics that a study compares, and how to call them."""
+TOPS = (4, 8, 12, 16, 20, 24)
+_NORMAL_95 = 1.96
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ResponsivenessStudy:
+    """How each metric answers to each pattern of scoring.
+
+    Attributes
+    ----------
+    repeats
+        One row per pattern, highest score, repeat and metric: the mean over the raters of one simulated study.
+    settings
+        What was asked for, the seed included.
+    """
+
+    repeats: pl.DataFrame
+    settings: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<ResponsivenessStudy: {len(self.settings['patterns'])} patterns, K = {self.settings['tops']}>"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per pattern, highest score and metric: mean over repeats with its 95 % interval."""
+        keys = ("pattern", "top", "statistic")
+        value, n = pl.col("value"), pl.len()
+        half = _NORMAL_95 * value.std() / n.cast(pl.Float64).sqrt()
+        frame = self.repeats.group_by(keys, maintain_order=True).agg(
+            value.mean(), ci_low=value.mean() - half, ci_high=value.mean() + half, n_repeats=n
+        )
+        return frame.with_columns(pl.col("ci_low", "ci_high").fill_null(math.nan))
+
+    def value(self, pattern: str, statistic: str, top: int = 4) -> float:
+        """Return one mean."""
+        found = self.to_frame().filter(pattern=pattern, top=top, statistic=statistic)
+        if found.is_empty():
+            raise SelectionError(f"there is no {statistic} of {pattern!r} at K = {top}")
+        return float(found["value"][0])
+
+    def findings(self) -> list[str]:
+        """Return what the patterns do to MPA, WRA and the metrics beside them, in sentences."""
+        return [
+            _sentence(self, pattern, top)
+            for top in self.settings["tops"]
+            for pattern in self.settings["patterns"]
+            if pattern != "normal" and "normal" in self.settings["patterns"]
+        ]
+
+
+def responsiveness(
+    *,
+    tops: Sequence[int] = TOPS,
+    patterns: Sequence[str] = PATTERNS,
+    repeats: int = 10,
+    n_items: int = 1000,
+    n_raters: int = 30,
+    trained: int = 30,
+    rater_sd: float = 0.5,
+    seed: int = 0,
+    progress: Callable[[str, int, int], object] | None = None,
+) -> ResponsivenessStudy:
+    """Simulate raters who score normally, too low, or at random above zero, and see which metric notices.
+
+    This is the study of appendix D of Mishra et al. (arXiv 2503.05609): items of severity V ~ N(0, 1), raters who see
+    V + b with a bias b of their own and cut it into scores 0 to K, and trained raters who call unsafe what lies above
+    their own percentile. Numbers that the paper does not give are parameters of :func:`plurivox.simulate`.
+
+    Parameters
+    ----------
+    tops
+        The highest scores K to try, each a scale from 0 to K.
+    patterns
+        Names of response styles: ``"normal"``, ``"downward_shift"`` (scores from 2 on often one too low),
+        ``"conservative"`` (0 but for the most severe items, which get any score above), ``"extreme"``, ``"central"``.
+    repeats
+        How many studies to simulate for each pattern and scale.
+    n_items, n_raters, trained, rater_sd
+        Size of each study, and the spread of the raters' biases.
+    seed
+        Same seed, same result; repeat r uses the same items and trained raters for every pattern and scale.
+    progress
+        Called with what is being done, how far it is, and how far it goes.
+
+    Returns
+    -------
+    ResponsivenessStudy
+        With ``to_frame()`` and ``findings()``; :func:`plurivox.plots.responsiveness_study` draws it.
+
+    Examples
+    --------
+    >>> found = responsiveness(tops=[4], repeats=2, n_items=300)
+    >>> found.value("conservative", "mpa") < found.value("normal", "mpa") - 0.2
+    True
+    """
+    for pattern in patterns:
+        if pattern not in STYLES:
+            raise SelectionError(f"pattern {pattern!r} is unknown", hint=f"Known: {', '.join(STYLES)}.")
+    if repeats < 1 or trained < 1 or any(top < 1 for top in tops):
+        raise InputError("repeats, trained and every highest score have to be at least 1")
+    rows = []
+    cells = [(pattern, top, repeat) for top in tops for pattern in patterns for repeat in range(repeats)]
+    for done, (pattern, top, repeat) in enumerate(cells, start=1):
+        study = simulate(
+            n_items=n_items, n_raters=n_raters, scale=Scale.range(0, top), styles={pattern: 1.0}, rater_sd=rater_sd,
+            noise_sd=0.0, trained=trained, models=(), seed=seed * 1_000_003 + repeat,
+        )  # fmt: skip
+        assert study.trained is not None
+        ratings = study.ratings
+        _, values = RaterResponses.of(ratings, resolve(ratings, study.trained)).observed()
+        means = np.nanmean(values, axis=0)
+        rows += [(pattern, top, repeat, name, float(means[STATISTICS.index(name)])) for name in METRICS]
+        if progress is not None:
+            progress("simulating", done, len(cells))
+    schema = {"pattern": pl.String, "top": pl.Int64, "repeat": pl.Int64, "statistic": pl.String, "value": pl.Float64}
+    settings = {
+        "tops": list(tops), "patterns": list(patterns), "repeats": repeats, "n_items": n_items, "n_raters": n_raters,
+        "trained": trained, "rater_sd": rater_sd, "seed": seed,
+    }  # fmt: skip
+    return ResponsivenessStudy(pl.DataFrame(rows, schema=schema, orient="row"), settings)
+
+
+def _sentence(found: ResponsivenessStudy, pattern: str, top: int) -> str:
+    def change(statistic: str) -> str:
+        before, after = (found.value(one, statistic, top) for one in ("normal", pattern))
+        return f"{before:.2f} → {after:.2f}"
+
+    name = pattern.replace("_", " ")
+    return (
+        f"On 0 to {top}, {name}: MPA {change('mpa')}, WRA {change('wra')}; "
+        f"τ_b {change('kendall_tau_b')}, AUROC {change('auroc')}."
+    )
