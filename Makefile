@@ -15,7 +15,7 @@ help:
 	@echo "make demo    set up, simulate a rating study and describe it"
 	@echo "make test    set up and run the tests"
 	@echo "make check   formatting, lint, types, layers, generated docs"
-	@echo "make bench   measure speed and memory against polars in one run"
+	@echo "make bench   measure speed and memory beside other ways, in one run"
 	@echo "make docs    write the generated parts of docs/"
 	@echo "make lock    pin the requirement files anew"
 
@@ -50,6 +50,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.cohesion
+	$(BIN)/python -m benchmarks.responsiveness
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

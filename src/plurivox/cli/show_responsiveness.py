@@ -142,13 +142,13 @@ def _precision(found: Responsiveness) -> list[Shown]:
 
 def _correlations(found: Responsiveness) -> list[Shown]:
     frame = found.correlations().filter(subset="all")
-    lines = []
-    for axis, _, first, second, r, low, high, n, _ in frame.iter_rows():
-        if not math.isnan(r):
-            interval = "–" if math.isnan(low) else f"{low:.2f} to {high:.2f}"
-            lines.append([axis, NAMES[first], NAMES[second], f"{r:.2f}", interval, str(n)])
-    header = ["axis", "", "with", "Pearson r", "95 % interval", "groups"]
-    return [Shown("What MPA and WRA have in common with other metrics, over groups", header, lines)] if lines else []
+    lines: dict[tuple[str, str, int], list[str]] = {}
+    for axis, _, first, _, r, low, high, n, _ in frame.iter_rows():
+        interval = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
+        lines.setdefault((axis, first, n), []).append("–" if math.isnan(r) else f"{r:.2f}{interval}")
+    rows = [[axis, NAMES[first], str(n), *cells] for (axis, first, n), cells in lines.items() if set(cells) != {"–"}]
+    header = ["axis", "", "groups", *(f"with {NAMES[name]}" for name in TRADITIONAL)]
+    return [Shown("How MPA and WRA go with other metrics: Pearson's r over groups", header, rows)] if rows else []
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def _other(ratings: Ratings, reference: Ratings, threshold: Label | None) -> Ref
     if reference.multiplicity is not None:
         item, rater, scores = (np.repeat(each, reference.multiplicity) for each in (item, rater, scores))
     whole = Reference(
-        "ratings", "the reference", np.zeros(0, np.int64), rater.astype(np.int32), scores, boundaries,
+        "ratings", _name(reference), np.zeros(0, np.int64), rater.astype(np.int32), scores, boundaries,
         reference.n_raters, n_shared, int(np.count_nonzero(items < 0)),
     )  # fmt: skip
     return _sorted(whole, item, ratings.n_items)
@@ -198,6 +199,12 @@ def _matched(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
     places = pl.DataFrame({"id": known.cast(pl.String), "place": np.arange(len(known))})
     found = pl.DataFrame({"id": ids.cast(pl.String)}).join(places, on="id", how="left", maintain_order="left")
     return found["place"].fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _name(reference: Ratings) -> str:
+    """Return the file that the reference came from, if it did."""
+    source = reference.intake.source
+    return "the reference" if source in ("frame", "-") else PurePath(source).name
 
 
 def _example(ids: pl.Series) -> str:
