@@ -343,9 +343,8 @@ def chosen_rows(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bo
         several = [values] if isinstance(values, str | int | float | bool) else list(values)
         texts = as_categories(pl.Series([str(value) for value in several]))
         column = as_categories(frame[name])
-        for text in texts:
-            if text not in column:
-                known = ", ".join(category_order(frame[name])[:10])
-                raise SelectionError(f"no {what} has {name} = '{text}'; the values are: {known}")
+        for text in texts.filter(~texts.is_in(column.drop_nulls().unique().to_list())):
+            known = ", ".join(category_order(frame[name])[:10])
+            raise SelectionError(f"no {what} has {name} = '{text}'; the values are: {known}")
         keep &= column.is_in(texts.to_list()).fill_null(False).to_numpy()
     return keep

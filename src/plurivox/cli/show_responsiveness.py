@@ -26,9 +26,7 @@ def tables(found: Responsiveness) -> list[Shown]:
         for axis in found.axes:
             make = _raters if axis == "rater" else _values
             shown.append(make(found, axis, subset, f"{title}{axis}"))
-    if found.settings["bootstrap"]:
-        shown.append(_intervals(found))
-    shown += _more(found) + _precision(found) + _correlations(found)
+    shown += _intervals(found) + _more(found) + _precision(found) + _correlations(found)
     return shown
 
 
@@ -80,8 +78,10 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
     return Shown(f"{title}, one by one (--csv names them)", header, lines)
 
 
-def _intervals(found: Responsiveness) -> Shown:
-    lines = []
+def _intervals(found: Responsiveness) -> list[Shown]:
+    lines: list[list[str]] = []
+    if not found.settings["bootstrap"]:
+        return []
     for subset in found.subsets:
         for axis in ("all", *found.axes):
             for group, own in _own(found, axis, subset).items():
@@ -90,7 +90,7 @@ def _intervals(found: Responsiveness) -> Shown:
                     name = "all raters" if axis == "all" else group
                     lines.append([f"{name}{where}", *(_interval(own[name]) for name in MAIN)])
     title = f"95 % intervals, {found.settings['resample']} resampled"
-    return Shown(title, ["group", *(NAMES[name] for name in MAIN)], lines)
+    return [Shown(title, ["group", *(NAMES[name] for name in MAIN)], lines)] if lines else []
 
 
 def _interval(row: Row) -> str:
