@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from plurivox.io.store import write_ratings
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.cohesion_result import Cohesion
+    from plurivox.lenses.items import Items, items
+    from plurivox.lenses.overview import Overview, overview
     from plurivox.lenses.responsiveness import responsiveness
     from plurivox.lenses.responsiveness_result import Responsiveness
     from plurivox.questions import combine
@@ -41,6 +43,8 @@ _HOMES = {
     "Description": "description",
     "Effect": "_styles",
     "InputError": "errors",
+    "Items": "lenses.items",
+    "Overview": "lenses.overview",
     "PlurivoxError": "errors",
     "PlurivoxWarning": "errors",
     "Ratings": "ratings",
@@ -51,6 +55,8 @@ _HOMES = {
     "cohesion": "lenses.cohesion",
     "combine": "questions",
     "describe": "description",
+    "items": "lenses.items",
+    "overview": "lenses.overview",
     "read_ratings": "io.reading",
     "responsiveness": "lenses.responsiveness",
     "simulate": "simulation",
@@ -63,6 +69,8 @@ __all__ = [
     "Description",
     "Effect",
     "InputError",
+    "Items",
+    "Overview",
     "PlurivoxError",
     "PlurivoxWarning",
     "Ratings",
@@ -73,6 +81,8 @@ __all__ = [
     "cohesion",
     "combine",
     "describe",
+    "items",
+    "overview",
     "read_ratings",
     "responsiveness",
     "simulate",
