@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.lenses.results import SIGNIFICANT, Result, Row, frame_of, p_text, survival
+from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, frame_of, p_text, survival, weight_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,21 +58,23 @@ class Cohesion(Result):
         rows = [row for row in self.rows if row.statistic == "dsi" and not math.isnan(row.value)]
         return sorted(rows, key=lambda row: (1.0 if row.p_value is None else row.p_value, -row.value))
 
-    def findings(self) -> list[str]:
-        """Return what stands out, one sentence each, the surest first; and what does not, in one."""
+    def statements(self) -> list[Statement]:
+        """Return which groups stand out, which axis divides most, and what was withheld."""
         tested = [row for row in self.rows if row.kind == "group" and row.statistic == "gai" and row.tested]
         found = [row for row in tested if (row.p_value or 0.0) < SIGNIFICANT]
         found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
-        sentences = [_sentence(row, len(tested)) for row in found]
+        sentences = [Statement(_sentence(row, len(tested)), weight_of(row), row.axis, "gai") for row in found]
         if tested and not found:
-            sentences.append(f"No group stands out from chance: none of {len(tested)} GAI values has p < .05.")
+            text = f"No group stands out from chance: none of {len(tested)} GAI values has p < .05."
+            sentences.append(Statement(text, 2.0, statistic="gai"))
         most = next(iter(self.ranked_axes()), None)
         if most is not None and most.p_value is not None and most.p_value < SIGNIFICANT:
-            sentences.append(
+            text = (
                 f"{most.axis} divides the raters most: its largest GAI, {most.value:.2f} of {most.group}, "
                 f"is more than shuffled raters reach, {p_text(most.p_value)}."
             )
-        return sentences + self.withheld_sentence()
+            sentences.append(Statement(text, 2.5, most.axis, "dsi"))
+        return sentences + self.withheld_statement()
 
 
 def _sentence(row: Row, n_tested: int) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.lenses.responding import STATISTICS
-from plurivox.lenses.results import SIGNIFICANT, Result, Row, as_lists, frame_of, p_text, survival
+from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, as_lists, frame_of, p_text, survival, weight_of
 
 TRADITIONAL = ("kendall_tau_b", "spearman_rho", "auroc", "average_precision")
 NAMES = {
@@ -162,50 +162,47 @@ class Responsiveness(Result):
         }  # fmt: skip
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def findings(self) -> list[str]:
-        """Return what stands out, one sentence each, the surest first; and what does not, in one."""
-        sentences = self._overall_sentence() + self._family_sentences()
+    def statements(self) -> list[Statement]:
+        """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
         tested = {name: self._tested(name) for name in ("mpa", "wra")}
         found = [row for rows in tested.values() for row in rows if (row.p_value or 0.0) < SIGNIFICANT]
         found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
-        sentences += [_sentence(row, len(tested[row.statistic])) for row in found if row.subset == "all"]
+        sentences = self._overall() + self._families()
+        for row in found:
+            if row.subset == "all":
+                text = _sentence(row, len(tested[row.statistic]))
+                sentences.append(Statement(text, weight_of(row), row.axis, row.statistic))
         sentences += _on_parts([row for row in found if row.subset != "all" and (row.p_adjusted or 0.0) < SIGNIFICANT])
         if any(tested.values()) and not found:
             numbers = " and ".join(f"{len(rows)} {NAMES[name]}" for name, rows in tested.items())
-            sentences.append(f"No group stands out from chance: none of {numbers} values has p < .05.")
-        return sentences + self._rater_sentence() + self._left_out() + self.withheld_sentence()
+            text = f"No group stands out from chance: none of {numbers} values has p < .05."
+            sentences.append(Statement(text, 2.0, statistic="mpa"))
+        return sentences + self._each_rater() + self._left_out() + self.withheld_statement()
 
-    def _left_out(self) -> list[str]:
-        """Return how many items are left out and why."""
-        reference, sentences = self.settings["reference"], []
-        missing, unsorted = reference["n_items_without"], self.settings["n_items_in_no_subset"]
-        if missing:
-            items = "1 item has" if missing == 1 else f"{missing:,} items have"
-            sentences.append(f"{items} no reference and count for nothing, of {reference['n_items'] + missing:,}.")
-        if unsorted:
-            items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
-            sentences.append(f"{items} no value of {self.settings['items_by']}, in no part but in the whole.")
-        return sentences
-
-    def _overall_sentence(self) -> list[str]:
+    def _overall(self) -> list[Statement]:
         mpa, wra = (self.row("all", "all", name) for name in ("mpa", "wra"))
         if math.isnan(mpa.value):
             return []
-        return [
+        text = (
             f"All raters together, against {self.settings['reference']['name']}: MPA {_with_interval(mpa)}, "
             f"WRA {_with_interval(wra)}."
-        ]
+        )
+        return [Statement(text, 2.2, statistic="mpa")]
 
-    def _family_sentences(self) -> list[str]:
-        families = [row for row in self.rows if row.kind == "family" and row.statistic in ("mpa", "wra", "hm")]
+    def _families(self) -> list[Statement]:
+        """Return the families of which all groups lie below, or above, all others, more than chance would put them."""
         return [
-            f"{row.group.rpartition(', all')[0]} have {'lower' if 'lowest' in row.group else 'higher'} "
-            f"{NAMES[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}."
-            for row in families
-            if ", all " in row.group and row.value > 0 and row.tested and (row.p_value or 0.0) < SIGNIFICANT
-        ]
+            Statement(
+                f"{row.group.rpartition(', all')[0]} have {'lower' if 'lowest' in row.group else 'higher'} "
+                f"{NAMES[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}.",
+                weight_of(row), row.axis, row.statistic,
+            )
+            for row in self.rows
+            if row.kind == "family" and row.statistic in ("mpa", "wra", "hm") and row.subset == "all"
+            and ", all " in row.group and row.value > 0 and row.tested and (row.p_value or 0.0) < SIGNIFICANT
+        ]  # fmt: skip
 
-    def _rater_sentence(self) -> list[str]:
+    def _each_rater(self) -> list[Statement]:
         own = [row for row in self.rows if row.kind == "rater" and row.subset == "all"]
         if not own:
             return []
@@ -217,7 +214,20 @@ class Responsiveness(Result):
                 low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
                 parts.append(f"{NAMES[name]} {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}")
         n_raters = len({row.group for row in own})
-        return [f"{n_raters:,} raters one by one: {'; '.join(parts) or 'no value is defined'}."]
+        text = f"{n_raters:,} raters one by one: {'; '.join(parts) or 'no value is defined'}."
+        return [Statement(text, 2.1, "rater", "mpa")]
+
+    def _left_out(self) -> list[Statement]:
+        """Return how many items are left out and why."""
+        reference, sentences = self.settings["reference"], []
+        missing, unsorted = reference["n_items_without"], self.settings["n_items_in_no_subset"]
+        if missing:
+            items = "1 item has" if missing == 1 else f"{missing:,} items have"
+            sentences.append(f"{items} no reference and count for nothing, of {reference['n_items'] + missing:,}.")
+        if unsorted:
+            items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
+            sentences.append(f"{items} no value of {self.settings['items_by']}, in no part but in the whole.")
+        return [Statement(text, 0.0) for text in sentences]
 
     def _tested(self, statistic: str) -> list[Row]:
         return [row for row in self.rows if row.kind == "group" and row.statistic == statistic and row.tested]
@@ -266,10 +276,16 @@ def _sentence(row: Row, n_tested: int) -> str:
     )
 
 
-def _on_parts(rows: list[Row]) -> list[str]:
+def _on_parts(rows: list[Row]) -> list[Statement]:
     """Return one sentence for each group and statistic that stands out on parts of the items."""
-    parts: dict[tuple[str, str], list[str]] = {}
+    parts: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        found = f"{row.subset} ({NAMES[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})"
-        parts.setdefault((row.group, _habit(row)), []).append(found)
-    return [f"{group} {habit} on {', '.join(found)}, after correction." for (group, habit), found in parts.items()]
+        parts.setdefault((row.axis, row.group, _habit(row)), []).append(row)
+    statements = []
+    for (axis, group, habit), found in parts.items():
+        where = ", ".join(
+            f"{row.subset} ({NAMES[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})" for row in found
+        )
+        text = f"{group} {habit} on {where}, after correction."
+        statements.append(Statement(text, weight_of(found[0]) - 0.5, axis, found[0].statistic))
+    return statements

@@ -89,6 +89,20 @@ class Row:
         return self.p_value is not None and not math.isnan(self.p_value)
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A finding in words: what it is about, and how much it matters.
+
+    ``weight`` puts statements of all lenses in one order: 3 and more for what survives correction, 2 for what holds for
+    the whole study, 1 and more for what is notable before correction only, 0 for remarks on the analysis itself.
+    """
+
+    text: str
+    weight: float
+    axis: str = "all"
+    statistic: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
     """The draws behind the values of one axis, of the groups that may be shown.
@@ -183,17 +197,21 @@ class Result:
                 return null
         raise SelectionError(f"there are no draws of {group!r} on {axis!r}")
 
-    def findings(self) -> list[str]:
-        """Return what stands out, one sentence each."""
+    def statements(self) -> list[Statement]:
+        """Return what stands out, the surest first, and remarks at the end."""
         raise NotImplementedError
 
-    def withheld_sentence(self) -> list[str]:
+    def findings(self) -> list[str]:
+        """Return what stands out, one sentence each, the surest first; and what does not, in one."""
+        return [statement.text for statement in self.statements()]
+
+    def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
         n_withheld = sum(self.withheld.values())
         if not n_withheld:
             return []
         groups = "1 group is" if n_withheld == 1 else f"{n_withheld} groups are"
-        return [f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters."]
+        return [Statement(f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.", 0.0)]
 
     def to_json(self, *, draws: bool = True) -> str:
         """Return everything as strict JSON, with or without the draws; NaN and infinities are strings."""
@@ -216,6 +234,13 @@ class Result:
         for name, part in cls.PARTS.items():
             found[name] = tuple(part.from_dict(one) for one in found[name])
         return cls(**found)
+
+
+def weight_of(row: Row) -> float:
+    """Return how much a tested value matters: first whether it survives correction, then how unlikely it is."""
+    p_adjusted = 1.0 if row.p_adjusted is None else row.p_adjusted
+    survives = p_adjusted < SIGNIFICANT
+    return (3.0 if survives else 1.0) + (1.0 - (p_adjusted if survives else row.p_value or 0.0))
 
 
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
