@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -367,3 +367,85 @@ def average_precision(ones: Weights, zeros: Weights) -> Fraction | None:
 
 def harmonic_mean(a: Fraction, b: Fraction) -> Fraction:
     return 2 / (1 / a + 1 / b) if a and b else Fraction(0)
+
+
+# A group's scores held against reference ratings, whose points from a boundary on mean unsafe
+
+Rated = tuple[Hashable, Hashable, int]
+"""Item, rater and point; the rater of a reference rating is None if they are not among the judged."""
+Decide = Callable[[Hashable, Sequence[int]], int]
+
+
+def middle_points(item: Item) -> list[int]:
+    """The middle rating, or the middle two."""
+    ordered = sorted(item)
+    return sorted({ordered[(len(item) - 1) // 2], ordered[len(item) // 2]})
+
+
+def nearest_points(item: Item, values: Sequence[Number]) -> list[int]:
+    """The point, or the two points, nearest to the mean."""
+    middle = sum((Fraction(values[point]) for point in item), Fraction(0)) / len(item)
+    apart = [abs(Fraction(value) - middle) for value in values]
+    return [point for point, distance in enumerate(apart) if distance == min(apart)]
+
+
+def responses(
+    judged: Sequence[Rated],
+    group: Collection[Hashable],
+    against: Sequence[Rated],
+    candidates: Callable[[Item], list[int]] = tied_points,
+    decide: Decide | None = None,
+    copies: Mapping[Hashable, int] | None = None,
+) -> list[Sample]:
+    """Every reference rating by somebody outside the group, beside the group's score of the item.
+
+    Candidates for a score share it, or ``decide`` takes one. ``copies`` says how often a rater counts, 1 without it.
+    """
+
+    def repeated(ratings: Sequence[Rated], item: Hashable, inside: bool) -> list[int]:
+        own = [(rater, point) for i, rater, point in ratings if i == item and (rater in group) == inside]
+        return [point for rater, point in own for _ in range((copies or {}).get(rater, 1))]
+
+    samples: list[Sample] = []
+    for item in dict.fromkeys(i for i, _, _ in judged):
+        given = repeated(judged, item, True)
+        if given:
+            tied = candidates(given)
+            chosen = tied if decide is None else [decide(item, tied)]
+            others = repeated(against, item, False)
+            samples += [(score, point, Fraction(1, len(chosen))) for score in chosen for point in others]
+    return samples
+
+
+def responsiveness(samples: Sequence[Sample], n_scores: int, n_points: int) -> dict[str, Fraction | float | None]:
+    """All nine statistics: the means over the boundaries at which the reference has both classes."""
+    boundaries = [_at_boundary(samples, n_scores, boundary) for boundary in range(1, n_points)]
+    defined = [values for values in boundaries if values["wra"] is not None]
+    names = ("mpa_raw", "mpa", "wra", "hm", "auroc", "kendall_tau_b", "spearman_rho", "average_precision")
+    found: dict[str, Fraction | float | None] = dict.fromkeys((*names, "hm_of_means"))
+    if not defined:
+        return {**found, "mpa_raw": Fraction(0) if samples else None}
+    for name in names:
+        values = [value for at in defined if (value := at[name]) is not None]
+        found[name] = sum(values) / len(defined) if len(values) == len(defined) else None
+    found["hm_of_means"] = harmonic_mean(Fraction(found["mpa"] or 0), Fraction(found["wra"] or 0))
+    return found
+
+
+def _at_boundary(samples: Sequence[Sample], n_scores: int, boundary: int) -> dict[str, Fraction | float | None]:
+    def weights(unsafe: bool) -> list[Fraction]:
+        own = [(s, w) for s, point, w in samples if (point >= boundary) == unsafe]
+        return [sum((w for s, w in own if s == score), Fraction(0)) for score in range(n_scores)]
+
+    ones, zeros = weights(True), weights(False)
+    area, recalled = mpa(ones, zeros), wra(ones, zeros)
+    return {
+        "mpa_raw": mpa_raw(ones, zeros),
+        "mpa": area,
+        "wra": recalled,
+        "hm": None if area is None or recalled is None else harmonic_mean(area, recalled),
+        "auroc": auroc(ones, zeros),
+        "kendall_tau_b": kendall_tau_b(ones, zeros),
+        "spearman_rho": spearman_rho(ones, zeros),
+        "average_precision": average_precision(ones, zeros),
+    }

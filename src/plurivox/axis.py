@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -82,12 +82,14 @@ class Axis:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
-        withheld = sizes < min_group_size
-        if attributes == ("rater",):
-            withheld[:] = False
-        elif len(groups) == 2 and withheld.any():
-            withheld[:] = True
+        withheld = _too_small(attributes, sizes, min_group_size)
         return cls(CROSS.join(attributes), attributes, groups, codes, sizes, withheld, min_group_size)
+
+    def counting(self, rated: NDArray[np.bool_]) -> Axis:
+        """Return the axis with sizes, and so what is withheld, by raters who rated something."""
+        inside = self.codes[rated & (self.codes != OUTSIDE)]
+        sizes = np.bincount(inside, minlength=len(self.groups))
+        return replace(self, sizes=sizes, withheld=_too_small(self.attributes, sizes, self.min_group_size))
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -110,6 +112,19 @@ class Axis:
     def __repr__(self) -> str:
         withheld = f", {self.n_withheld} withheld" if self.n_withheld else ""
         return f"<Axis {self.name}: {len(self)} groups{withheld}, {self.n_outside} raters outside>"
+
+
+def _too_small(attributes: tuple[str, ...], sizes: NDArray[np.int64], least: int) -> NDArray[np.bool_]:
+    """Tell which groups are withheld: those that are too small, and with one of two the other, which is its rest.
+
+    Raters on their own were asked for, so only those who rated nothing are left out.
+    """
+    withheld: NDArray[np.bool_] = sizes < least
+    if attributes == ("rater",):
+        withheld = sizes == 0
+    elif len(sizes) == 2 and withheld.any():
+        withheld[:] = True
+    return withheld
 
 
 def memberships(

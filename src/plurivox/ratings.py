@@ -268,6 +268,21 @@ class Ratings:
         return with_parts(self, raters=self.raters.with_columns(binned))
 
 
+def with_items(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
+    """Return the ratings of some items by the same raters, also those who rated none of them."""
+    keep = chosen[ratings.item_codes]
+    return Ratings(
+        ratings.scale,
+        ratings.items.filter(pl.Series(chosen)),
+        ratings.raters,
+        (np.cumsum(chosen) - 1).astype(np.int32)[ratings.item_codes[keep]],
+        None if ratings.rater_codes is None else ratings.rater_codes[keep],
+        ratings.scores[keep],
+        None if ratings.multiplicity is None else ratings.multiplicity[keep],
+        ratings.intake,
+    )
+
+
 def with_parts(ratings: Ratings, *, raters: pl.DataFrame | None = None, intake: Intake | None = None) -> Ratings:
     """Return the ratings with other rater attributes, rows in the same order, or another intake."""
     return Ratings(

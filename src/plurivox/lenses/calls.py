@@ -20,7 +20,7 @@ Report = Callable[[str, int, int], object]
 
 def each_axis(by: By | Sequence[By]) -> list[By]:
     """Return one entry per axis: ``("race", "gender")`` is one crossing, ``["race", "gender"]`` are two axes."""
-    one = isinstance(by, str) or (isinstance(by, tuple) and all(isinstance(part, str) for part in by))
+    one = isinstance(by, str) or (isinstance(by, tuple) and len(by) > 0 and all(isinstance(part, str) for part in by))
     return [by] if one else list(by)  # type: ignore[list-item]
 
 

@@ -71,11 +71,9 @@ class Reference:
         return counts.astype(np.int64, copy=False)
 
     def within(self, ratings: Ratings, part: Ratings) -> Reference:
-        """Return the reference of a part of the ratings."""
+        """Return the reference of some items of the ratings, by the same raters."""
         items = _matched(ratings.items["item"], part.items["item"])
-        raters = np.append(_matched(ratings.raters["rater"], part.raters["rater"]), -1)  # the last is nobody's
-        item = np.repeat(items, np.diff(self.offsets))
-        return _sorted(replace(self, raters=raters[self.raters].astype(np.int32)), item, part.n_items)
+        return _sorted(self, np.repeat(items, np.diff(self.offsets)), part.n_items)
 
     def on_axis(self, codes: NDArray[np.int32]) -> Reference:
         """Return the reference for groups: the rest of a crowd are those with a known value on the axis."""
@@ -104,11 +102,17 @@ def resolve(
     """
     if isinstance(reference, Ratings):
         return _other(ratings, reference, threshold)
+    if not isinstance(reference, str | Mapping):
+        raise InputError(
+            f"the reference is a {type(reference).__name__}",
+            hint='Give "crowd", Ratings (Ratings.from_frame makes them of a frame), or a group as {"gender": "Woman"}.',
+        )
+    split_at = EACH if threshold is None else threshold
     if reference == CROWD:
-        boundaries, scores = _split(ratings.scale, ratings.scores, threshold or EACH)
+        boundaries, scores = _split(ratings.scale, ratings.scores, split_at)
         raters, n_raters = ratings.codes_of_raters, ratings.n_raters
         return Reference(CROWD, "the rest of the crowd", ratings.offsets, raters, scores, boundaries, n_raters)
-    return _group(ratings, _condition(reference), threshold, min_group_size)
+    return _group(ratings, _condition(reference), split_at, min_group_size)
 
 
 def _condition(reference: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +127,7 @@ def _condition(reference: str | Mapping[str, Any]) -> dict[str, Any]:
     return {attribute.strip(): value.strip()}
 
 
-def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label | None, min_group_size: int) -> Reference:
+def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_group_size: int) -> Reference:
     name = " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
     members = chosen_rows(ratings.raters, condition, "rater")
     n_members = int(np.count_nonzero(members))
@@ -132,7 +136,7 @@ def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label | None,
             f"the reference {name} has fewer than {min_group_size} raters, too few to show",
             hint="Take a larger group, or lower min_group_size if these raters may be identified.",
         )
-    boundaries, scores = _split(ratings.scale, ratings.scores, threshold or EACH)
+    boundaries, scores = _split(ratings.scale, ratings.scores, threshold)
     raters = ratings.codes_of_raters
     whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members)
     return _sorted(whole, np.where(members[raters], ratings.item_codes, -1), ratings.n_items)
@@ -160,7 +164,7 @@ def _other(ratings: Ratings, reference: Ratings, threshold: Label | None) -> Ref
             f"{n_shared} of the {reference.n_raters} raters of the reference are also among the raters that it judges; "
             "where such a rater's group is judged, their reference ratings are left out",
             SharedRatersWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
     item = items[reference.item_codes]
     rater = shared[reference.codes_of_raters] if reference.has_raters else np.full(len(item), -1)
@@ -186,6 +190,8 @@ def _split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[
     if threshold == EACH:
         return tuple(str(label) for label in scale.labels[1:]), scores.astype(np.int64)
     place = scale.position(threshold)
+    if place < 0:
+        raise InputError(f"threshold is {threshold!r}, which means no rating", hint=f"Give a point of {scale}.")
     if place == 0:
         raise InputError(
             f"threshold is {threshold!r}, the lowest point, so that everything would be unsafe",

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
+import numpy as np
+
 from plurivox.attributes import category_order
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.errors import InputError, SelectionError
@@ -31,7 +33,7 @@ from plurivox.lenses.responding import GROUP_SCORES
 from plurivox.lenses.responsiveness_result import Responsiveness, Scored
 from plurivox.lenses.responsiveness_rows import Analysis
 from plurivox.lenses.results import Draws, Row
-from plurivox.ratings import Ratings
+from plurivox.ratings import Ratings, chosen_rows, with_items
 from plurivox.scale import Label
 from plurivox.statistics.ties import TIES
 
@@ -138,7 +140,7 @@ def responsiveness(
     check_choice("correction", correction, tuple(METHODS))
     check_draws(permutations, bootstrap, seed)
     axes_by = each_axis(by)
-    if resample != "items" and bootstrap and any(one in ("rater", ("rater",)) for one in axes_by):
+    if resample != "items" and bootstrap and any(one == "rater" or tuple(one) == ("rater",) for one in axes_by):
         raise InputError(
             f"resample is {resample!r}, and a rater on their own can only be resampled over items",
             hint="Set resample='items', or leave 'rater' out of by.",
@@ -195,22 +197,25 @@ class _Gathered:
         self.outside: dict[str, int] = {}
 
     def add(self, work: Analysis, axes: Sequence[Axis]) -> None:
-        """Analyse one set of items."""
+        """Analyse one set of items; groups too few of whose raters rated any of them are withheld."""
+        rated = np.bincount(work.ratings.codes_of_raters, minlength=work.ratings.n_raters) > 0
         overall = work.overall()
         self.rows += overall.rows
         self.scored.append(overall.scored)
-        for axis in axes:
+        for whole in axes:
+            axis = whole if work.subset == "all" else whole.counting(rated)
             if work.subset == "all":
                 self.outside[axis.name] = axis.n_outside
             where = axis.name if work.subset == "all" else f"{axis.name}, {work.subset}"
             if axis.name in self.overlapping:
                 separator = self.overlapping[axis.name]
                 parts = memberships(work.ratings, axis.name, separator, min_group_size=self.min_group_size)
+                parts = parts if work.subset == "all" else [part.counting(rated) for part in parts]
                 found = work.values(axis.name, parts)
                 self.withheld[where] = sum(part.n_withheld > 0 for part in parts)
             else:
                 found = work.axis(axis)
-                self.withheld[where] = axis.n_withheld
+                self.withheld[where] = 0 if axis.attributes == ("rater",) else axis.n_withheld
                 self._more(work, axis, found)
             self.rows += found.rows
             self.draws.append(found.draws)
@@ -246,7 +251,8 @@ def _parts(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
             known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
             raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
         for value in category_order(ratings.items[items_by]):
-            parts[f"{items_by} = all" if value == "all" else value] = ratings.where(items={items_by: value})
+            chosen = chosen_rows(ratings.items, {items_by: value}, "item")
+            parts[f"{items_by} = all" if value == "all" else value] = with_items(ratings, chosen)
     return parts
 
 

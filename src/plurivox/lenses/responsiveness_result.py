@@ -43,14 +43,21 @@ class Scored:
     subset: str = "all"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as lists and texts."""
-        return as_lists(self)
+        """Return everything as lists and texts; the shape tells what empty lists do not."""
+        return {**as_lists(self), "shape": list(self.tables.shape)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scored:
         """Undo :meth:`as_dict`."""
-        arrays = {name: np.array(data[name], dtype=float) for name in ("tables", "votes", "usage")}
-        return cls(**{**data, **arrays, "groups": tuple(data["groups"])})
+        shape = data["shape"]
+        return cls(
+            data["axis"],
+            tuple(data["groups"]),
+            np.array(data["tables"], dtype=float).reshape(shape),
+            np.array(data["votes"], dtype=float).reshape(shape[:2]),
+            np.array(data["usage"], dtype=np.int64).reshape(shape[:2]),
+            data["subset"],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

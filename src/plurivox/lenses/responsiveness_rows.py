@@ -61,7 +61,8 @@ class Analysis:
         nobody = np.full((self.bootstrap, 1, len(STATISTICS)), np.nan)
         resampled = nobody if self.reference.kind == CROWD else self._resampled(passes, "all")
         usage = np.bincount(self.ratings.scores, minlength=len(self.ratings.scale))[np.newaxis]
-        sizes = np.array([self.ratings.n_raters])
+        n_rated = len(np.unique(self.ratings.codes_of_raters))
+        sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
         return self._found("overall", "all", ("all",), passes, sizes, usage, None, resampled)
 
     def axis(self, axis: Axis) -> Found:
@@ -157,24 +158,25 @@ class Analysis:
         """Return the rows of every rater, compared with the other raters of their stratum."""
         passes = RaterResponses.of(self.ratings, self.reference, capped=self.convention != "published")
         tables, values = passes.observed()
-        support = passes.votes()
+        support, usage = passes.votes(), _usage(self.ratings, axis)
         order = np.argsort(axis.codes, kind="stable")  # raters by their names' order
-        interval, kept = None, np.zeros((0, len(order), len(STATISTICS)))
+        order = order[~axis.withheld[axis.codes[order]]]
+        interval, kept = None, np.zeros((0, len(axis.codes), len(STATISTICS)))
         if self.bootstrap:
             interval, kept = passes.bootstrap(self.bootstrap, self.seed, self._telling("resampling raters"))
             interval = Interval(interval.low[order], interval.high[order], interval.n_undefined[order])
         strata = None if self.strata is None else self.strata[order]
         test = among_peers(values[order], strata) if self.permutations else None
-        usage = _usage(self.ratings, axis)
+        support = support.of(order)
         rows = self._rows(
-            "rater", axis.name, axis.groups, values[order], interval, test, axis.sizes,
-            support.of(order), self._notes(tables[order], support.votes[order]),
+            "rater", axis.name, axis.shown, values[order], interval, test, np.ones(len(order), np.int64), support,
+            self._notes(tables[order], support.votes),
         )  # fmt: skip
         null = np.zeros((0, len(order), len(STATISTICS)))
         return Found(
             rows,
-            Draws(axis.name, axis.groups, STATISTICS, null, STATISTICS, kept[:, order], self.subset),
-            Scored(axis.name, axis.groups, tables[order], support.votes[order], usage, self.subset),
+            Draws(axis.name, axis.shown, STATISTICS, null, STATISTICS, kept[:, order], self.subset),
+            Scored(axis.name, axis.shown, tables[order], support.votes, usage[~axis.withheld], self.subset),
         )
 
     def _found(
@@ -237,6 +239,8 @@ class Analysis:
                     n_raters=int(sizes[g]), n_items=int(support.n_items[g]), n_ratings=int(support.n_ratings[g]),
                     note=notes[g].get(name, ""), subset=self.subset,
                 )  # fmt: skip
+                if not row.note and np.isnan(row.value) and name in ("hm", "hm_of_means"):
+                    row = row.with_note("MPA and WRA add up to 0")  # where MPA is not capped
                 if test is not None and kind != "rater":  # raters are compared with each other, without draws
                     row = row.with_undefined(int(test.n_undefined[g, at]) / self.permutations)
                 rows.append(row)

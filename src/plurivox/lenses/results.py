@@ -205,13 +205,25 @@ class Result:
         """Return what stands out, one sentence each, the surest first; and what does not, in one."""
         return [statement.text for statement in self.statements()]
 
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        from plurivox.report.notebook import result_html
+
+        return result_html(repr(self)[1:-1], self.findings(), self.to_frame())
+
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
         n_withheld = sum(self.withheld.values())
         if not n_withheld:
             return []
         groups = "1 group is" if n_withheld == 1 else f"{n_withheld} groups are"
-        return [Statement(f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.", 0.0)]
+        return [
+            Statement(
+                f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.",
+                0.0,
+                statistic="withheld",
+            )
+        ]
 
     def to_json(self, *, draws: bool = True) -> str:
         """Return everything as strict JSON, with or without the draws; NaN and infinities are strings."""
