@@ -34,10 +34,21 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.core
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# A real browser for the tests that open the report. Where it is missing and cannot be installed they are skipped.
+$(VENV)/.browser: | $(BIN)/python
+	@if command -v chromium >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "Installing Chromium for the browser tests …"; \
+		(apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium \
+			fonts-liberation) \
+			>$(VENV)/browser.log 2>&1 || echo "Chromium could not be installed, see $(VENV)/browser.log"; \
+	else echo "There is no Chromium here; tests that need a browser are skipped."; fi
+	@touch $@
+
 demo: $(VENV)/.core
 	$(BIN)/plurivox demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.browser
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev

@@ -200,13 +200,122 @@ def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     assert program("demo") == 0
     last = program.out.strip().splitlines()[-1]
-    assert Path(last) == tmp_path / "plurivox-demo" / "report.txt"
-    report = Path(last).read_text()
-    assert "36,000 ratings" in report
-    assert "18-29 agree with each other more than with others" in report
-    first = (tmp_path / "plurivox-demo" / "ratings.csv").read_bytes()
+    assert Path(last) == tmp_path / "plurivox-demo" / "report.html"
+    assert "18-29 agree with each other more than with others" in program.out
+    assert "grade severity less finely" in program.out
+    first = {path.name: path.read_bytes() for path in (tmp_path / "plurivox-demo").iterdir()}
+    assert b"36,000 ratings" in first["report.html"]
     assert program("demo") == 0
-    assert (tmp_path / "plurivox-demo" / "ratings.csv").read_bytes() == first
+    assert {path.name: path.read_bytes() for path in (tmp_path / "plurivox-demo").iterdir()} == first
+
+
+def test_demo_without_the_extra(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert program("demo") == 0
+    last = program.out.strip().splitlines()[-1]
+    assert Path(last) == tmp_path / "plurivox-demo" / "report.txt"
+    assert "18-29 agree with each other more than with others" in Path(last).read_text()
+    assert "pip install 'plurivox[report]'" in program.out
+
+
+QUICK = ("--permutations", 20, "--bootstrap", 20)
+
+
+def test_responsiveness(study: Path, program: Program) -> None:
+    trained = ("--reference", study / "trained.csv", "--reference-scale", "safe,unsafe")
+    assert program("responsiveness", study / "ratings.csv", "--by", "gender", *trained, *QUICK) == 0
+    assert "trained.csv: reference, item = item, rater = rater, score = score; scale safe < unsafe" in program.err
+    for text in (
+        "MPA",
+        "chance",
+        "Precision: share of unsafe",
+        "All raters together, against trained.csv",
+        "never one to",
+    ):
+        assert text in program.out
+    assert "rater-0" not in program.out
+    assert program("responsiveness", study / "ratings.csv", "--by", "gender", *trained, *QUICK, "--json") == 0
+    found = pv.Responsiveness.from_json(program.out)
+    ratings = pv.read_ratings(
+        study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv"
+    )
+    experts = pv.read_ratings(study / "trained.csv", scale="safe,unsafe")
+    again = pv.responsiveness(ratings, experts, "gender", permutations=20, bootstrap=20)
+    assert found.to_frame().equals(again.to_frame())
+
+
+def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
+    asked = ("responsiveness", study / "ratings.csv", "--by", "rater", "--reference", "crowd", *QUICK)
+    assert program(*asked) == 0
+    assert "one by one" in program.out
+    assert "rater-0" not in program.out
+    assert program(*asked, "--csv") == 0
+    assert pl.read_csv(program.out.encode())["group"].n_unique() == 61
+    assert program(*asked, "--csv", "--table", "boundaries") == 0
+    assert pl.read_csv(program.out.encode())["boundary"].unique().sort().to_list() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("extra", "problem"),
+    [
+        (["--reference", "study/trained.csv"], "--reference-scale"),
+        (["--reference", "nowhere.csv"], "there is no such file"),
+        (["--reference", "gender=Alien"], "no rater has gender = 'Alien'"),
+        (["--reference", "study/answers.csv", "--reference-scale", "same"], "which of its points mean unsafe is open"),
+        (["--reference-where", "rater=x"], "are about a reference file"),
+        (["--table", "odd"], "--table is one of"),
+        (["--family", "ethnicity"], "--family needs ATTRIBUTE=VALUE"),
+        (["--json", "--csv"], "choose one of"),
+        (["--threshold", "0"], "the lowest point"),
+    ],
+)
+def test_responsiveness_refuses(
+    study: Path, program: Program, monkeypatch: pytest.MonkeyPatch, extra: list[str], problem: str
+) -> None:
+    monkeypatch.chdir(study.parent)
+    assert program("responsiveness", study / "ratings.csv", "--by", "gender", *QUICK, *extra) != 0
+    assert problem in program.err
+    assert program.out == ""
+
+
+def test_a_language_model_as_reference(study: Path, program: Program) -> None:
+    model = ("--reference-scale", "same", "--reference-where", "rater=model-a", "--threshold", "each")
+    asked = ("responsiveness", study / "ratings.csv", "--by", "age", "--reference", study / "answers.csv", *model)
+    assert program(*asked, *QUICK, "--markdown") == 0
+    assert "| group | raters | items | MPA |" in program.out
+
+
+def test_report(study: Path, program: Program, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    out = tmp_path / "out.html"
+    trained = ("--reference", study / "trained.csv", "--reference-scale", "safe,unsafe")
+    assert program("report", study / "ratings.csv", "--by", "gender", *trained, *QUICK, "-o", out) == 0
+    assert program.out == f"{out}\n"
+    text = out.read_text(encoding="utf-8")
+    assert "What the ratings in ratings.csv say" in text
+    assert f"plurivox report {study / 'ratings.csv'} --by gender" in text
+    assert "SHA-256 of trained.csv" in text
+    before = out.read_bytes()
+    assert program("report", study / "ratings.csv", "--by", "nothing", "-o", out) == 1
+    assert "raters have no attribute 'nothing'" in program.err
+    assert out.read_bytes() == before
+
+
+def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("altair")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("plurivox.studies.TOPS", (2, 3))
+    monkeypatch.setattr("plurivox.studies.responsiveness.__kwdefaults__", {
+        **pv.studies.responsiveness.__kwdefaults__, "tops": (2, 3), "repeats": 2, "n_items": 60,
+    })  # fmt: skip
+    assert program("simulate", "--study", "responsiveness") == 0
+    assert "On 0 to 3, conservative: MPA" in program.out
+    made = tmp_path / "responsiveness-study"
+    assert sorted(path.name for path in made.iterdir()) == ["study.csv", "study.png", "study.svg"]
+    assert program("simulate", "--study", "odd") != 0
+    assert program("simulate") != 0
+    assert "name the FOLDER" in program.err
 
 
 def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

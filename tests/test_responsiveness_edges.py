@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference as twin
 from plurivox import statistics
-from plurivox.errors import InputError, NeedsRatersError, SelectionError, SharedRatersWarning
+from plurivox.errors import DifferentItemsWarning, InputError, NeedsRatersError, SelectionError, SharedRatersWarning
 from plurivox.lenses.responding import STATISTICS
 
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "bootstrap": 0, "min_group_size": 1}
@@ -180,8 +180,10 @@ def test_a_rater_with_five_ratings() -> None:
     found = pv.responsiveness(made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", bootstrap=50)
     row = found.row("rater", "a", "mpa")
     assert (row.value, row.n_items, row.p_value) == (1.0, 5, 1.0)
-    assert row.note == "fewer than 5 items with score 0, 1, 2, 3, 4"
-    assert found.row("rater", "a", "wra").note == ""
+    rare, undefined = row.note.split("; ")
+    assert rare == "fewer than 5 items with score 0, 1, 2, 3, 4"
+    assert undefined.endswith("of the bootstrap draws are undefined and left out")
+    assert found.row("rater", "a", "wra").note == undefined
     assert found.value("rater", "a", "kendall_tau_b") == pytest.approx(6 / math.sqrt(60))
     assert row.ci_low is not None
     assert row.ci_low < 1
@@ -256,6 +258,7 @@ def test_a_group_that_never_rated_a_referenced_item() -> None:
     assert "of the permutations are undefined and left out" in found.row("g", "x", "wra").note
 
 
+@pytest.mark.filterwarnings("ignore::plurivox.errors.DifferentItemsWarning")
 def test_a_rater_without_any_score() -> None:
     ratings = made({"a": [0, 4], "b": [None, None], "c": [1, 3]}, {"a": "x", "b": "y", "c": "x"})
     found = pv.responsiveness(ratings, "crowd", ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1)
@@ -510,7 +513,7 @@ def everything() -> pv.Responsiveness:
 
 def test_a_frame_has_one_row_per_key(everything: pv.Responsiveness) -> None:
     frame = everything.to_frame()
-    assert frame.columns == ALWAYS_THERE
+    assert frame.columns == [*ALWAYS_THERE, "n_boundaries_used"]
     keys = frame.select("axis", "group", "subset", "statistic")
     assert keys.is_duplicated().sum() == 0
     assert keys.group_by("axis", "group", "subset").agg(pl.col("statistic").n_unique())[
@@ -863,3 +866,18 @@ def test_coverage_is_what_was_measured(axis: str, statistic: str) -> None:
     assert np.mean(reach <= 0.7) < expected - 3 * error
     if axis == "rater":
         assert np.mean(reach <= 2) > expected + 3 * error
+
+
+def test_boundaries_used_are_counted() -> None:
+    """On 0..4 a crowd that gives 1, 2 and 3 only has both classes at two of four boundaries."""
+    ratings = made({"a": [0, 2, 4], "b": [1, 2, 3], "c": [1, 3, 3]})
+    found = pv.responsiveness(ratings, "crowd", "rater", **VALUES_ONLY).to_frame()
+    assert found.filter(group="a")["n_boundaries_used"].unique().to_list() == [2]
+    assert "2 of 4 boundaries have a single class" in found.filter(group="a")["note"][0]
+
+
+def test_groups_with_items_of_their_own_are_warned_of() -> None:
+    scores: dict[str, Scores] = {"a": [0, 1, None, None], "b": [1, 3, None, None], "c": [None, None, 2, 4]}
+    ratings = made(scores, {"a": "x", "b": "x", "c": "y"})
+    with pytest.warns(DifferentItemsWarning, match="rated mostly items that nobody else did"):
+        pv.responsiveness(ratings, trained(0, 1, 0, 1), "g", permutations=3, bootstrap=0, min_group_size=1)

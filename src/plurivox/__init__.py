@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from plurivox.lenses.responsiveness_result import Responsiveness
     from plurivox.questions import combine
     from plurivox.ratings import Ratings
+    from plurivox.report.build import write_report
     from plurivox.scale import Scale
     from plurivox.simulation import Simulation, simulate
 
@@ -61,6 +62,7 @@ _HOMES = {
     "responsiveness": "lenses.responsiveness",
     "simulate": "simulation",
     "write_ratings": "io.store",
+    "write_report": "report.build",
 }
 
 __all__ = [
@@ -87,6 +89,7 @@ __all__ = [
     "responsiveness",
     "simulate",
     "write_ratings",
+    "write_report",
 ]
 
 

@@ -12,6 +12,7 @@ from plurivox import __version__
 from plurivox.cli.cohesion import cohesion
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
+from plurivox.cli.report import report
 from plurivox.cli.responsiveness import responsiveness
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
@@ -48,6 +49,7 @@ app.command()(describe)
 app.command()(simulate)
 app.command()(cohesion)
 app.command()(responsiveness)
+app.command()(report)
 
 
 def main() -> None:

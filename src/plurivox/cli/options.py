@@ -132,6 +132,33 @@ Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, one row per group a
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 
 
+ReferenceScale = Annotated[
+    str | None,
+    _option(
+        "--reference-scale",
+        help="Points of a reference file, as for --scale: safe,unsafe. same: as the ratings.",
+        metavar="POINTS",
+    ),
+]
+ReferenceWhere = Annotated[
+    str | None,
+    _option("--reference-where", help="Keep only these raters of the reference: rater=gpt-4o.",
+            metavar="ATTRIBUTE=VALUE"),
+]  # fmt: skip
+Threshold = Annotated[
+    str | None,
+    _option(
+        "--threshold",
+        help="Lowest point of the reference that means unsafe; each: every point in turn, averaged (the default for "
+        "crowd and groups).",
+        metavar="POINT",
+    ),
+]
+ItemsBy = Annotated[
+    str | None, _option("--items-by", help="Also for the items of each value of this attribute.", metavar="ATTRIBUTE")
+]
+
+
 def one_format(*, json: bool, csv: bool, markdown: bool) -> None:
     """Raise if more than one output format is asked for."""
     if sum((json, csv, markdown)) > 1:
@@ -247,6 +274,28 @@ def load_questions(reading: Reading, rule: str | None) -> dict[str, Loaded]:
         ratings = combine({name: one.ratings for name, one in loaded.items()}, known)
         loaded["combined"] = replace(loaded[names[0]], ratings=ratings)
     return loaded
+
+
+def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
+    """Read the reference file, or return a group or ``crowd`` as it is."""
+    from plurivox.errors import ColumnError, ScaleError
+    from plurivox.io.reading import read_ratings
+
+    if text == "crowd" or ("=" in text and not Path(text).exists()):
+        if scale or where:
+            raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
+        return text
+    points = ratings.scale if scale == "same" else read_scale(scale)
+    try:
+        found = read_ratings(text, scale=points)
+    except ColumnError:  # then it should have the names of the ratings
+        found = read_ratings(text, scale=points, item=reading.item, rater=reading.rater, score=reading.score)
+    except ScaleError as error:
+        raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
+    intake = found.intake
+    taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
+    print(f"{intake.source}: reference, {taken}; scale {found.scale}", file=sys.stderr)
+    return found.where(raters=attribute_value(where, "--reference-where"))
 
 
 def _read(reading: Reading, config: "Config") -> "Ratings":

@@ -1,8 +1,7 @@
 """``plurivox responsiveness``: whose scores convey severity."""
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,18 +10,23 @@ from plurivox.cli.options import (
     Contrast,
     Correction,
     Csv,
+    ItemsBy,
     Json,
     Markdown,
     Pairs,
     Permutations,
     Reading,
+    ReferenceScale,
+    ReferenceWhere,
     Resample,
     Seed,
     Threads,
+    Threshold,
     Ties,
     Within,
     attribute_value,
     load,
+    load_reference,
     one_format,
     reads_ratings,
     several_names,
@@ -31,7 +35,6 @@ from plurivox.cli.options import (
 
 if TYPE_CHECKING:
     from plurivox.lenses.responsiveness_result import Responsiveness
-    from plurivox.ratings import Ratings
 
 TABLES = ("values", "scores", "boundaries", "correlations", "pairs")
 
@@ -48,35 +51,10 @@ def responsiveness(
             metavar="FILE|ATTRIBUTE=VALUE|crowd",
         ),
     ] = "crowd",
-    reference_scale: Annotated[
-        str | None,
-        typer.Option(
-            "--reference-scale",
-            help="Points of a reference file, as for --scale: safe,unsafe. same: as the ratings.",
-            metavar="POINTS",
-        ),
-    ] = None,
-    reference_where: Annotated[
-        str | None,
-        typer.Option(
-            "--reference-where",
-            help="Keep only these raters of the reference: rater=gpt-4o.",
-            metavar="ATTRIBUTE=VALUE",
-        ),
-    ] = None,
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            "--threshold",
-            help="Lowest point of the reference that means unsafe; each: every point in turn, averaged (the default "
-            "for crowd and groups).",
-            metavar="POINT",
-        ),
-    ] = None,
-    items_by: Annotated[
-        str | None,
-        typer.Option("--items-by", help="Also for the items of each value of this attribute.", metavar="ATTRIBUTE"),
-    ] = None,
+    reference_scale: ReferenceScale = None,
+    reference_where: ReferenceWhere = None,
+    threshold: Threshold = None,
+    items_by: ItemsBy = None,
     group_score: Annotated[
         str,
         typer.Option("--group-score", help="A group's score of an item: plurality, median or mean.", metavar="WHAT"),
@@ -156,29 +134,6 @@ def responsiveness(
             progress=progress,
         )
     _print(found, table, json=json, csv=csv, markdown=markdown)
-
-
-def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
-    """Read the reference file, or return a group or ``crowd`` as it is."""
-    from plurivox.cli.options import read_scale
-    from plurivox.errors import ColumnError, ScaleError
-    from plurivox.io.reading import read_ratings
-
-    if text == "crowd" or ("=" in text and not Path(text).exists()):
-        if scale or where:
-            raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
-        return text
-    points = ratings.scale if scale == "same" else read_scale(scale)
-    try:
-        found = read_ratings(text, scale=points)
-    except ColumnError:  # then it should have the names of the ratings
-        found = read_ratings(text, scale=points, item=reading.item, rater=reading.rater, score=reading.score)
-    except ScaleError as error:
-        raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
-    intake = found.intake
-    taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
-    print(f"{intake.source}: reference, {taken}; scale {found.scale}", file=sys.stderr)
-    return found.where(raters=attribute_value(where, "--reference-where"))
 
 
 def _print(found: "Responsiveness", table: str, *, json: bool, csv: bool, markdown: bool) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from plurivox.axis import Axis, By
-from plurivox.errors import InputError, SelectionError
+from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
 from plurivox.inference.multiplicity import adjust
 from plurivox.lenses.results import Row
 from plurivox.ratings import Ratings
 
+APART = 0.5
+"""Below this share of items in common with the rest, a group is said to have seen different items."""
 RESAMPLE = ("items", "raters", "both")
 
 Report = Callable[[str, int, int], object]
@@ -60,6 +63,26 @@ def check_draws(permutations: int, bootstrap: int, seed: int) -> None:
         raise InputError("permutations and bootstrap count draws", hint="Give 0 or more.")
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}", hint="Give a whole number of at least 0.")
+
+
+def warn_apart(ratings: Ratings, axis: Axis) -> None:
+    """Warn if a group rated mostly items that nobody else of the axis did, since shuffling then compares items."""
+    group = axis.codes[ratings.codes_of_raters].astype(np.int64)
+    inside = group >= 0
+    cells = np.unique(group[inside] * ratings.n_items + ratings.item_codes[inside])
+    owner, item = np.divmod(cells, max(ratings.n_items, 1))
+    by_others = np.bincount(item, minlength=ratings.n_items)[item] > 1
+    rated = np.bincount(owner, minlength=len(axis))
+    shared = np.bincount(owner[by_others], minlength=len(axis))
+    apart = [g for g in np.flatnonzero(~axis.withheld) if rated[g] > 0 and shared[g] < APART * rated[g]]
+    if apart and len(axis) > 1:
+        names = ", ".join(axis.groups[g] for g in apart[:3]) + (" and others" if len(apart) > 3 else "")
+        warnings.warn(
+            f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
+            "if raters were assigned by batch or region, give it as within=",
+            DifferentItemsWarning,
+            stacklevel=4,
+        )
 
 
 def corrected(rows: Sequence[Row], correction: str, same: Callable[[Row], bool] | None = None) -> list[Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.errors import DifferentItemsWarning, SelectionError
+from plurivox.errors import SelectionError
 from plurivox.inference.bootstrap import Interval, percentile_interval
 from plurivox.inference.permutation import compare, max_t
-from plurivox.lenses.calls import Report
+from plurivox.lenses.calls import Report, warn_apart
 from plurivox.lenses.passes import BESIDE, OF_ONE_SIDE, STATISTICS, Parts, Passes, Running, Values
 from plurivox.lenses.results import Draws, Row
 from plurivox.ratings import Ratings
@@ -28,8 +27,6 @@ RESAMPLED = (*STATISTICS, *BESIDE)
 """What the bootstrap gives intervals of."""
 SKEWED = 0.9
 """From this share of one point on, with high percent agreement, a low alpha misleads."""
-APART = 0.5
-"""Below this share of items in common with the rest, a group is said to have seen different items."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +57,7 @@ class Analysis:
             at = STATISTICS.index(name)
             note = self._reason(name, parts, 0, ratings.n_raters, values) or ""
             row = Row("overall", "all", "all", name, float(values[at]), note=note)
-            rows.append(row if interval is None else row.with_interval(interval.low[0, at], interval.high[0, at]))
+            rows.append(row if interval is None else _with_interval(row, interval, (0, at), self.bootstrap))
         rows += self._beside("all", ("all",), None, interval)
         return _sized(rows, {"all": (ratings.n_raters, ratings.n_items, len(ratings))})
 
@@ -79,7 +76,7 @@ class Analysis:
                 reason = self._reason(name, parts, g, int(axis.sizes[g]), values[g])
                 row = Row("group", axis.name, axis.groups[g], name, float(values[g, at]), note=reason or "")
                 if interval is not None:
-                    row = row.with_interval(interval.low[g, at], interval.high[g, at])
+                    row = _with_interval(row, interval, (g, at), self.bootstrap)
                 if self.permutations:
                     undefined_share = int(test.n_undefined[g, at]) / self.permutations
                     row = row.with_test(
@@ -88,7 +85,7 @@ class Analysis:
                 rows.append(row)
         shown = np.flatnonzero(~axis.withheld)
         rows += self._beside(axis.name, axis.groups, axis, interval)
-        self._warn_apart(axis, parts)
+        warn_apart(self.ratings, axis)
         sized = _sized(rows, _sizes(self.ratings, axis))
         sized += self._dsi(axis.name, axis.shown, values[shown], null[:, shown], sized)
         kept = np.zeros((0, len(shown), len(RESAMPLED))) if resampled is None else resampled[:, shown]
@@ -163,7 +160,7 @@ class Analysis:
             row = Row("contrast", axis.name, f"{groups[0]} − {groups[1]}", name, value, note=note,
                       n_raters=n[0], n_items=self.ratings.n_items, n_ratings=n[2])  # fmt: skip
             if interval is not None:
-                row = row.with_interval(interval.low[at], interval.high[at])
+                row = _with_interval(row, interval, (at,), self.bootstrap)
             if self.permutations:
                 share = int(test.n_undefined[at]) / self.permutations
                 row = row.with_test(test.p_value[at], test.direction[at], test.null_median[at], share)
@@ -217,7 +214,7 @@ class Analysis:
             note = undefined.why_mean(ac1[g, 1], "pairable", n_raters=n_raters) or ""
             for at, name in enumerate(BESIDE, start=len(STATISTICS)):
                 row = Row("beside", axis_name, group, name, float(found[name]), note=note)
-                rows.append(row if interval is None else row.with_interval(interval.low[g, at], interval.high[g, at]))
+                rows.append(row if interval is None else _with_interval(row, interval, (g, at), self.bootstrap))
         return rows
 
     def _passes(
@@ -263,19 +260,9 @@ class Analysis:
             return _skew(vectors[k.MARGINALS], sums[k.COINCIDENT], float(values[STATISTICS.index("irr")]))
         return reason
 
-    def _warn_apart(self, axis: Axis, parts: Parts) -> None:
-        from plurivox.kernels import cohesion as k
 
-        shared, rated = parts.sums[0, :, k.SHARED], parts.sums[0, :, k.RATED]
-        apart = [g for g in np.flatnonzero(~axis.withheld) if rated[g] > 0 and shared[g] < APART * rated[g]]
-        if apart and len(axis) > 1:
-            names = ", ".join(axis.groups[g] for g in apart[:3]) + (" and others" if len(apart) > 3 else "")
-            warnings.warn(
-                f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
-                "if raters were assigned by batch or region, give it as within=",
-                DifferentItemsWarning,
-                stacklevel=4,
-            )
+def _with_interval(row: Row, interval: Interval, place: tuple[int, ...], draws: int) -> Row:
+    return row.with_interval(interval.low[place], interval.high[place], int(interval.n_undefined[place]) / draws)
 
 
 def _ac2_parts(counts: Counts, values: NDArray[Any]) -> NDArray[Any]:

@@ -182,7 +182,10 @@ def _sorted(reference: Reference, item: NDArray[Any], n_items: int) -> Reference
     order = np.argsort(item, kind="stable")
     order = order[item[order] >= 0]
     offsets = np.searchsorted(item[order], np.arange(n_items + 1)).astype(np.int64)
-    return replace(reference, offsets=offsets, raters=reference.raters[order], scores=reference.scores[order])
+    raters, scores = reference.raters[order], reference.scores[order]
+    for array in (offsets, raters):  # as those of ratings are, so that kernels are compiled once for all references
+        array.flags.writeable = False
+    return replace(reference, offsets=offsets, raters=raters, scores=scores)
 
 
 def _split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[str, ...], NDArray[np.int64]]:

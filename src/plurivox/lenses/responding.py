@@ -52,6 +52,7 @@ class Responses:
     capped: bool
     shuffled: NDArray[np.int64]
     bounds: NDArray[np.int64]
+    totals: NDArray[np.int64]
 
     @classmethod
     def of(
@@ -71,7 +72,9 @@ class Responses:
         """Prepare the passes; ``strata`` and ``among`` as in :func:`plurivox.lenses.passes.shuffling`."""
         shuffled, bounds = shuffling(ratings, codes, strata, among)
         ranks = np.ascontiguousarray(tie_ranks(ratings, ties, seed)[:, 0])
-        return cls(ratings, codes, n_groups, reference.on_axis(codes), group_score, ranks, capped, shuffled, bounds)
+        against = reference.on_axis(codes)
+        totals = against.totals()
+        return cls(ratings, codes, n_groups, against, group_score, ranks, capped, shuffled, bounds, totals)
 
     def observed(self) -> tuple[Values, Values]:
         """Return the tables, groups × scores × reference points, and the values, groups × :data:`STATISTICS`."""
@@ -109,6 +112,8 @@ class Responses:
         """
         from plurivox.kernels import responsiveness as k
 
+        n_given = np.bincount(self.ratings.codes_of_raters, minlength=self.ratings.n_raters)
+        rated = np.where(n_given > 0, self.codes, -1)  # who rated nothing is not drawn either
         if resample == "items":
             entries = self._entries()
 
@@ -125,7 +130,7 @@ class Responses:
                 items = np.zeros((n, 0), dtype=np.int32)
                 if resample == "both":
                     items = item_weights(self.ratings.n_items, n, seed, first).astype(np.int32)
-                raters = rater_weights(self.codes, n, seed, first).astype(np.int32)
+                raters = rater_weights(rated, n, seed, first).astype(np.int32)
                 tables, values = self._room(n)
                 k.weighted_values(*self._given(), raters, items, self.capped, tables, values)
                 return values
@@ -156,7 +161,7 @@ class Responses:
         voting = Voting(GROUP_SCORES.index(self.group_score), np.array(ratings.scale.values), self.ranks)
         return (
             Given(ratings.offsets, ratings.codes_of_raters, ratings.scores),
-            Against(reference.offsets, reference.raters, reference.scores, reference.totals(), shared, same),
+            Against(reference.offsets, reference.raters, reference.scores, self.totals, shared, same),
             voting,
             kernel_groups(self.codes, self.n_groups),
         )

@@ -31,7 +31,7 @@ from plurivox.lenses.passes import Running, strata_of
 from plurivox.lenses.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responding import GROUP_SCORES
 from plurivox.lenses.responsiveness_result import Responsiveness, Scored
-from plurivox.lenses.responsiveness_rows import Analysis
+from plurivox.lenses.responsiveness_rows import Analysis, Found
 from plurivox.lenses.results import Draws, Row
 from plurivox.ratings import Ratings, chosen_rows, with_items
 from plurivox.scale import Label
@@ -160,7 +160,8 @@ def responsiveness(
         "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "items_by": items_by,
         "group_score": group_score, "ties": ties, "permutations": permutations, "bootstrap": bootstrap,
         "resample": resample, "seed": seed, "convention": convention, "within": within, "correction": correction,
-        "several": overlapping, "family": dict(family or {}), "min_support": min_support,
+        "several": overlapping, "family": dict(family or {}), "pairs": pairs, "contrast": list(contrast or ()),
+        "threshold": threshold, "min_support": min_support,
         "min_group_size": min_group_size, "points": [str(label) for label in ratings.scale.labels],
         "n_items_in_no_subset": 0 if items_by is None else ratings.items[items_by].null_count(),
         "reference": _described(resolved, ratings),
@@ -221,15 +222,17 @@ class _Gathered:
             self.draws.append(found.draws)
             self.scored.append(found.scored)
 
-    def _more(self, work: Analysis, axis: Axis, found: Any) -> None:
+    def _more(self, work: Analysis, axis: Axis, found: Found) -> None:
         """Add contrasts, families and pairs."""
+        if axis.attributes == ("rater",):
+            return  # nobody is shuffled there
         groups = axis.groups if work.subset == "all" else axis.shown  # too small in a part of the items is no error
         if self.contrast is not None and set(self.contrast) <= set(groups):
-            self.rows += work.contrast(axis, self.contrast)
+            self.rows += work.contrast(axis, self.contrast, found)
         if self.family and set(self.family) <= set(axis.attributes):
             self.rows += work.family(axis, self.family, found)
-        if self.pairs and axis.attributes != ("rater",):
-            self.pair_rows += work.pairs(axis)
+        if self.pairs:
+            self.pair_rows += work.pairs(axis, found)
 
     def check(self, axes: Sequence[Axis]) -> None:
         """Raise if a contrast or family that was asked for concerns no axis."""

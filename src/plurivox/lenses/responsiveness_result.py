@@ -97,6 +97,18 @@ class Responsiveness(Result):
         """The sets of items, ``"all"`` first."""
         return list(dict.fromkeys(row.subset for row in self.rows))
 
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per axis, group, subset and statistic, with how many boundaries its value is the mean of."""
+        counts = [
+            (found.axis, group, found.subset, _two_classes(table))
+            for found in self.scored
+            for group, table in zip(found.groups, found.tables, strict=True)
+        ]
+        keys = ("axis", "group", "subset")
+        schema = {**dict.fromkeys(keys, pl.String), "n_boundaries_used": pl.Int64}
+        used = pl.DataFrame(counts, schema=schema, orient="row")
+        return frame_of(self.rows).join(used, on=keys, how="left", maintain_order="left")
+
     def pairs(self) -> pl.DataFrame:
         """Return the difference of every two groups, one row per pair and statistic."""
         return frame_of(self.pair_rows)
@@ -206,7 +218,7 @@ class Responsiveness(Result):
             )
             for row in self.rows
             if row.kind == "family" and row.statistic in ("mpa", "wra", "hm") and row.subset == "all"
-            and ", all " in row.group and row.value > 0 and row.tested and (row.p_value or 0.0) < SIGNIFICANT
+            and ", all " in row.group and row.value > 0 and row.tested and (row.p_adjusted or 0.0) < SIGNIFICANT
         ]  # fmt: skip
 
     def _each_rater(self) -> list[Statement]:
@@ -243,6 +255,12 @@ class Responsiveness(Result):
 _SCORE_TEXTS = {"axis": pl.String, "group": pl.String, "subset": pl.String, "boundary": pl.String, "score": pl.String}
 
 
+def _two_classes(table: NDArray[np.float64]) -> int:
+    """Return at how many boundaries there are reference ratings on both sides."""
+    rated = np.flatnonzero(table.sum(axis=0) > 0)
+    return int(rated[-1] - rated[0]) if len(rated) else 0
+
+
 def _column(rows: list[Row], statistic: str) -> NDArray[np.float64]:
     return np.array([row.value for row in rows if row.statistic == statistic and row.kind in ("group", "rater")])
 
@@ -259,7 +277,7 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float,
         return math.nan, math.nan, math.nan, n, "all groups have the same value"
     r = min(1.0, max(-1.0, float(dx @ dy) / spread))
     if n < 4 or abs(r) == 1:
-        return r, math.nan, math.nan, n, "too few groups for an interval" if n < 4 else ""
+        return r, math.nan, math.nan, n, "too few groups for an interval" if n < 4 else "no interval at a perfect r"
     centre, half = math.atanh(r), _NORMAL_95 / math.sqrt(n - 3)
     return r, math.tanh(centre - half), math.tanh(centre + half), n, ""
 

@@ -15,7 +15,7 @@ from plurivox.axis import Axis
 from plurivox.errors import SelectionError
 from plurivox.inference.bootstrap import Interval, percentile_interval
 from plurivox.inference.permutation import PermutationResult, among_peers, compare, upper_p
-from plurivox.lenses.calls import Report
+from plurivox.lenses.calls import Report, warn_apart
 from plurivox.lenses.passes import Running, Values
 from plurivox.lenses.references import CROWD, Reference
 from plurivox.lenses.responding import STATISTICS, RaterResponses, Responses, Support
@@ -69,6 +69,8 @@ class Analysis:
         """Return the rows of the groups of an axis."""
         if axis.attributes == ("rater",):
             return self._raters(axis)
+        if self.subset == "all" and self.permutations:
+            warn_apart(self.ratings, axis)
         passes = self._passes(axis.codes, len(axis))
         null = passes.null(self.permutations, self.seed, self._telling(f"permuting {axis.name}"))
         resampled = self._resampled(passes, axis.name)
@@ -97,7 +99,7 @@ class Analysis:
             Scored(name, shown, tables, votes, usage, self.subset),
         )
 
-    def contrast(self, axis: Axis, groups: tuple[str, str], kind: str = "contrast") -> list[Row]:
+    def contrast(self, axis: Axis, groups: tuple[str, str], found: Found, kind: str = "contrast") -> list[Row]:
         """Return the difference of two groups; only their raters are shuffled, and only among each other."""
         a, b = (axis.groups.index(group) for group in groups)
         if axis.withheld[a] or axis.withheld[b]:
@@ -106,22 +108,22 @@ class Analysis:
         passes = self._passes(axis.codes, len(axis), among=(axis.codes == a) | (axis.codes == b))
         _, values = passes.observed()
         null = passes.null(self.permutations, self.seed, self._telling(f"permuting {what}"))
-        resampled = self._resampled(passes, what)
+        first, second = (found.draws.bootstrap[:, [found.draws.groups.index(group)]] for group in groups)
         return self._rows(
             kind,
             axis.name,
             (f"{groups[0]} − {groups[1]}",),
             values[[a]] - values[[b]],
-            percentile_interval(resampled[:, [a]] - resampled[:, [b]]) if self.bootstrap else None,
+            percentile_interval(first - second) if self.bootstrap else None,
             self._test(values[[a]] - values[[b]], null[:, [a]] - null[:, [b]]),
             axis.sizes[[a, b]].sum(keepdims=True),
             _together(passes.votes(), [a, b]),
             _where_undefined(values[a] - values[b], "undefined in one of the two"),
         )  # fmt: skip
 
-    def pairs(self, axis: Axis) -> list[Row]:
+    def pairs(self, axis: Axis, found: Found) -> list[Row]:
         """Return the difference of every two groups."""
-        return [row for two in combinations(axis.shown, 2) for row in self.contrast(axis, two, kind="pair")]
+        return [row for two in combinations(axis.shown, 2) for row in self.contrast(axis, two, found, kind="pair")]
 
     def family(self, axis: Axis, condition: dict[str, Any], found: Found) -> list[Row]:
         """Return how the groups that share a value lie against all others: mean difference, all lowest, all highest.
@@ -197,7 +199,7 @@ class Analysis:
         tables, values = passes.observed()
         votes = passes.votes()
         support = votes.of(shown)
-        everyone = kind == "overall" and self.reference.kind == CROWD
+        everyone = kind == "overall" and self.reference.kind in (CROWD, "group")
         alone = "nobody is left as the reference" if everyone else undefined.NO_REFERENCE
         empty = np.zeros((0, len(groups), len(STATISTICS)))
         null = empty if null is None else null
@@ -239,6 +241,8 @@ class Analysis:
                     n_raters=int(sizes[g]), n_items=int(support.n_items[g]), n_ratings=int(support.n_ratings[g]),
                     note=notes[g].get(name, ""), subset=self.subset,
                 )  # fmt: skip
+                if interval is not None:
+                    row = row.with_undefined(int(interval.n_undefined[g, at]) / self.bootstrap, "bootstrap draws")
                 if not row.note and np.isnan(row.value) and name in ("hm", "hm_of_means"):
                     row = row.with_note("MPA and WRA add up to 0")  # where MPA is not capped
                 if test is not None and kind != "rater":  # raters are compared with each other, without draws
@@ -290,7 +294,7 @@ class Analysis:
         return passes.bootstrap(self.bootstrap, self.seed, self.resample, self._telling(f"resampling {what}"))
 
     def _test(self, values: Values, null: Values) -> PermutationResult | None:
-        return compare(values, null, convention=self.convention) if self.permutations else None
+        return compare(values, null) if self.permutations else None
 
     def _telling(self, what: str) -> Running:
         if self.progress is None:

@@ -46,19 +46,19 @@ class Row:
     other: str = ""
     subset: str = "all"
 
-    def with_interval(self, low: float, high: float) -> Row:
-        """Return the row with a 95 % interval."""
-        return replace(self, ci_low=float(low), ci_high=float(high))
+    def with_interval(self, low: float, high: float, undefined: float = 0.0) -> Row:
+        """Return the row with a 95 % interval; many undefined draws are noted."""
+        return replace(self, ci_low=float(low), ci_high=float(high)).with_undefined(undefined, "bootstrap draws")
 
     def with_test(self, p: float, direction: str | None, median: float, undefined: float) -> Row:
         """Return the row with the result of a permutation test; many undefined draws are noted."""
         tested = replace(self, p_value=float(p), direction=direction, null_median=float(median))
         return tested.with_undefined(undefined)
 
-    def with_undefined(self, share: float) -> Row:
-        """Return the row with a note if many permutations are undefined."""
+    def with_undefined(self, share: float, draws: str = "permutations") -> Row:
+        """Return the row with a note if many draws are undefined."""
         if share > MANY_UNDEFINED and not math.isnan(self.value):
-            return self.with_note(f"{share:.0%} of the permutations are undefined and left out")
+            return self.with_note(f"{share:.0%} of the {draws} are undefined and left out")
         return self
 
     def with_note(self, note: str) -> Row:

@@ -1,8 +1,67 @@
-"""Results as Altair charts; nothing is computed here. Needs ``pip install 'plurivox[report]'``."""
+"""Results as Altair charts; nothing is computed here. Needs ``pip install 'plurivox[report]'``.
+
+Every chart ``x(result)`` has its numbers as a table, ``x_data(result)``.
+"""
 
 from __future__ import annotations
 
+from plurivox.plots.comparisons import metric_comparison, metric_comparison_data
+from plurivox.plots.curves import precision_recall, precision_recall_data
+from plurivox.plots.forests import (
+    gai_forest,
+    gai_forest_data,
+    responsiveness_forest,
+    responsiveness_forest_data,
+)
+from plurivox.plots.items import items_divided, items_divided_data
+from plurivox.plots.matrices import dsi_ranking, dsi_ranking_data, xrr_matrix, xrr_matrix_data
+from plurivox.plots.nulls import null_histograms, null_histograms_data
+from plurivox.plots.overview import (
+    design,
+    design_data,
+    group_sizes,
+    group_sizes_data,
+    ratings_per_item,
+    ratings_per_item_data,
+    response_styles,
+    response_styles_data,
+    scale_use,
+    scale_use_data,
+)
+from plurivox.plots.planes import mpa_wra_plane, mpa_wra_plane_data
 from plurivox.plots.studies import responsiveness_study
-from plurivox.plots.writing import write_chart
+from plurivox.plots.writing import to_svg, write_chart
 
-__all__ = ["responsiveness_study", "write_chart"]
+__all__ = [
+    "design",
+    "design_data",
+    "dsi_ranking",
+    "dsi_ranking_data",
+    "gai_forest",
+    "gai_forest_data",
+    "group_sizes",
+    "group_sizes_data",
+    "items_divided",
+    "items_divided_data",
+    "metric_comparison",
+    "metric_comparison_data",
+    "mpa_wra_plane",
+    "mpa_wra_plane_data",
+    "null_histograms",
+    "null_histograms_data",
+    "precision_recall",
+    "precision_recall_data",
+    "ratings_per_item",
+    "ratings_per_item_data",
+    "response_styles",
+    "response_styles_data",
+    "responsiveness_forest",
+    "responsiveness_forest_data",
+    "responsiveness_study",
+    "scale_use",
+    "scale_use_data",
+    "to_svg",
+    "write_chart",
+    "xrr_matrix",
+    "xrr_matrix_data",
+]

@@ -1,13 +1,18 @@
-"""Charts as files."""
+"""Charts as files and as parts of a page."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import InputError
+from plurivox.errors import InputError, MissingExtraError
+from plurivox.plots.theme import load_altair
 
 FORMATS = (".svg", ".png", ".html", ".json")
+_TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_ID = re.compile(r'(?<=\sid=")[^"]*(?=")|(?<=url\(#)[^)]*(?=\))|(?<=href="#)[^"]*(?=")')
 
 
 def write_chart(chart: Any, path: str | Path) -> Path:
@@ -20,8 +25,50 @@ def write_chart(chart: Any, path: str | Path) -> Path:
         raise InputError(f"{target.name} is no picture", hint=f"End its name with one of {', '.join(FORMATS)}.")
     with replacing(target) as temporary:
         if kind == ".html":
-            chart.save(str(temporary), format="html", inline=True)
+            chart.save(str(temporary), format="html", inline=True, json_kwds={"cls": _InsideScript})
         else:
             form: Any = kind[1:]
             chart.save(str(temporary), format=form, scale_factor=2 if kind == ".png" else 1)
     return target
+
+
+def to_svg(chart: Any, prefix: str) -> str:
+    """Return a chart as SVG for a page: no background, ids that start with ``prefix``, the same text each time.
+
+    Parameters
+    ----------
+    chart
+        Any chart of this package.
+    prefix
+        A word of letters, digits and hyphens that no other chart of the page has.
+
+    Examples
+    --------
+    >>> from plurivox.plots.theme import saying
+    >>> to_svg(saying("Nothing", "There is nothing to draw."), "nothing").startswith("<svg")
+    True
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtraError("pictures of charts need vl-convert", "report") from None
+    if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
+        raise InputError(f"prefix is {prefix!r}", hint="Give a word of letters, digits and hyphens.")
+    spec = chart.to_dict()
+    spec["background"] = None
+    spec.get("config", {}).pop("background", None)
+    version = ".".join(load_altair().SCHEMA_VERSION.split(".")[:2])
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=version)
+    ids: dict[str, str] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        return ids.setdefault(found[0], f"{prefix}-{len(ids) + 1}")
+
+    return _TAG.sub(lambda tag: _ID.sub(numbered, tag[0]), svg)
+
+
+class _InsideScript(json.JSONEncoder):
+    """JSON for a script element, which a ``</script>`` in a name must not end."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")

@@ -1,0 +1,81 @@
+"""``plurivox report``: one file that shows what a rating study says."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plurivox.cli.options import (
+    Bootstrap,
+    ItemsBy,
+    Permutations,
+    Reading,
+    ReferenceScale,
+    ReferenceWhere,
+    Seed,
+    Threshold,
+    load,
+    load_reference,
+    reads_ratings,
+)
+
+
+@reads_ratings
+def report(
+    reading: Reading,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the report.", metavar="FILE")] = Path(
+        "report.html"
+    ),
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            help="What scores are held against, as in plurivox responsiveness (default: the rest of the crowd).",
+            metavar="FILE|ATTRIBUTE=VALUE|crowd",
+        ),
+    ] = None,
+    reference_scale: ReferenceScale = None,
+    reference_where: ReferenceWhere = None,
+    threshold: Threshold = None,
+    items_by: ItemsBy = None,
+    title: Annotated[str, typer.Option("--title", help="The heading of the report.", metavar="TEXT")] = "",
+    permutations: Permutations = 1000,
+    bootstrap: Bootstrap = 1000,
+    seed: Seed = 0,
+) -> None:
+    """Write one HTML file that shows what the ratings say.
+
+    It holds findings in sentences, charts with the numbers behind them, the items to look at, and what every number
+    means. It needs no network, names no rater, and the same input and seed make the same file.
+    """
+    from plurivox.cli.progress import telling
+    from plurivox.report import write_report
+
+    loaded = load(reading)
+    against = None
+    if reference is not None:
+        against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
+    named = [reading.file, loaded.raters_file, loaded.items_file, reference]
+    files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}
+    by = loaded.by or [(name,) for name in loaded.ratings.raters.columns[1:]]
+    with telling() as progress:
+        path = write_report(
+            output,
+            loaded.ratings,
+            by,
+            reference=against,
+            threshold=threshold,
+            items_by=items_by,
+            several=loaded.several,
+            permutations=permutations,
+            bootstrap=bootstrap,
+            seed=seed,
+            min_group_size=loaded.min_group_size,
+            title=title or f"What the ratings in {Path(reading.file).name} say",
+            command=shlex.join(["plurivox", *sys.argv[1:]]),
+            files=files,
+            progress=progress,
+        )
+    print(path.resolve())

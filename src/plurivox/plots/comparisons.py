@@ -1,0 +1,114 @@
+"""MPA and WRA beside the metrics that others use."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.responsiveness_result import NAMES, Responsiveness
+from plurivox.plots import groups as g
+from plurivox.plots.layout import defined, extent, inline, shorten
+from plurivox.plots.theme import COLOURS, INK, WIDTH, load_altair, saying, themed
+
+_BESIDE = ("kendall_tau_b", "auroc")
+MAX_POINTS = 1000
+_SCHEMA = g.texts("group", "metric", "beside") | g.numbers("value", "beside value", "r", "r low", "r high")
+
+
+def metric_comparison_data(
+    result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = MAX_POINTS
+) -> pl.DataFrame:
+    """Return what :func:`metric_comparison` draws: one row per group and pair of metrics, raters without names."""
+    subset = g.chosen_subset(result, subset)
+    raters = g.names_raters(axis)
+    rows = list(_rows(result, axis, subset).values())
+    if max_groups is not None and len(rows) > max_groups:
+        rows = sorted(rows, key=lambda own: (math.isnan(own["mpa"].value), own["mpa"].value))[
+            :: -(-len(rows) // max_groups)
+        ]
+    correlations = result.correlations().filter(pl.col("axis") == axis, pl.col("subset") == subset)
+    cells: list[tuple[Any, ...]] = []
+    for first, second in _pairs():
+        found = correlations.filter(statistic=first, other=second).select("value", "ci_low", "ci_high").row(0)
+        for own in rows:
+            group = None if raters else own[first].group
+            cells.append((group, NAMES[first], NAMES[second], own[first].value, own[second].value, *found))
+    frame = pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+    return frame.drop("group").sort("metric", "beside", "value", "beside value") if raters else frame
+
+
+def metric_comparison(
+    result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = MAX_POINTS
+) -> Any:
+    """Draw MPA and WRA of each group against Kendall's τ_b and AUROC, with Pearson's r.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.responsiveness` found.
+    axis
+        The axis whose groups to show; ``"rater"`` for a dot per rater, without names.
+    subset
+        The set of items, by default all.
+    max_groups
+        If there are more groups, so many are shown, evenly spread over MPA; r is of all.
+    """
+    alt = load_altair()
+    title = f"MPA and WRA beside common metrics, by {shorten(axis)}"
+    data = metric_comparison_data(result, axis, subset=subset, max_groups=max_groups)
+    if defined(data, "value", "beside value").is_empty():
+        return saying(title, "No group has both metrics." if data.height else "There is no group to show.")
+    panels = [_panel(data, first, second).properties(name=f"{first}_{second}") for first, second in _pairs()]
+    chart = alt.concat(*panels, columns=2, spacing=24)
+    shown = data.height // len(panels)
+    total = len(_rows(result, axis, g.chosen_subset(result, subset)))
+    what = "raters" if g.names_raters(axis) else "groups"
+    many = f"{shown:,} of {total:,} {what} shown, evenly spread over MPA. " if shown < total else f"{total:,} {what}. "
+    return themed(chart, title, many + f"r with its 95 % interval, which takes {what} for independent.")
+
+
+def _rows(result: Responsiveness, axis: str, subset: str) -> g.ByGroup:
+    g.check_axis(result, axis)
+    names = ("mpa", "wra", *_BESIDE)
+    return g.rater_rows(result, subset, names) if g.names_raters(axis) else g.group_rows(result, names, axis, subset)
+
+
+def _panel(data: pl.DataFrame, first: str, second: str) -> Any:
+    alt = load_altair()
+    own = data.filter(metric=NAMES[first], beside=NAMES[second])
+    drawn = defined(own, "value", "beside value")
+    x, y = (
+        alt.Scale(domain=list(extent(drawn[column])), nice=False, zero=False) for column in ("beside value", "value")
+    )
+    tooltip = [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("value", "beside value")]
+    words = f"{NAMES[first]} and {NAMES[second]}: {_correlation(*own.select('r', 'r low', 'r high').row(0))}"
+    return (
+        alt.Chart(inline(drawn))
+        .mark_point(filled=True, size=45, opacity=0.6, color=COLOURS[0])
+        .encode(
+            x=alt.X("beside value:Q", title=NAMES[second], scale=x, axis=alt.Axis(tickCount=4)),
+            y=alt.Y("value:Q", title=NAMES[first], scale=y, axis=alt.Axis(tickCount=4)),
+            tooltip=["group:N", *tooltip] if "group" in data.columns else tooltip,
+        )
+        .properties(
+            width=WIDTH // 2 - 70, height=150,
+            title=alt.TitleParams(words, anchor="start", fontSize=12, color=INK, frame="group"),
+        )
+    )  # fmt: skip
+
+
+def _pairs() -> list[tuple[str, str]]:
+    return [(first, second) for first in ("mpa", "wra") for second in _BESIDE]
+
+
+def _correlation(r: float, low: float, high: float) -> str:
+    if g.finite_or_none(r) is None:
+        return "r is undefined"
+    interval = "" if g.finite_or_none(low) is None else f" ({_signed(low)} to {_signed(high)})"
+    return f"r = {_signed(r)}{interval}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")

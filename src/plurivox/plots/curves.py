@@ -1,0 +1,147 @@
+"""Precision and recall over the points of the scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.errors import SelectionError
+from plurivox.lenses.responsiveness_result import Responsiveness
+from plurivox.plots import groups as g
+from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+
+_COLUMNS = {
+    "axis": "axis", "group": "group", "score": "score", "position": "position", "precision": "precision",
+    "recall": "recall", "n_items": "items", "n_ratings": "ratings", "share": "share of ratings", "rare": "few items",
+}  # fmt: skip
+
+
+def precision_recall_data(
+    result: Responsiveness,
+    axis: str,
+    boundary: str | None = None,
+    *,
+    subset: str | None = None,
+    max_groups: int | None = 7,
+) -> pl.DataFrame:
+    """Return what :func:`precision_recall` draws: one row per group and score, all raters first."""
+    g.check_axis(result, axis)
+    subset = g.chosen_subset(result, subset)
+    rows = g.group_rows(result, ("mpa", "wra"), axis, subset)
+    shown = {group for _, group in g.most_notable(result, rows, subset, max_groups)}
+    frame = result.scores().filter(pl.col("subset") == subset, pl.col("boundary") == _boundary(result, boundary))
+    places = {point: at for at, point in enumerate(result.settings["points"])}
+    frame = frame.with_columns(position=pl.col("score").replace_strict(places, return_dtype=pl.Int64))
+    whole = frame.filter(axis="all").with_columns(group=pl.lit(ALL_RATERS))
+    own = frame.filter(pl.col("axis") == axis, pl.col("group").is_in(shown))
+    return pl.concat([whole, own]).select(pl.col(name).alias(shown) for name, shown in _COLUMNS.items())
+
+
+def precision_recall(
+    result: Responsiveness,
+    axis: str,
+    boundary: str | None = None,
+    *,
+    subset: str | None = None,
+    max_groups: int = 7,
+) -> Any:
+    """Draw for each score how many of the items that got it are unsafe, and how many of the unsafe got it.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.responsiveness` found.
+    axis
+        The axis whose groups to show, beside all raters.
+    boundary
+        The lowest reference point that means unsafe; by default the middle one.
+    subset
+        The set of items, by default all.
+    max_groups
+        If there are more groups, the most notable are shown; at most seven.
+    """
+    max_groups = min(max_groups, len(COLOURS))
+    title = f"Precision and recall at each score, by {shorten(axis)}"
+    data = precision_recall_data(result, axis, boundary, subset=subset, max_groups=max_groups)
+    if data.filter(pl.col("axis") != "all").is_empty():
+        words = g.RATERS_UNNAMED if g.names_raters(axis) else "There is no group to show."
+        return saying(title, words)
+    if defined(data, "precision").is_empty():
+        return saying(title, "Precision and recall are undefined: no score meets a reference.")
+    alt = load_altair()
+    placed, scales = _coloured(data)
+    panels = [_panel(placed, name, result.settings["points"], scales) for name in ("precision", "recall")]
+    chart = alt.hconcat(*panels, spacing=24)
+    return themed(chart, title, _words(result, axis, boundary, subset, data))
+
+
+def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the groups that have a curve with their ``label``, and what each looks like; all raters are dashed."""
+    alt = load_altair()
+    known = data.filter(pl.col("precision").is_finite().any().over("axis", "group"))
+    keys = known.select("axis", "group").unique(maintain_order=True)
+    labels = unique_labels(keys["group"])
+    number = 0
+    colours, shapes, dashes = [], [], []
+    for axis in keys["axis"]:
+        colours.append(QUIET if axis == "all" else COLOURS[number])
+        shapes.append("stroke" if axis == "all" else SHAPES[number])
+        dashes.append([4, 3] if axis == "all" else [1, 0])
+        number += axis != "all"
+    legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(labels) + 40)), symbolOpacity=1)
+    kinds = {"color": (alt.Color, colours), "fill": (alt.Fill, colours), "shape": (alt.Shape, shapes),
+             "strokeDash": (alt.StrokeDash, dashes)}  # fmt: skip
+    scales = {
+        name: kind("label:N", legend=legend, scale=alt.Scale(domain=labels, range=values))
+        for name, (kind, values) in kinds.items()
+    }
+    names = keys.with_columns(label=pl.Series(labels, dtype=pl.String))
+    return known.join(names, on=["axis", "group"], how="left", maintain_order="left"), scales
+
+
+def _panel(placed: pl.DataFrame, name: str, points: list[str], scales: dict[str, Any]) -> Any:
+    alt = load_altair()
+    labels = unique_labels(points, 14)
+    width = WIDTH // 2 - 70
+    crowded = pixels(labels) * len(labels) > width
+    axis = row_axis(
+        labels, title="score", labelAngle=-40 if crowded else 0, domain=True, ticks=True, labelOverlap=True,
+        labelAlign="right" if crowded else "center",
+    )  # fmt: skip
+    meaning = {"precision": "precision: unsafe among those with the score", "recall": "recall: share of all unsafe"}
+    base = alt.Chart(inline(placed)).encode(
+        x=alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(points))))),
+        y=alt.Y(f"{name}:Q", title=meaning[name], scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
+        color=scales["color"],
+    )
+    lines = base.mark_line(strokeWidth=1.8).encode(strokeDash=scales["strokeDash"])
+    rare = {"condition": {"test": "datum['few items']", "value": 0}, "value": 1}
+    dots = base.mark_point(size=45, opacity=1, strokeWidth=1.5).encode(
+        shape=scales["shape"], fill=scales["fill"], fillOpacity=rare,
+        tooltip=["group:N", "score:N", alt.Tooltip(f"{name}:Q", format=".3f"), "items:Q"],
+    )  # fmt: skip
+    return alt.layer(lines, dots).properties(width=width, height=240, name=name)
+
+
+def _boundary(result: Responsiveness, boundary: str | None) -> str:
+    known = result.settings["reference"]["boundaries"]
+    if boundary is None:
+        return str(known[len(known) // 2])
+    if str(boundary) not in known:
+        raise SelectionError(f"there is no boundary {boundary!r}; there are: {', '.join(known)}")
+    return str(boundary)
+
+
+def _words(result: Responsiveness, axis: str, boundary: str | None, subset: str | None, data: pl.DataFrame) -> str:
+    total = len(g.group_rows(result, ("mpa", "wra"), axis, subset))
+    shown = data.filter(pl.col("axis") != "all")["group"].n_unique()
+    unsafe = shorten(_boundary(result, boundary))
+    text = g.shown_words(shown, shown, total)
+    several = len(result.settings["reference"]["boundaries"]) > 1
+    who = shorten(result.settings["reference"]["name"], 40)
+    text += f"Unsafe is what {who} rates “{unsafe}”{' or above' if several else ''}. "
+    if data["few items"].any():
+        text += f"Hollow: fewer than {result.settings['min_support']:g} items. "
+    return text

@@ -1,0 +1,190 @@
+"""Forests: a row per group, its value with its interval upon what chance gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.cohesion_result import Cohesion
+from plurivox.lenses.responsiveness_result import Responsiveness
+from plurivox.lenses.results import Result
+from plurivox.plots import groups as g
+from plurivox.plots.layout import Rows, defined, extent, inline, shorten
+from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
+
+_BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
+_SCHEMA = (
+    g.texts("axis", "group", "statistic")
+    | g.numbers("value", "ci low", "ci high", "chance")
+    | g.numbers("chance low", "chance lower quarter", "chance upper quarter", "chance high", "p", "p corrected")
+    | g.texts("finding")
+    | g.counts("raters", "items", "ratings")
+    | g.texts("note")
+)
+
+
+def gai_forest_data(
+    result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> pl.DataFrame:
+    """Return what :func:`gai_forest` draws: one row per group, undefined values included."""
+    return _data(result, ("gai",), axis, subset, max_groups)
+
+
+def gai_forest(
+    result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> Any:
+    """Draw the GAI of each group with its interval upon what shuffled raters give.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.cohesion` found.
+    axis
+        The axis whose groups to show; by default those of all.
+    subset
+        The question or set of items to show, by default the first.
+    max_groups
+        If there are more groups, the most notable are shown.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=30, n_raters=40, seed=1)
+    >>> chart = gai_forest(pv.cohesion(study.ratings, "gender", permutations=19))
+    >>> chart.to_dict()["title"]["text"]
+    'Who agrees among themselves: GAI of each group'
+    """
+    data = gai_forest_data(result, axis, subset=subset, max_groups=max_groups)
+    title = "Who agrees among themselves: GAI of each group"
+    return _forest(result, data, title, axis, len(g.group_rows(result, ("gai",), axis, subset)))
+
+
+def responsiveness_forest_data(
+    result: Responsiveness,
+    axis: str | None = None,
+    statistics: Sequence[str] = ("mpa", "wra"),
+    *,
+    subset: str | None = None,
+    max_groups: int | None = 40,
+) -> pl.DataFrame:
+    """Return what :func:`responsiveness_forest` draws: one row per group and statistic, undefined ones included."""
+    return _data(result, tuple(statistics), axis, subset, max_groups)
+
+
+def responsiveness_forest(
+    result: Responsiveness,
+    axis: str | None = None,
+    statistics: Sequence[str] = ("mpa", "wra"),
+    *,
+    subset: str | None = None,
+    max_groups: int | None = 40,
+) -> Any:
+    """Draw MPA and WRA, or other statistics, of each group with interval upon what shuffled raters give.
+
+    Parameters are those of :func:`gai_forest`; each of ``statistics`` gets a panel.
+    """
+    names = tuple(statistics)
+    data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
+    title = f"Whose scores convey severity: {' and '.join(g.name_of(name) for name in names)}"
+    return _forest(result, data, title, axis, len(g.group_rows(result, names, axis, subset)))
+
+
+def _data(
+    result: Result, statistics: Sequence[str], axis: str | None, subset: str | None, max_groups: int | None
+) -> pl.DataFrame:
+    rows = g.group_rows(result, statistics, axis, subset)
+    shown = set(g.most_notable(result, rows, subset, max_groups))
+    first = statistics[0] if statistics else ""
+
+    def place(key: tuple[str, str]) -> tuple[int, float]:
+        value = rows[key][first].value if first in rows[key] else math.nan
+        return result.axes.index(key[0]), math.inf if math.isnan(value) else -value
+
+    cells = []
+    for key in sorted(shown, key=lambda key: (*place(key), list(rows).index(key))):
+        for statistic in statistics:
+            if statistic not in rows[key]:
+                continue
+            row = rows[key][statistic]
+            null = g.null_quantiles(result, row)
+            cells.append(
+                (
+                    row.axis, row.group, g.name_of(statistic), row.value, row.ci_low, row.ci_high,
+                    row.null_median, *null.values(), row.p_value, row.p_adjusted, g.state(row),
+                    row.n_raters, row.n_items, row.n_ratings, row.note,
+                )
+            )  # fmt: skip
+    return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+
+
+def _forest(result: Result, data: pl.DataFrame, title: str, axis: str | None, total: int) -> Any:
+    """Draw a frame of :data:`_SCHEMA`, one panel per statistic."""
+    drawn = defined(data, "value")
+    if drawn.is_empty():
+        return saying(title, _nothing(data, axis))
+    alt = load_altair()
+    rows = Rows.of(drawn.select("axis", "group").iter_rows())
+    names = drawn["statistic"].unique(maintain_order=True).to_list()
+    width = (WIDTH - rows.width - 20 * len(names)) // len(names)
+    scales = g.state_scales(
+        drawn["finding"].to_list(), orient="none", direction="horizontal", legendX=-rows.width, legendY=-28
+    )
+    panels = [
+        _panel(rows.place(drawn.filter(statistic=name)), name, rows, scales, labels=name == names[0]).properties(
+            width=width, height=rows.height, name=f"panel_{at}"
+        )
+        for at, name in enumerate(names)
+    ]
+    chart = panels[0] if len(panels) == 1 else alt.hconcat(*panels, spacing=20)
+    return themed(chart, title, _legend(result, data, drawn, total))
+
+
+def _panel(placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], *, labels: bool) -> Any:
+    alt = load_altair()
+    around = [value for column in ("ci low", "ci high", "chance low", "chance high") for value in placed[column]]
+    low, high = extent([*placed["value"], *placed["chance"]], around)
+
+    def x(column: str) -> Any:
+        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+        return alt.X(f"{column}:Q", title=name, scale=scale, axis=alt.Axis(tickCount=5))
+
+    y, (colour, shape) = rows.y(labels=labels), scales
+    base = alt.Chart(inline(placed)).encode(y=y)
+    layers = [
+        base.mark_bar(height=11, color=QUIET, opacity=opacity, clip=True).encode(x=x(first), x2=alt.X2(last))
+        for first, last, opacity in _BANDS
+    ]
+    layers.append(base.mark_tick(thickness=2, size=11, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance")))
+    interval = base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour)
+    tooltip = ["axis:N", "group:N", "finding:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in _SCHEMA if c in _TOLD)]
+    point = base.mark_point(filled=True, size=65, opacity=1).encode(
+        x=x("value"), color=colour, shape=shape, tooltip=tooltip
+    )
+    return alt.layer(*layers, interval, point)
+
+
+_TOLD = ("value", "ci low", "ci high", "chance", "p", "p corrected")
+
+
+def _nothing(data: pl.DataFrame, axis: str | None) -> str:
+    if axis is not None and g.names_raters(axis):
+        return g.RATERS_UNNAMED
+    if data.is_empty():
+        return "There is no group to show: none was asked for, or all are withheld as too small."
+    reasons = sorted({note for note in data["note"] if note})
+    return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
+
+
+def _legend(result: Result, data: pl.DataFrame, drawn: pl.DataFrame, total: int) -> str:
+    keys = ["axis", "group"]
+    shown = drawn.select(keys).n_unique()
+    text = g.shown_words(shown, data.select(keys).n_unique(), total)
+    if drawn["chance"].is_not_null().any():
+        text += "Grey: where shuffled raters lie (95 %, the middle half, median). "
+    if drawn["ci low"].is_not_null().any():
+        text += f"Line: 95 % interval from {result.settings['bootstrap']:,} bootstrap draws. "
+    text += g.correction_words(result)
+    return text or "Neither permutations nor bootstrap draws were asked for. "

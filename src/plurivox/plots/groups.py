@@ -1,0 +1,197 @@
+"""Which rows of a result a chart shows: those of one subset, never raters by name, the most notable first."""
+
+from __future__ import annotations
+
+import math
+import statistics as averages
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.axis import CROSS
+from plurivox.errors import SelectionError
+from plurivox.lenses.responsiveness_result import NAMES
+from plurivox.lenses.results import SIGNIFICANT, Result, Row
+from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
+
+CHANCE = "not distinguishable from chance"
+BEFORE = "p < .05 before correction only"
+AFTER = "p < .05 after correction"
+UNTESTED = "not tested"
+_STATES = {CHANCE: (QUIET, "circle"), BEFORE: (COLOURS[1], "triangle-up"), AFTER: (COLOURS[0], "diamond"),
+           UNTESTED: (INK, "circle")}  # fmt: skip
+STATISTICS = {
+    **NAMES, "gai": "GAI", "dsi": "DSI", "irr": "IRR", "xrr": "XRR", "negentropy": "negentropy",
+    "cross_negentropy": "cross-negentropy", "plurality_size": "plurality size", "voting_agreement": "voting agreement",
+}  # fmt: skip
+"""How to call a statistic."""
+ByGroup = dict[tuple[str, str], dict[str, Row]]
+"""The rows of each axis and group, by statistic."""
+NOTABLE = "those with the smallest p and the largest deviation from chance"
+RATERS_UNNAMED = "Raters on their own are not listed by name; mpa_wra_plane(result, 'rater') shows how they spread."
+
+
+def names_raters(axis: str) -> bool:
+    """Tell whether the groups of an axis are raters, whose ids no chart shows."""
+    return "rater" in axis.split(CROSS)
+
+
+def state(row: Row) -> str:
+    """Tell in words what the test of a row says.
+
+    Examples
+    --------
+    >>> state(Row("group", "gender", "Man", "gai", 1.2, p_value=0.03, p_adjusted=0.2))
+    'p < .05 before correction only'
+    """
+    if not row.tested or row.p_value is None:
+        return UNTESTED
+    if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT:
+        return AFTER
+    return BEFORE if row.p_value < SIGNIFICANT else CHANCE
+
+
+def state_scales(found: Sequence[str], **legend: Any) -> tuple[Any, Any]:
+    """Return colour and shape of the states in the column ``finding``; without tests there is no legend."""
+    alt = load_altair()
+    states = [name for name in _STATES if name in found or (name != UNTESTED and set(found) - {UNTESTED})]
+    key = alt.Legend(title=None, symbolOpacity=1, **legend) if set(found) - {UNTESTED} else None
+    colours, shapes = ([_STATES[name][at] for name in states] for at in (0, 1))
+    return (
+        alt.Color("finding:N", legend=key, scale=alt.Scale(domain=states, range=colours)),
+        alt.Shape("finding:N", legend=key, scale=alt.Scale(domain=states, range=shapes)),
+    )
+
+
+def name_of(statistic: str) -> str:
+    """Return how to call a statistic, or raise if there is none of that name."""
+    if statistic not in STATISTICS:
+        raise SelectionError(f"there is no statistic {statistic!r}; there are: {', '.join(STATISTICS)}")
+    return STATISTICS[statistic]
+
+
+def check_axis(result: Result, axis: str | None) -> None:
+    """Raise if a result has no such axis."""
+    if axis is not None and axis not in result.axes:
+        raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(result.axes) or 'none'}")
+
+
+def group_rows(result: Result, statistics: Sequence[str], axis: str | None, subset: str | None) -> ByGroup:
+    """Return the rows of each group by statistic, in the order of the result, without groups that are raters."""
+    check_axis(result, axis)
+    subset = chosen_subset(result, subset)
+    found: ByGroup = {}
+    for row in result.rows:
+        if (
+            row.kind == "group"
+            and row.statistic in statistics
+            and row.subset == subset
+            and axis in (None, row.axis)
+            and not names_raters(row.axis)
+        ):
+            found.setdefault((row.axis, row.group), {})[row.statistic] = row
+    return found
+
+
+def rater_rows(result: Result, subset: str, statistics: Sequence[str] = ("mpa", "wra")) -> ByGroup:
+    """Return the rows of raters on their own by statistic; their ids are keys only, never to be drawn."""
+    found: ByGroup = {}
+    for row in result.rows:
+        if row.kind == "rater" and row.subset == subset and row.statistic in statistics:
+            found.setdefault((row.axis, row.group), {})[row.statistic] = row
+    return found
+
+
+def chosen_subset(result: Result, subset: str | None) -> str:
+    """Return the subset to show: all items, or the question that the result is about."""
+    known = list(dict.fromkeys(row.subset for row in result.rows)) or ["all"]
+    if subset is None:
+        return known[0]
+    if subset not in known:
+        raise SelectionError(f"there is no subset {subset!r}; there are: {', '.join(known)}")
+    return subset
+
+
+def most_notable(result: Result, rows: ByGroup, subset: str | None, at_most: int | None) -> list[tuple[str, str]]:
+    """Return the groups to show, the most notable first: by p, then by distance from chance; undefined ones last."""
+    centres = _centres(result, rows, chosen_subset(result, subset))
+
+    def rank(key: tuple[str, str]) -> tuple[float, float]:
+        own = [row for row in rows[key].values() if not math.isnan(row.value)]
+        p = min((row.p_value for row in own if row.tested and row.p_value is not None), default=1.0)
+        return (p if own else 2.0, -max((_distance(row, centres[row.statistic]) for row in own), default=0.0))
+
+    return sorted(rows, key=rank)[:at_most]
+
+
+def shown_words(drawn: int, listed: int, total: int, which: str = NOTABLE) -> str:
+    """Tell how many of all groups are drawn, if not all; of those in the table some may have no value."""
+    text = "" if listed >= total else f"{drawn:,} of {total:,} groups shown, {which}. "
+    undefined = listed - drawn
+    have = "1 group has" if undefined == 1 else f"{undefined:,} groups have"
+    return text + (f"{have} no value. " if undefined and listed >= total else "")
+
+
+def correction_words(result: Result) -> str:
+    """Return how p-values were corrected."""
+    method = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm", "bonferroni": "Bonferroni"}
+    correction = str(result.settings.get("correction", "none"))
+    return f"Correction: {method[correction]}. " if correction in method and result.settings["permutations"] else ""
+
+
+def null_quantiles(result: Result, row: Row) -> dict[str, float | None]:
+    """Return where the permutations of a value lie, or nothing where there are none."""
+    draws = null_draws(result, row)
+    names = ("chance low", "chance lower quarter", "chance upper quarter", "chance high")
+    if not len(draws):
+        return dict.fromkeys(names)
+    return dict(zip(names, np.quantile(draws, [0.025, 0.25, 0.75, 0.975]).tolist(), strict=True))
+
+
+def null_draws(result: Result, row: Row) -> Any:
+    """Return the finite permutation draws of a row."""
+    for draws in result.draws:
+        if (draws.axis, draws.subset) == (row.axis, row.subset) and row.group in draws.groups:
+            null = draws.null[:, draws.groups.index(row.group), draws.statistics.index(row.statistic)]
+            return null[np.isfinite(null)]
+    return np.zeros(0)
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """Return the value, or None where it is NaN or infinite."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def texts(*names: str) -> dict[str, Any]:
+    """Return the types of columns of text."""
+    return dict.fromkeys(names, pl.String)
+
+
+def numbers(*names: str) -> dict[str, Any]:
+    """Return the types of columns of numbers."""
+    return dict.fromkeys(names, pl.Float64)
+
+
+def counts(*names: str) -> dict[str, Any]:
+    """Return the types of columns of counts."""
+    return dict.fromkeys(names, pl.Int64)
+
+
+def _centres(result: Result, rows: ByGroup, subset: str) -> dict[str, float]:
+    """Return what values are compared with where there is no null: all raters together, else the median group."""
+    overall = {row.statistic: row.value for row in result.rows if row.kind == "overall" and row.subset == subset}
+    centres = {}
+    for statistic in {name for own in rows.values() for name in own}:
+        values = [own[statistic].value for own in rows.values() if statistic in own]
+        known = [value for value in values if math.isfinite(value)]
+        centre = overall.get(statistic, math.nan)
+        centres[statistic] = centre if math.isfinite(centre) else averages.median(known) if known else 0.0
+    return centres
+
+
+def _distance(row: Row, centre: float) -> float:
+    chance = finite_or_none(row.null_median)
+    distance = abs(row.value - (centre if chance is None else chance))
+    return distance if math.isfinite(distance) else 0.0

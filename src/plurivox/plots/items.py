@@ -1,0 +1,76 @@
+"""Items to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.items import Items
+from plurivox.plots import groups as g
+from plurivox.plots.layout import Rows, inline, pixels, shorten, ticks, unique_labels
+from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
+
+_NAMES = {
+    "low_group": "lower group", "high_group": "higher group", "low_mean": "lower mean", "high_mean": "higher mean",
+    "ci_low": "difference low", "ci_high": "difference high", "n_low": "ratings of lower",
+    "n_high": "ratings of higher",
+}  # fmt: skip
+_NAME = 24
+
+
+def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
+    """Return what :func:`items_divided` draws: the clearest differences between two groups on an item."""
+    axes = [axis for axis in items.divided["axis"].unique() if not g.names_raters(axis)]
+    return items.divided.filter(pl.col("axis").is_in(axes)).head(n).rename(_NAMES)
+
+
+def items_divided(items: Items, n: int = 20) -> Any:
+    """Draw the items that divide groups most: the lowest and the highest mean of a group, and whose they are.
+
+    Parameters
+    ----------
+    items
+        What :func:`plurivox.items` found.
+    n
+        How many items to show.
+    """
+    alt = load_altair()
+    title = "Items that divide groups most"
+    data = items_divided_data(items, n)
+    if data.is_empty():
+        return saying(title, "No item has enough ratings from two groups to compare them.")
+    twice = data["item"].is_duplicated()
+    names = [f"{shorten(item, 18)}, {shorten(axis, 14)}" if again else item
+             for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
+    rows = Rows([("", str(at)) for at in range(data.height)], unique_labels(names, 34))
+    groups = pl.concat([data["lower group"], data["higher group"]]).unique(maintain_order=True)
+    short = dict(zip(groups, unique_labels(groups, _NAME), strict=True))
+    placed = data.with_columns(
+        row=pl.Series(range(data.height)),
+        low=pl.col("lower group").replace_strict(short),
+        high=pl.col("higher group").replace_strict(short),
+    )
+    room = pixels([*placed["low"], *placed["high"]]) + 12
+    marks = ticks(min(data["lower mean"]), max(data["higher mean"]))  # the room for names is no part of the scale
+    scale = alt.Scale(zero=False, nice=False, padding=room)
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+
+    def x(column: str) -> Any:
+        return alt.X(f"{column}:Q", title="mean rating", scale=scale, axis=alt.Axis(values=marks))
+
+    tooltip = ["item:N", "axis:N", "lower group:N", "higher group:N", alt.Tooltip("difference:Q", format=".2f")]
+    layers = [
+        base.mark_rule(strokeWidth=2, color=QUIET, opacity=0.5).encode(x=x("lower mean"), x2=alt.X2("higher mean"))
+    ]
+    for side, column, shape, colour, align, shift in (
+        ("low", "lower mean", "circle", COLOURS[0], "right", -8),
+        ("high", "higher mean", "square", COLOURS[4], "left", 8),
+    ):
+        point = base.mark_point(filled=True, size=60, opacity=1, color=colour, shape=shape)
+        text = base.mark_text(align=align, dx=shift, fontSize=11, color=INK, limit=room)
+        layers += [point.encode(x=x(column), tooltip=tooltip), text.encode(x=x(column), text=f"{side}:N")]
+    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    total = items.divided.height
+    shown = f"{data.height:,} of {total:,} comparisons shown, the clearest first. " if data.height < total else ""
+    return themed(chart, title, shown + "Circle: the lowest mean of a group; square: the highest.")

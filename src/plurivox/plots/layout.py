@@ -1,0 +1,219 @@
+"""Where things go: labels that fit, rows in blocks, ranges of axes. Numbers stay as they came."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from plurivox.plots.theme import STEP, load_altair
+
+LABEL = 28
+"""How long a label is at most, in Latin characters."""
+ALL_RATERS = "all raters"
+_PIXELS = 6.0  # of a Latin character at the size of labels
+_JOINERS = "\u200c\u200d"  # they make Persian words and composed emoji
+
+
+def shorten(text: str, length: int = LABEL) -> str:
+    """Return the text on one line, cut with an ellipsis where it is too long; wide characters count twice.
+
+    Examples
+    --------
+    >>> shorten("a rather long name", 10)
+    'a rather…'
+    """
+    line = _one_line(text)
+    return line if _columns(line) <= length else _start(line, length - 1).rstrip(_JOINERS + " ") + "…"
+
+
+def unique_labels(names: Iterable[str], length: int = LABEL) -> list[str]:
+    """Return a short label for each name, no two alike; names that start alike keep their end, too.
+
+    Examples
+    --------
+    >>> unique_labels(["the one and only", "the one and other", "neither"], 12)
+    ['the on…only', 'the on…other', 'neither']
+    """
+    every = list(names)
+    cut = Counter(shorten(name, length) for name in every)
+    taken: set[str] = set()
+    labels = []
+    for name in every:
+        label, number = shorten(name, length), 1
+        if cut[label] > 1:
+            label = _both_ends(_one_line(name), length)
+        while label in taken:
+            number += 1
+            mark = f" ({number})"
+            label = _both_ends(_one_line(name), length - len(mark)) + mark
+        taken.add(label)
+        labels.append(label)
+    return labels
+
+
+def pixels(labels: Iterable[str]) -> int:
+    """Return about how wide the widest label is."""
+    return math.ceil(max((_columns(label) for label in labels), default=0) * _PIXELS) + 8
+
+
+def inline(frame: pl.DataFrame) -> Any:
+    """Return a frame as the data of a chart; what is not finite becomes null."""
+    alt = load_altair()
+    numbers = pl.selectors.float()
+    clean = frame.with_columns(pl.when(numbers.is_finite()).then(numbers))
+    return alt.InlineData(values=clean.to_dicts())
+
+
+def defined(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return the rows that can be drawn."""
+    return frame.filter(pl.all_horizontal(pl.col(column).is_finite().fill_null(False) for column in columns))
+
+
+class Rows(NamedTuple):
+    """The rows of a chart from top to bottom: their keys, labels, and which are headings of a block.
+
+    A key is (axis, group), of a heading (axis, None); positions count from 0.
+    """
+
+    keys: list[tuple[str, str | None]]
+    labels: list[str]
+
+    @classmethod
+    def of(cls, keys: Iterable[tuple[str, str]]) -> Rows:
+        """Lay out groups; if they are of several axes, each axis gets a heading."""
+        blocks: dict[str, list[str]] = {}
+        for axis, group in dict.fromkeys(keys):
+            blocks.setdefault(axis, []).append(group)
+        found: list[tuple[str, str | None]] = []
+        labels: list[str] = []
+        for axis, groups in blocks.items():
+            if len(blocks) > 1:
+                found.append((axis, None))
+                labels.append(shorten(axis))
+            found += [(axis, group) for group in groups]
+            labels += unique_labels(groups)
+        return cls(found, labels)
+
+    @property
+    def headings(self) -> list[int]:
+        """The positions of headings, and of all raters, which are written in bold."""
+        return [at for at, (axis, group) in enumerate(self.keys) if group is None or axis == "all"]
+
+    @property
+    def width(self) -> int:
+        """About how wide the labels are, in pixels."""
+        return pixels(self.labels)
+
+    def place(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame with the ``row`` of each axis and group; those that are not laid out are left out."""
+        places = pl.DataFrame(
+            [(axis, group, at) for at, (axis, group) in enumerate(self.keys) if group is not None],
+            schema={"axis": pl.String, "group": pl.String, "row": pl.Int64},
+            orient="row",
+        )
+        return frame.join(places, on=["axis", "group"], how="inner", maintain_order="left")
+
+    def y(self, *, labels: bool = True) -> Any:
+        """Return the encoding of ``row``, with labels or without."""
+        alt = load_altair()
+        axis = None
+        if labels:
+            bold = {"test": f"indexof({self.headings}, datum.value) >= 0", "value": "bold"}
+            axis = row_axis(self.labels, labelFontWeight={"condition": bold, "value": "normal"})
+        return alt.Y("row:O", scale=alt.Scale(domain=list(range(len(self.keys)))), axis=axis)
+
+    @property
+    def height(self) -> Any:
+        """The height of a chart with these rows."""
+        return load_altair().Step(STEP)
+
+
+def row_axis(labels: Sequence[str], **more: Any) -> Any:
+    """Return an axis that writes a label for each position; labels are data, quoted as JSON in the expression."""
+    alt = load_altair()
+    settings = {
+        "title": None,
+        "grid": False,
+        "ticks": False,
+        "domain": False,
+        "labelLimit": 200,
+        "labelPadding": 6,
+        "aria": False,
+    }
+    return alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", **{**settings, **more})
+
+
+def extent(core: Iterable[float | None], around: Iterable[float | None] = ()) -> tuple[float, float]:
+    """Return the range of an axis that holds all of ``core``, and of ``around`` what lies near it.
+
+    The null of a small group can be very wide; it must not squeeze the values that are to be read.
+    """
+    inner, outer = _finite(core), _finite(around)
+    if not inner:
+        return 0.0, 1.0
+    low, high = min(inner), max(inner)
+    reach = max(high - low, 0.05 * max(abs(low), abs(high)), 1e-6)
+    low = max(min([low, *outer]), low - reach)
+    high = min(max([high, *outer]), high + reach)
+    margin = 0.04 * (high - low) if high > low else reach
+    return low - margin, high + margin
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Return round numbers from below ``low`` to above ``high``.
+
+    Examples
+    --------
+    >>> ticks(0.2, 3.9)
+    [0.0, 1.0, 2.0, 3.0, 4.0]
+    """
+    rough = max(high - low, 1e-6) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+    return [round(at * step, 10) for at in range(math.floor(low / step), math.ceil(high / step) + 1)]
+
+
+def _finite(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None and math.isfinite(value)]
+
+
+def _printable(character: str) -> bool:
+    """Tell whether a character may stand in a label: nothing that XML forbids or that turns the direction of text."""
+    code = ord(character)
+    absent = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    return character in _JOINERS or not (absent or unicodedata.category(character) in ("Cf", "Cs"))
+
+
+def _one_line(text: str) -> str:
+    kept = [" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text if _printable(c)]
+    return " ".join("".join(kept).split()) or "(blank)"
+
+
+def _start(line: str, columns: int) -> str:
+    """Return as many characters as fit into so many columns."""
+    for at, character in enumerate(line):
+        columns -= _columns(character)
+        if columns < 0:
+            return line[:at]
+    return line
+
+
+def _both_ends(line: str, length: int) -> str:
+    """Return start and end of a line that is too long."""
+    if _columns(line) <= length:
+        return line
+    end = _start(line[::-1], (length - 1) // 2)[::-1]
+    return _start(line, length - 1 - _columns(end)).rstrip(_JOINERS + " ") + "…" + end.lstrip(_JOINERS + " ")
+
+
+def _columns(text: str) -> int:
+    return sum(
+        0 if unicodedata.combining(c) or c in _JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )

@@ -1,0 +1,209 @@
+"""Agreement between groups, and axes ranked by how much they divide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.cohesion_result import Cohesion
+from plurivox.lenses.results import Row, p_text
+from plurivox.plots import groups as g
+from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.theme import (
+    HIGH_HUE,
+    INK,
+    LOW_HUE,
+    MIDDLE_HUE,
+    ON_DARK,
+    ON_LIGHT,
+    QUIET,
+    SEQUENCE,
+    WIDTH,
+    load_altair,
+    saying,
+    themed,
+)
+
+_STARS = {g.BEFORE: "*", g.AFTER: "**"}
+_READABLE = 24  # pixels that a cell needs for its value
+_CORNER = 6  # from so many groups on, the empty corner has room for the legend
+_LEAST_RANGE = 0.15
+_PAIRS = (
+    g.texts("axis", "group", "other", "statistic")
+    | g.numbers("value", "chance", "p", "p corrected")
+    | g.texts("finding")
+    | g.counts("raters")
+    | g.texts("note")
+)
+_RANKED = g.texts("axis", "group") | g.numbers("DSI", "chance", "p", "p corrected") | g.texts("finding", "note")
+
+
+def xrr_matrix_data(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> pl.DataFrame:
+    """Return what :func:`xrr_matrix` draws: each pair of groups once, and each group with itself."""
+    rows = _pair_rows(result, axis)
+    shown = _shown(rows, max_groups)
+    cells = [
+        (
+            row.axis, row.group, row.other, g.STATISTICS[row.statistic], row.value, row.null_median, row.p_value,
+            row.p_adjusted, g.state(row), row.n_raters, row.note,
+        )
+        for row in rows
+        if row.group in shown and row.other in shown
+    ]  # fmt: skip
+    return pl.DataFrame(cells, schema=_PAIRS, orient="row")
+
+
+def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> Any:
+    """Draw the agreement between every two groups (XRR), and on the diagonal that within each (IRR).
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.cohesion` found with ``pairs=True``.
+    axis
+        The axis whose groups to show.
+    max_groups
+        If there are more groups, those with the most notable pairs are shown.
+    """
+    title = f"Agreement within and between groups of {shorten(axis)}"
+    data = xrr_matrix_data(result, axis, max_groups=max_groups)
+    drawn = defined(data, "value")
+    if drawn.is_empty():
+        why = "No pair of groups has a value." if data.height else "Pairs were not asked for: cohesion(…, pairs=True)."
+        return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else why)
+    names = data["group"].unique(maintain_order=True).to_list()
+    labels = unique_labels(names)
+    places = {name: at for at, name in enumerate(names)}
+    placed = drawn.with_columns(
+        row=pl.col("other").replace_strict(places, return_dtype=pl.Int64),
+        column=pl.col("group").replace_strict(places, return_dtype=pl.Int64),
+        shown=pl.format("{}{}", pl.col("value").round(2).map_elements(_short, pl.String), _stars()),
+    )
+    room = WIDTH - pixels(labels) - (20 if len(names) >= _CORNER else 90)
+    step = max(10, min(52, room // len(names)))
+    chart = _cells(placed, labels, step)
+    total = len({row.group for row in _pair_rows(result, axis)})
+    subtitle = (
+        g.shown_words(len(names), len(names), total, "those of the pairs with the smallest p")
+        + "XRR of two groups, IRR of each on the diagonal; 1 is full agreement, 0 what chance gives. "
+    )
+    if data["p"].is_not_null().any():
+        subtitle += "* differs from shuffled raters with p < .05, ** also after correction. "
+    return themed(chart, title, subtitle)
+
+
+def dsi_ranking_data(result: Cohesion) -> pl.DataFrame:
+    """Return what :func:`dsi_ranking` draws: one row per axis, the most dividing first, undefined ones last."""
+    ranked = result.ranked_axes()
+    rest = [row for row in result.rows if row.statistic == "dsi" and row not in ranked]
+    cells = [
+        (row.axis, row.group, row.value, row.null_median, row.p_value, row.p_adjusted, g.state(row), row.note)
+        for row in (*ranked, *rest)
+        if not g.names_raters(row.axis)
+    ]
+    return pl.DataFrame(cells, schema=_RANKED, orient="row")
+
+
+def dsi_ranking(result: Cohesion) -> Any:
+    """Draw how much each axis divides the raters: its largest GAI, with the group that has it and p."""
+    alt = load_altair()
+    title = "Which axis divides the raters most: DSI"
+    data = dsi_ranking_data(result)
+    drawn = defined(data, "DSI")
+    if drawn.is_empty():
+        return saying(title, "No axis has a group with a GAI.")
+    axes = drawn["axis"].to_list()
+    tests = ["" if p is None else f", {p_text(p)}" for p in drawn["p"]]
+    words = [f"{shorten(group)}{test}" for group, test in zip(drawn["group"], tests, strict=True)]
+    rows = Rows([("", name) for name in axes], unique_labels(axes))
+    placed = drawn.with_columns(row=pl.Series(range(len(axes))), words=pl.Series(words))
+    width = WIDTH - rows.width - pixels(words) - 30
+    low, high = extent([*drawn["DSI"], *drawn["chance"]])
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    colour, shape = g.state_scales(
+        drawn["finding"].to_list(), orient="none", direction="horizontal", legendX=-rows.width, legendY=-28
+    )
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    value = alt.X("DSI:Q", title="DSI, the largest GAI of the axis", scale=scale, axis=alt.Axis(tickCount=5))
+    line = base.mark_rule(color=QUIET, opacity=0.5).encode(x=alt.X("chance:Q", scale=scale), x2=alt.X2("DSI"))
+    tick = base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=alt.X("chance:Q", scale=scale))
+    point = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x=value, color=colour, shape=shape, tooltip=["axis:N", "group:N", "DSI:Q", "chance:Q", "p:Q"]
+    )
+    text = base.mark_text(align="left", color=INK, fontSize=11, limit=260).encode(
+        x=alt.value(width + 12), text=alt.Text("words:N")
+    )
+    chart = alt.layer(line, tick, point, text).properties(width=width, height=alt.Step(24))
+    subtitle = "Beside each axis the group with the largest GAI. "
+    if drawn["chance"].is_not_null().any():
+        subtitle += "Tick: the median of the largest GAI among shuffled raters. "
+    return themed(chart, title, subtitle)
+
+
+def _pair_rows(result: Cohesion, axis: str) -> list[Row]:
+    g.check_axis(result, axis)
+    return [] if g.names_raters(axis) else [row for row in result.pair_rows if row.axis == axis]
+
+
+def _shown(rows: list[Row], max_groups: int | None) -> set[str]:
+    """Return the groups to show: all, or as many as fit of the most notable pairs."""
+    groups = list(dict.fromkeys(row.group for row in rows))
+    if max_groups is None or len(groups) <= max_groups:
+        return set(groups)
+
+    def rank(row: Row) -> tuple[float, float]:
+        chance = g.finite_or_none(row.null_median)
+        p = row.p_value if row.tested and row.p_value is not None else 1.0
+        return p, -abs((g.finite_or_none(row.value) or 0.0) - (chance or 0.0))
+
+    pairs = sorted((row for row in rows if row.group != row.other), key=rank)
+    ordered = dict.fromkeys(name for row in pairs for name in (row.group, row.other))
+    return set(list(ordered)[:max_groups])
+
+
+def _stars() -> pl.Expr:
+    return pl.col("finding").replace_strict(_STARS, default="", return_dtype=pl.String)
+
+
+def _short(value: float) -> str:
+    """Write a value as .31, which leaves room in a cell."""
+    return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
+
+
+def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
+    alt = load_altair()
+    low, high = min(placed["value"]), max(placed["value"])
+    if low < -0.25 * high:
+        reach = max(-low, high)
+        colours = alt.Scale(domain=[-reach, 0, reach], range=[LOW_HUE, MIDDLE_HUE, HIGH_HUE], interpolate="rgb")
+        dark = f"abs(datum.value) > {0.72 * reach}"
+    else:
+        spare = max(0.0, _LEAST_RANGE - (high - low)) / 2  # so that small differences look small
+        low, high = low - min(spare, max(low, 0.0)), high + spare
+        colours = alt.Scale(domain=_steps(low, high), range=list(SEQUENCE), interpolate="rgb")
+        dark = f"datum.value > {low + 0.6 * (high - low)}"
+    slanted = {"labelAngle": -45 if step > 20 else -90, "labelAlign": "right", "labelBaseline": "middle"}
+    positions = alt.Scale(domain=list(range(len(labels))), paddingInner=0.04, paddingOuter=0)
+    base = alt.Chart(inline(placed)).encode(
+        x=alt.X("column:O", scale=positions, axis=row_axis(labels, **slanted)),
+        y=alt.Y("row:O", scale=positions, axis=row_axis(labels, labelFontSize=11 if step > 13 else 10)),
+    )
+    where = "top-right" if len(labels) >= _CORNER else "right"
+    legend = alt.Legend(title="agreement", orient=where, gradientLength=90, titleLimit=80, tickCount=4)
+    cells = base.mark_rect().encode(
+        color=alt.Color("value:Q", scale=colours, legend=legend),
+        tooltip=["group:N", "other:N", "statistic:N", alt.Tooltip("value:Q", format=".3f"), "p:Q", "finding:N"],
+    )
+    layers = [cells]
+    if step >= _READABLE:
+        ink = {"condition": {"test": dark, "value": ON_DARK}, "value": ON_LIGHT}
+        layers.append(
+            base.mark_text(fontSize=11 if step >= 34 else 9, baseline="middle").encode(text="shown:N", color=ink)
+        )
+    return alt.layer(*layers).properties(width=alt.Step(step), height=alt.Step(min(step, 34) if step > 17 else step))
+
+
+def _steps(low: float, high: float) -> list[float]:
+    parts = len(SEQUENCE) - 1
+    return [low + (high - low) * at / parts for at in range(parts)] + [high]

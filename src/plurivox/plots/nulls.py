@@ -1,0 +1,150 @@
+"""Null distributions: what permutations give, and where the observed value lies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.lenses.results import Result, Row, p_text
+from plurivox.plots import groups as g
+from plurivox.plots.layout import inline, shorten, unique_labels
+from plurivox.plots.theme import WIDTH, load_altair, saying, themed
+
+N_BINS = 30
+_COLUMNS = 3
+_SCHEMA = (
+    g.texts("axis", "group", "statistic")
+    | g.numbers("from", "to")
+    | g.counts("permutations")
+    | g.numbers("observed", "chance", "p", "p corrected")
+    | g.texts("finding")
+)
+
+
+def null_histograms_data(
+    result: Result,
+    statistic: str = "gai",
+    axis: str | None = None,
+    *,
+    subset: str | None = None,
+    max_groups: int | None = 12,
+) -> pl.DataFrame:
+    """Return what :func:`null_histograms` draws: one row per group and bin, groups without a test left out.
+
+    The first and the last bin also hold the one draw in two hundred that lies beyond them on either side.
+    """
+    name = g.name_of(statistic)
+    tested = _tested(result, statistic, axis, subset)
+    cells = []
+    for key in g.most_notable(result, tested, subset, max_groups):
+        row = tested[key][statistic]
+        counts, edges = _histogram(result, row)
+        cells += [
+            (
+                row.axis, row.group, name, low, high, count, row.value,
+                row.null_median, row.p_value, row.p_adjusted, g.state(row),
+            )
+            for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+        ]  # fmt: skip
+    return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+
+
+def null_histograms(
+    result: Result,
+    statistic: str = "gai",
+    axis: str | None = None,
+    *,
+    subset: str | None = None,
+    max_groups: int | None = 12,
+) -> Any:
+    """Draw for each group the permutations as a histogram and the observed value as a line.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.cohesion` or :func:`plurivox.responsiveness` found.
+    statistic
+        The statistic to show.
+    axis, subset
+        The axis whose groups to show, by default all; the question or set of items.
+    max_groups
+        If there are more groups, the most notable are shown.
+    """
+    alt = load_altair()
+    data = null_histograms_data(result, statistic, axis, subset=subset, max_groups=max_groups)
+    name = g.name_of(statistic)
+    title = f"What chance gives and what was observed: {name}"
+    if data.is_empty():
+        return saying(title, _nothing(axis))
+    groups = data.select("axis", "group", "p").unique(subset=["axis", "group"], maintain_order=True)
+    labels = _labels(groups)
+    placed = data.join(
+        groups.select("axis", "group", panel=pl.Series(labels)), on=["axis", "group"], how="left", maintain_order="left"
+    )
+    colour, _ = g.state_scales(data["finding"].to_list(), symbolType="square")
+    base = alt.Chart(inline(placed))
+    scale = alt.Scale(zero=False, nice=False, padding=8)
+    bars = base.mark_rect(opacity=0.45).encode(
+        x=alt.X("from:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, grid=False)),
+        x2=alt.X2("to"),
+        y=alt.Y("permutations:Q", axis=None, scale=alt.Scale(zero=True)),
+        y2=alt.datum(0),
+        color=colour,
+        tooltip=["group:N", "permutations:Q", "observed:Q", "p:Q"],
+    )
+    rule = base.mark_rule(strokeWidth=2.5, opacity=1).encode(x=alt.X("observed:Q", aggregate="min"), color=colour)
+    columns = min(_COLUMNS, len(labels))
+    chart = (
+        alt.layer(bars, rule)
+        .properties(width=(WIDTH - 30) // _COLUMNS - 20, height=70)
+        .facet(
+            facet=alt.Facet("panel:N", sort=labels, title=None, header=alt.Header(labelAnchor="start", labelLimit=205)),
+            columns=columns, spacing={"row": 14, "column": 20},
+        )
+        .resolve_scale(x="independent", y="independent")
+    )  # fmt: skip
+    total = len(_tested(result, statistic, axis, subset))
+    missing = len(g.group_rows(result, (statistic,), axis, subset)) - total
+    subtitle = (
+        g.shown_words(len(labels), len(labels), total)
+        + (f"{missing:,} groups have no permutations. " if missing else "")
+        + f"Bars: {result.settings['permutations']:,} shuffles of the raters; line: the observed value. "
+        + g.correction_words(result)
+    )
+    return themed(chart, title, subtitle)
+
+
+def _tested(result: Result, statistic: str, axis: str | None, subset: str | None) -> g.ByGroup:
+    """Return the groups that have permutations."""
+    rows = g.group_rows(result, (statistic,), axis, subset)
+    return {key: own for key, own in rows.items() if len(g.null_draws(result, own[statistic]))}
+
+
+def _histogram(result: Result, row: Row) -> tuple[list[int], list[float]]:
+    draws = g.null_draws(result, row)
+    low, high = np.quantile(draws, [0.005, 0.995])
+    if np.isfinite(row.value):
+        low, high = min(low, row.value), max(high, row.value)
+    if high - low < 1e-9:
+        low, high = low - 0.5e-3, high + 0.5e-3
+    counts, edges = np.histogram(np.clip(draws, low, high), bins=N_BINS, range=(low, high))
+    return counts.tolist(), edges.tolist()
+
+
+def _labels(groups: pl.DataFrame) -> list[str]:
+    """Return a heading for each panel: the group, its axis if another has the same name, and p."""
+    twice = groups["group"].is_duplicated()
+    names = [
+        f"{shorten(group, 9)} ({shorten(axis, 7)})" if again else group
+        for axis, group, again in zip(groups["axis"], groups["group"], twice, strict=True)
+    ]
+    tests = ["" if p is None or not np.isfinite(p) else f", {p_text(p)}" for p in groups["p"]]
+    return [label + test for label, test in zip(unique_labels(names, 19), tests, strict=True)]
+
+
+def _nothing(axis: str | None) -> str:
+    if axis is not None and g.names_raters(axis):
+        return g.RATERS_UNNAMED
+    return "There are no permutations to show: none were asked for, or no value is defined."

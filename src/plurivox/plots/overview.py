@@ -1,0 +1,300 @@
+"""The study: who rated what, how large groups are, and how they use the scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.errors import SelectionError
+from plurivox.lenses.overview import Overview
+from plurivox.plots import groups as g
+from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
+from plurivox.plots.theme import (
+    COLOURS,
+    INK,
+    SEQUENCE,
+    WIDTH,
+    diverging,
+    load_altair,
+    saying,
+    themed,
+)
+
+LARGEST = "the largest"
+_SIZES = g.texts("axis", "group") | g.counts("raters", "items", "ratings")
+
+
+def design_data(overview: Overview) -> pl.DataFrame:
+    """Return what :func:`design` draws: rectangles of raters × items and the share of their pairs that was rated."""
+    names = {"rater_from": "raters from", "rater_to": "raters to", "item_from": "items from", "item_to": "items to"}
+    return overview.design.rename({**names, "share": "share rated"})
+
+
+def design(overview: Overview) -> Any:
+    """Draw who rated what: items across, raters down, those with most ratings first.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> chart = design(pv.overview(pv.simulate(n_items=20, n_raters=10).ratings))
+    >>> chart.to_dict()["title"]["subtitle"]
+    ['10 raters × 20 items, fully crossed: everybody rated everything.']
+    """
+    alt = load_altair()
+    title = "Who rated what"
+    data, about = design_data(overview), overview.description
+    if data.is_empty():
+        return saying(title, "The table holds counts per scale point, so that who rated what is unknown.")
+    n_items, n_raters, seam = max(data["items to"]), max(data["raters to"]), 0.6  # pixels that neighbours overlap
+    width, height = WIDTH - 170, 240
+    placed = data.with_columns(
+        x=pl.col("items from") - 1, x2=pl.col("items to") + seam * n_items / width,
+        y=pl.col("raters from") - 1, y2=pl.col("raters to") + seam * n_raters / height,
+    )  # fmt: skip
+    scale = alt.Scale(domain=[0, 0.5, 1], range=list(SEQUENCE[:3]), interpolate="rgb", clamp=True)
+    legend = alt.Legend(
+        type="gradient", title="share rated", orient="right", format="%", values=[0, 0.5, 1], gradientLength=120
+    )
+    share = alt.Color("share rated:Q", scale=scale, legend=legend)
+
+    def axis(title: str) -> Any:
+        return alt.Axis(title=title, grid=False, tickCount=6, format=",d", tickMinStep=1)
+
+    chart = (
+        alt.Chart(inline(placed))
+        .mark_rect(clip=True)
+        .encode(
+            x=alt.X("x:Q", axis=axis("items, most rated first"), scale=alt.Scale(domain=[0, n_items], nice=False)),
+            x2=alt.X2("x2"),
+            y=alt.Y("y:Q", axis=axis("raters, busiest first"),
+                    scale=alt.Scale(domain=[0, n_raters], nice=False, reverse=True)),
+            y2=alt.Y2("y2"),
+            color=share,
+            tooltip=[*(f"{name}:Q" for name in data.columns[:4]), alt.Tooltip("share rated:Q", format=".1%")],
+        )
+        .properties(width=width, height=height)
+    )  # fmt: skip
+    size = f"{about.n_raters:,} raters × {about.n_items:,} items"
+    how = "fully crossed: everybody rated everything." if about.crossed else f"sparse: {_percent(about.density)} rated."
+    return themed(chart, title, f"{size}, {how}")
+
+
+def ratings_per_item_data(overview: Overview) -> pl.DataFrame:
+    """Return what :func:`ratings_per_item` draws: how many items have how many ratings."""
+    spread = overview.description.per_item
+    low, high = (pl.Series(edges, dtype=pl.Float64).cast(pl.Int64) for edges in (spread.edges[:-1], spread.edges[1:]))
+    return pl.DataFrame({"from": low, "to": high - 1, "items": pl.Series(spread.counts, dtype=pl.Int64)})
+
+
+def ratings_per_item(overview: Overview) -> Any:
+    """Draw how many ratings items have."""
+    alt = load_altair()
+    data, spread = ratings_per_item_data(overview), overview.description.per_item
+    names = [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in data.select("from", "to").iter_rows()]
+    placed = data.with_columns(bin=pl.Series(names, dtype=pl.String))
+    step = min(46, (WIDTH - 80) // len(names))
+    width = max(240, step * len(names))
+    crowded = pixels(names) > step
+    base = alt.Chart(inline(placed)).encode(
+        x=alt.X("bin:O", sort=names, title="ratings of an item", scale=alt.Scale(paddingInner=0.08),
+                axis=alt.Axis(labelAngle=-40 if crowded else 0, ticks=False, grid=False)),
+        y=alt.Y("items:Q", title="items", axis=alt.Axis(tickCount=5, tickMinStep=1, format=",d")),
+    )  # fmt: skip
+    bars = base.mark_bar(color=COLOURS[0], size=step - 4).encode(tooltip=["from:Q", "to:Q", "items:Q"])
+    numbers = base.mark_text(color=INK, fontSize=11, dy=-7).encode(text=alt.Text("items:Q", format=",d"))
+    chart = alt.layer(bars, numbers).properties(width=width, height=170)
+    said = f"{spread.low:,} ratings each" if spread.low == spread.high else (
+        f"{spread.low:,} to {spread.high:,} ratings, median {spread.median:,g}"
+    )  # fmt: skip
+    return themed(chart, "Ratings per item", f"{overview.description.n_items:,} items; {said}.")
+
+
+def group_sizes_data(overview: Overview, *, max_groups: int | None = 40) -> pl.DataFrame:
+    """Return what :func:`group_sizes` draws: one row per group."""
+    cells = [
+        (axis.name, group.name, group.n_raters, group.n_items, group.n_ratings)
+        for axis in overview.description.axes
+        if not g.names_raters(axis.name)
+        for group in axis.groups
+    ]
+    return _largest(pl.DataFrame(cells, schema=_SIZES, orient="row"), "raters", max_groups)
+
+
+def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
+    """Draw how many raters each group has, by axis; of many groups the largest."""
+    alt = load_altair()
+    title = "Raters per group"
+    data = group_sizes_data(overview, max_groups=max_groups)
+    axes = [axis for axis in overview.description.axes if not g.names_raters(axis.name)]
+    least = overview.description.min_group_size
+    n_withheld = sum(axis.n_withheld for axis in axes)
+    hidden = f"{n_withheld:,} groups with fewer than {least} raters withheld. " if n_withheld else ""
+    if data.is_empty():
+        return saying(title, hidden or "Nothing is known of the raters by which to group them.")
+    rows = Rows.of(data.select("axis", "group").iter_rows())
+    base = alt.Chart(inline(rows.place(data))).encode(y=rows.y(), x=alt.X("raters:Q", axis=None))
+    bars = base.mark_bar(color=COLOURS[0], height=11).encode(tooltip=["axis:N", "group:N", "raters:Q", "ratings:Q"])
+    numbers = base.mark_text(align="left", dx=4, color=INK, fontSize=11).encode(text=alt.Text("raters:Q", format=",d"))
+    chart = alt.layer(bars, numbers).properties(width=WIDTH - rows.width - 60, height=rows.height)
+    total = sum(len(axis.groups) for axis in axes)
+    subtitle = _of_largest(data.height, total) + f"{overview.description.n_raters:,} raters. " + hidden
+    unknown = {axis.name: axis.n_outside for axis in axes if axis.n_outside}
+    if unknown:
+        worst = max(unknown, key=lambda name: unknown[name])
+        subtitle += f"Up to {unknown[worst]:,} raters are in no group of an axis ({shorten(worst)}). "
+    return themed(chart, title, subtitle)
+
+
+def scale_use_data(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> pl.DataFrame:
+    """Return what :func:`scale_use` draws: how often each group gave each point, all raters first."""
+    n_points = len(overview.description.points)
+    frames = [overview.usage.head(n_points).with_columns(group=pl.lit(ALL_RATERS))]
+    axis = _checked(overview, axis)
+    if axis is not None and not g.names_raters(axis):
+        own = overview.usage.slice(n_points).filter(pl.col("axis") == axis)
+        sizes = own.group_by("axis", "group", maintain_order=True).agg(pl.col("n_ratings").sum().alias("ratings"))
+        chosen = _largest(sizes, "ratings", max_groups).select("axis", "group")
+        frames.append(own.join(chosen, on=["axis", "group"], how="semi", maintain_order="left"))
+    return pl.concat(frames).rename({"n_ratings": "ratings"})
+
+
+def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
+    """Draw which points each group gives: low ones to the left, high ones to the right, a middle one on the line.
+
+    Parameters
+    ----------
+    overview
+        What :func:`plurivox.overview` found.
+    axis
+        The axis whose groups to show beneath all raters; by default, and with ``"all"``, none.
+    max_groups
+        If there are more groups, the largest are shown.
+    """
+    alt = load_altair()
+    axis = _checked(overview, axis)
+    title = "How the scale is used" if axis is None else f"How groups of {shorten(axis)} use the scale"
+    data = scale_use_data(overview, axis, max_groups=max_groups)
+    names = unique_labels(overview.description.points, 20)
+    rows = _with_all(data)
+    placed = _stacked(rows.place(data), names)
+    reach = max(max(placed["end"]), -min(placed["start"]), 0.05)
+    columns = max(1, min(len(names), (WIDTH - 20) // (pixels(names) + 30)))
+    lines = -(-len(names) // columns)
+    legend = alt.Legend(
+        title=None, orient="none", direction="horizontal", columns=columns, legendX=-rows.width,
+        legendY=-14 - 16 * lines, symbolType="square",
+    )  # fmt: skip
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    bars = base.mark_bar(height=13).encode(
+        x=alt.X("start:Q", title="← lower points · share of ratings · higher points →",
+                scale=alt.Scale(domain=[-1.02 * reach, 1.02 * reach], nice=False),
+                axis=alt.Axis(tickCount=7, labelExpr="format(abs(datum.value), '.0%')")),
+        x2=alt.X2("end"),
+        color=alt.Color("label:N", sort=names, legend=legend,
+                        scale=alt.Scale(domain=names, range=diverging(len(names)))),
+        tooltip=["group:N", "point:N", "ratings:Q", alt.Tooltip("share:Q", format=".1%")],
+    )  # fmt: skip
+    line = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=INK, strokeWidth=1).encode(x="zero:Q")
+    chart = alt.layer(bars, line).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    return themed(chart, title, _words(overview, axis, data) + _middle(names))
+
+
+def _stacked(placed: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Return where the bar of each point starts and ends, the middle of the scale at zero, and the point's label."""
+    keys, share, middle = ["axis", "group"], pl.col("share"), (len(names) - 1) / 2
+    below = share.filter(pl.col("position") < middle).sum().over(keys)
+    centre = below + share.filter(pl.col("position") == middle).sum().over(keys) / 2
+    ends = share.cum_sum().over(keys) - centre
+    label = pl.col("position").replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+    return placed.with_columns(start=ends - share, end=ends, label=label)
+
+
+def response_styles_data(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> pl.DataFrame:
+    """Return what :func:`response_styles` draws: how raters of each group answer, all raters first."""
+    frames = [overview.styles.head(1).with_columns(group=pl.lit(ALL_RATERS))]
+    axis = _checked(overview, axis)
+    if axis is not None and not g.names_raters(axis):
+        frames.append(_largest(overview.styles.slice(1).filter(pl.col("axis") == axis), "n_raters", max_groups))
+    names = {
+        "n_raters": "raters", "ends_low": "ends 10 %", "ends_median": "ends median", "ends_high": "ends 90 %",
+        "middle_median": "middle median", "one_score": "one score only",
+    }  # fmt: skip
+    return pl.concat(frames).rename(names)
+
+
+def response_styles(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
+    """Draw how often raters of each group choose an end of the scale: the median rater and the middle 80 %.
+
+    Parameters are those of :func:`scale_use`.
+    """
+    alt = load_altair()
+    axis = _checked(overview, axis)
+    title = "Response styles" if axis is None else f"Response styles by {shorten(axis)}"
+    data = response_styles_data(overview, axis, max_groups=max_groups)
+    drawn = defined(data, "ends median")
+    if drawn.is_empty():
+        two = len(overview.description.points) <= 2 and overview.description.has_raters
+        return saying(title, "On two points every rating is at an end." if two else "Who gave the ratings is unknown.")
+    rows = _with_all(drawn)
+
+    def x(column: str) -> Any:
+        return alt.X(
+            f"{column}:Q", title="share of a rater's ratings at either end of the scale",
+            scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=6),
+        )  # fmt: skip
+
+    base = alt.Chart(inline(rows.place(drawn))).encode(y=rows.y())
+    line = base.mark_rule(strokeWidth=2, color=COLOURS[0], opacity=0.6).encode(x=x("ends 10 %"), x2=alt.X2("ends 90 %"))
+    shown = ["group:N", "raters:Q", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in drawn.columns[3:])]
+    dot = base.mark_point(filled=True, size=65, opacity=1, color=COLOURS[0]).encode(x=x("ends median"), tooltip=shown)
+    chart = alt.layer(line, dot).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    return themed(
+        chart, title, _words(overview, axis, data) + "Dot: the median rater; line: from 10 to 90 % of raters."
+    )
+
+
+def _with_all(data: pl.DataFrame) -> Rows:
+    """Return the rows of one axis with all raters on top, whose label is as bold as a heading."""
+    keys: list[tuple[str, str | None]] = list(data.select("axis", "group").unique(maintain_order=True).iter_rows())
+    return Rows(keys, unique_labels(group or "" for _, group in keys))
+
+
+def _largest(frame: pl.DataFrame, column: str, at_most: int | None) -> pl.DataFrame:
+    """Return the rows with the largest sizes, in the order they came in."""
+    if at_most is None or frame.height <= at_most:
+        return frame
+    order = frame.with_row_index("_at").sort(column, "_at", descending=[True, False]).head(at_most)
+    return order.sort("_at").drop("_at")
+
+
+def _of_largest(shown: int, total: int) -> str:
+    return "" if shown >= total else f"{shown:,} of {total:,} groups shown, {LARGEST}. "
+
+
+def _words(overview: Overview, axis: str | None, data: pl.DataFrame) -> str:
+    if axis is None:
+        return ""
+    if g.names_raters(axis):
+        return "Raters on their own are not listed by name. "
+    total = overview.usage.filter(pl.col("axis") == axis)["group"].n_unique()
+    return _of_largest(data["group"].filter(data["axis"] == axis).n_unique(), total)
+
+
+def _middle(names: list[str]) -> str:
+    odd = len(names) % 2 == 1 and len(names) > 1
+    return f"The middle point, {names[len(names) // 2]}, is centred on the line." if odd else ""
+
+
+def _checked(overview: Overview, axis: str | None) -> str | None:
+    """Return the axis if there is one of that name, None for ``"all"``."""
+    known = [one.name for one in overview.description.axes]
+    if axis is None or axis in known:
+        return axis
+    if axis == "all":
+        return None
+    raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(known) or 'none'}")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%} of all pairs" if share < 0.1 else f"{share:.0%} of all pairs"

@@ -1,0 +1,227 @@
+"""MPA against WRA: four habits of grading."""
+
+from __future__ import annotations
+
+import statistics as averages
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from plurivox.lenses.responsiveness_result import Responsiveness
+from plurivox.lenses.results import Row
+from plurivox.plots import groups as g
+from plurivox.plots.labelling import REGIONS, Frame, labelled
+from plurivox.plots.layout import defined, extent, inline, unique_labels
+from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+
+MAX_RATERS = 2000
+_HEIGHT = 400
+_MANY = 15  # points, whose whiskers are fainter
+_PLANE = (
+    g.texts("axis", "group")
+    | g.numbers("MPA", "MPA low", "MPA high", "MPA chance", "WRA", "WRA low", "WRA high", "WRA chance")
+    | g.texts("region", "MPA finding", "WRA finding")
+    | g.counts("raters", "items")
+)
+
+
+def mpa_wra_plane_data(
+    result: Responsiveness, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> pl.DataFrame:
+    """Return what :func:`mpa_wra_plane` draws: one row per group, or per rater without a name."""
+    subset = g.chosen_subset(result, subset)
+    if not _of_raters(result, axis):
+        rows = g.group_rows(result, ("mpa", "wra"), axis, subset)
+        shown = set(g.most_notable(result, rows, subset, max_groups))
+        split = _split(result, rows, subset)
+        cells = [_cell(key, own, split) for key, own in rows.items() if key in shown]
+        return pl.DataFrame(cells, schema=_PLANE, orient="row")
+    rows = g.rater_rows(result, subset)
+    split = _split(result, rows, subset)
+    cells = [_cell(key, own, split) for key, own in rows.items()]
+    frame = pl.DataFrame(cells, schema=_PLANE, orient="row").drop("axis", "group", "raters", "items")
+    frame = frame.sort("MPA", "WRA", nulls_last=True)  # an order that tells nothing of who is who
+    step = -(-frame.height // MAX_RATERS)
+    return frame.gather_every(step) if step > 1 else frame
+
+
+def mpa_wra_plane(
+    result: Responsiveness, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> Any:
+    """Draw MPA against WRA, one point per group, and the four habits that they tell apart.
+
+    The regions meet at the median over groups of what chance gives; without permutations at the value of all raters
+    together, or at the median group.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.responsiveness` found.
+    axis
+        The axis whose groups to show, by default all; ``"rater"`` for a dot per rater, without names.
+    subset
+        The set of items, by default all.
+    max_groups
+        If there are more groups, the most notable are shown.
+    """
+    title = "Fine grading against telling apart: MPA and WRA"
+    data = mpa_wra_plane_data(result, axis, subset=subset, max_groups=max_groups)
+    drawn = defined(data, "MPA", "WRA")
+    if drawn.is_empty():
+        return saying(title, "MPA and WRA are undefined everywhere." if data.height else "There is no group to show.")
+    alt = load_altair()
+    subset = g.chosen_subset(result, subset)
+    raters = _of_raters(result, axis)
+    rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
+    split = _split(result, rows, subset)
+    frame = Frame(WIDTH - 70, _HEIGHT, _range(drawn, "MPA", split.mpa, raters), _range(drawn, "WRA", split.wra, raters))
+    layers = _regions(frame, split)
+    placed = drawn if raters else labelled(drawn, frame, (split.mpa, split.wra))
+    layers += _dots(frame, drawn) if raters else _groups(frame, placed)
+    chart = alt.layer(*layers).properties(width=frame.width, height=frame.height)
+    return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words))
+
+
+def _of_raters(result: Responsiveness, axis: str | None) -> bool:
+    """Tell whether raters are to be drawn, because they were asked for or because there is nothing else."""
+    g.check_axis(result, axis)
+    if axis is not None:
+        return g.names_raters(axis)
+    return bool(result.axes) and all(g.names_raters(name) for name in result.axes)
+
+
+def _cell(key: tuple[str, str], own: dict[str, Row], split: _Split) -> tuple[Any, ...]:
+    mpa, wra = own["mpa"], own["wra"]
+    known = g.finite_or_none(mpa.value) is not None and g.finite_or_none(wra.value) is not None
+    region = REGIONS[mpa.value >= split.mpa, wra.value >= split.wra] if known else None
+    numbers = [number for row in (mpa, wra) for number in (row.value, row.ci_low, row.ci_high, row.null_median)]
+    return (*key, *numbers, region, g.state(mpa), g.state(wra), mpa.n_raters, mpa.n_items)
+
+
+class _Split(NamedTuple):
+    """Where the regions meet, and in words what that is."""
+
+    mpa: float
+    wra: float
+    words: str
+
+
+def _split(result: Responsiveness, rows: g.ByGroup, subset: str) -> _Split:
+    overall = {row.statistic: row.value for row in result.rows if row.kind == "overall" and row.subset == subset}
+    choices: dict[str, Callable[[str], list[float | None]]] = {
+        "what chance gives": lambda name: [own[name].null_median for own in rows.values()],
+        "the value of all raters together": lambda name: [overall.get(name)],
+        "the median group": lambda name: [own[name].value for own in rows.values()],
+    }
+    for words, values in choices.items():
+        mpa, wra = ([one for one in map(g.finite_or_none, values(name)) if one is not None] for name in ("mpa", "wra"))
+        if mpa and wra:
+            return _Split(averages.median(mpa), averages.median(wra), words)
+    return _Split(0.5, 0.5, "the middle")
+
+
+def _range(drawn: pl.DataFrame, name: str, split: float, raters: bool) -> tuple[float, float]:
+    """Return the range of an axis, with room for the words of the regions on both sides of the split."""
+    around = [] if raters else [*drawn[f"{name} low"], *drawn[f"{name} high"]]
+    low, high = extent([*drawn[name], split], around)
+    third = (high - low) / 3
+    low, high = min(low, split - third), max(high, split + third)
+    margin = 0.07 * (high - low) if name == "WRA" else 0.0  # the words stand above and beneath all points
+    return low - margin, high + margin
+
+
+def _axes(frame: Frame) -> dict[str, Any]:
+    alt = load_altair()
+    return {
+        name: kind(
+            f"{column}:Q", title=f"{column}: {words}", axis=alt.Axis(tickCount=6, grid=False), scale=_scale(domain)
+        )
+        for name, kind, column, domain, words in (
+            ("x", alt.X, "MPA", frame.x, "do higher scores mean more severe? →"),
+            ("y", alt.Y, "WRA", frame.y, "are unsafe and safe told apart? →"),
+        )
+    }  # fmt: skip
+
+
+def _scale(domain: tuple[float, float]) -> Any:
+    return load_altair().Scale(domain=list(domain), nice=False, zero=False)
+
+
+def _regions(frame: Frame, split: _Split) -> list[Any]:
+    """Return the lines between the regions and their names in the corners."""
+    alt = load_altair()
+    dashes = alt.Chart(alt.InlineData(values=[{"MPA": split.mpa, "WRA": split.wra}])).mark_rule(
+        strokeDash=[4, 4], color=QUIET
+    )
+    axes = _axes(frame)
+    layers = [dashes.encode(x=axes["x"]), dashes.encode(y=axes["y"])]
+    for (right, up), words in REGIONS.items():
+        text = alt.Chart(alt.InlineData(values=[{"region": words}])).mark_text(
+            align="right" if right else "left", baseline="top" if up else "bottom",
+            color=QUIET, fontSize=12, fontStyle="italic",
+        )  # fmt: skip
+        layers.append(
+            text.encode(
+                x=alt.value(frame.width - 6 if right else 6),
+                y=alt.value(6 if up else frame.height - 6),
+                text="region:N",
+            )
+        )
+    return layers
+
+
+def _dots(frame: Frame, drawn: pl.DataFrame) -> list[Any]:
+    alt = load_altair()
+    dots = alt.Chart(inline(drawn.select("MPA", "WRA"))).mark_point(
+        filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True
+    )
+    return [dots.encode(**_axes(frame))]
+
+
+def _groups(frame: Frame, labelled_points: pl.DataFrame) -> list[Any]:
+    """Return points with whiskers and the names that find room, coloured by axis."""
+    alt = load_altair()
+    names = labelled_points["axis"].unique(maintain_order=True).to_list()
+    kinds = dict(zip(names, unique_labels(names), strict=True))
+    coloured = 1 < len(names) <= len(COLOURS)
+    placed = labelled_points.with_columns(kind=pl.col("axis").replace_strict(kinds))
+    colour, shape = alt.value(COLOURS[0]), alt.value("circle")
+    if coloured:
+        domain = list(kinds.values())
+        legend = alt.Legend(title=None, symbolOpacity=1)
+        colour = alt.Color("kind:N", legend=legend, scale=alt.Scale(domain=domain, range=list(COLOURS[: len(domain)])))
+        shape = alt.Shape("kind:N", legend=legend, scale=alt.Scale(domain=domain, range=list(SHAPES[: len(domain)])))
+    base, axes = alt.Chart(inline(placed)), _axes(frame)
+    domain_x, domain_y = (_scale(domain) for domain in (frame.x, frame.y))
+    whisker = {"strokeWidth": 1, "opacity": 0.35 if placed.height <= _MANY else 0.15, "clip": True}
+    across = base.mark_rule(**whisker).encode(
+        x=alt.X("MPA low:Q", scale=domain_x), x2=alt.X2("MPA high"), y=axes["y"], color=colour
+    )
+    along = base.mark_rule(**whisker).encode(
+        x=axes["x"], y=alt.Y("WRA low:Q", scale=domain_y), y2=alt.Y2("WRA high"), color=colour
+    )
+    tooltip = ["axis:N", "group:N", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("MPA", "WRA")), "region:N"]
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(**axes, color=colour, shape=shape, tooltip=tooltip)
+    named = alt.Chart(inline(defined(placed, "label x")))
+    texts = [
+        named.transform_filter(f"datum['label side'] == '{side}'")
+        .mark_text(align=side, baseline="middle", fontSize=11, color=INK)
+        .encode(x=alt.X("label x:Q", scale=domain_x), y=alt.Y("label y:Q", scale=domain_y), text="label:N")
+        for side in ("left", "right", "center")
+    ]
+    return [across, along, points, *texts]
+
+
+def _plane_words(data: pl.DataFrame, drawn: pl.DataFrame, total: int, raters: bool, met: str) -> str:
+    if raters:
+        few = f"{drawn.height:,} of {total:,} raters shown, evenly spread over MPA. " if data.height < total else ""
+        return few + f"One dot per rater, {total:,} in all, without names. The regions meet at {met}. "
+    text = g.shown_words(drawn.height, data.height, total)
+    text += f"The regions meet at {met}. "
+    if drawn["MPA low"].is_not_null().any():
+        text += "Whiskers: 95 % intervals. "
+    nameless = drawn["label x"].null_count()
+    if nameless:
+        text += f"{'1 name' if nameless == 1 else f'{nameless:,} names'} found no room. "
+    return text

@@ -1,0 +1,85 @@
+"""Items to look at."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plurivox import plots
+from plurivox.lenses.items import Items
+from plurivox.lenses.items import items as watch
+from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section
+
+LEAD = "Where do groups part ways, and which ratings are least sure? Of many items some differ by chance."
+SHOWN = 100
+
+
+def section(inputs: Inputs) -> Section:
+    """List the items that divide groups most, and those that are least sure."""
+    found = watch(inputs.ratings, inputs.by, several=inputs.several, min_group_size=inputs.min_group_size)
+    blocks: list[Block] = []
+    remarks = []
+    if found.divided.height:
+        blocks += [_chart(found), _divided(found, inputs)]
+    elif inputs.by and inputs.ratings.has_raters:
+        remarks.append(
+            f"No item has {inputs.min_group_size} ratings from each of two groups, so none can be said to divide them."
+        )
+    blocks.append(_uncertain(found, inputs))
+    return Section("items", "Items to look at", LEAD, blocks, _findings(found), remarks)
+
+
+def _chart(found: Items) -> Figure:
+    return Figure(
+        "items-chart", "Items that divide groups most", plots.items_divided(found),
+        "For the most dividing items, the lowest and the highest group mean.",
+        "Each line joins the groups with the lowest and the highest mean score; the clearest differences are on top.",
+        plots.items_divided_data(found),
+    )  # fmt: skip
+
+
+def _divided(found: Items, inputs: Inputs) -> DataTable:
+    frame = _with_text(found.divided.head(SHOWN), inputs).drop("z")
+    names = {
+        "low_group": "lowest group", "high_group": "highest group", "low_mean": "its mean", "high_mean": "mean of that",
+        "ci_low": "low", "ci_high": "high", "n_low": "ratings", "n_high": "ratings of that",
+    }  # fmt: skip
+    note = f"The {min(SHOWN, found.divided.height):,} clearest of {found.divided.height:,} comparisons; 95 % intervals."
+    return DataTable("items-divided", "The dividing items", frame.rename(names), _digits(2), note, search=True)
+
+
+def _uncertain(found: Items, inputs: Inputs) -> DataTable:
+    frame = _with_text(found.uncertain.head(SHOWN), inputs).rename(
+        {"n_ratings": "ratings", "ci_low": "low", "ci_high": "high", "se": "standard error"}
+    )
+    note = (
+        f"The {min(SHOWN, found.uncertain.height):,} least sure of {found.uncertain.height:,} items; entropy in nats."
+    )
+    return DataTable("items-uncertain", "The least sure items", frame, _digits(2), note, search=True)
+
+
+def _digits(n: int) -> dict[str, int]:
+    columns = ("its mean", "mean of that", "difference", "low", "high", "mean", "entropy", "standard error")
+    return dict.fromkeys(columns, n)
+
+
+def _with_text(frame: pl.DataFrame, inputs: Inputs) -> pl.DataFrame:
+    """Add the items' text after their id."""
+    column = inputs.text_column
+    if column is None:
+        return frame
+    known = inputs.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))
+    joined = frame.join(known, on="item", how="left", maintain_order="left")
+    return joined.select("item", "text", *(name for name in frame.columns if name != "item"))
+
+
+def _findings(found: Items) -> list[Finding]:
+    if not found.divided.height:
+        return []
+    first = found.divided.row(0, named=True)
+    text = (
+        f"Item {first['item']} divides {first['axis']} most: mean {first['high_mean']:.2f} among "
+        f"{first['high_group']} and "
+        f"{first['low_mean']:.2f} among {first['low_group']}, a difference of {first['difference']:.2f} "
+        f"({first['ci_low']:.2f} to {first['ci_high']:.2f})."
+    )
+    return [Finding(text, 1.5, "items-chart")]

@@ -1,0 +1,73 @@
+"""Methods and glossary: what each number is, and how to make this report again."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+
+import polars as pl
+
+import plurivox
+from plurivox.report.parts import Block, DataTable, Inputs, Prose, Section, Terms
+from plurivox.statistics.registry import STATISTICS
+
+PACKAGES = ("numpy", "numba", "polars", "altair")
+TERMS = (
+    ("Group", "Raters who share a value of an attribute, or of several that are crossed."),
+    ("Rest", "The other raters with a known value of that attribute."),
+    ("Chance", "What the same number of raters drawn at random gives: whole raters are shuffled between groups and "
+               "everything is computed anew. The column holds the median."),
+    ("p", "How often shuffled raters lie at least as far out, both sides counted, the observed labelling among them."),
+    ("p corrected", "The same, corrected for how many values of one statistic were tested (Benjamini–Hochberg)."),
+    ("95 % interval", "The middle 95 % of values when items are drawn with replacement. It does not tell how values "
+                      "would "
+                      "vary over other raters, and is too narrow in small studies."),
+    ("Withheld", "Groups with too few raters are not shown, since they could identify people; they still count in "
+                 "the rest "
+                 "of others."),
+)  # fmt: skip
+
+
+def section(inputs: Inputs) -> Section:
+    """Explain the numbers and how they were made."""
+    glossary = pl.DataFrame(
+        [
+            {
+                "name": one.name, "what it is": one.meaning, "equation": one.equation, "higher means": one.higher_means,
+                "reference": one.reference,
+            }
+            for one in STATISTICS.values()
+        ]
+    )  # fmt: skip
+    blocks: list[Block] = [
+        Terms(TERMS),
+        DataTable("methods-statistics", "Every statistic", glossary, search=True),
+        DataTable("methods-settings", "Settings", _settings(inputs)),
+    ]
+    if inputs.command:
+        blocks.append(Prose(f"This file is made again, byte for byte, by: {inputs.command}"))
+    blocks.append(
+        Prose(
+            f"To cite: plurivox {plurivox.__version__}, software for ratings from diverse raters; and the papers of "
+            f"the "
+            "statistics used, above."
+        )
+    )
+    return Section("methods", "Methods and glossary", "What each number is, and how to make this report again.", blocks)
+
+
+def _settings(inputs: Inputs) -> pl.DataFrame:
+    axes = [one if isinstance(one, str) else " × ".join(one) for one in inputs.by]
+    rows = {
+        "groups by": ", ".join(axes) or "none",
+        "permutations": f"{inputs.permutations:,}",
+        "bootstrap draws, over items": f"{inputs.bootstrap:,}",
+        "seed": str(inputs.seed),
+        "smallest group shown": str(inputs.min_group_size),
+        "scale": str(inputs.ratings.scale) + (" (inferred)" if inputs.ratings.intake.scale_inferred else ""),
+        "plurivox": plurivox.__version__,
+        "Python": platform.python_version(),
+        **{name: metadata.version(name) for name in PACKAGES},
+        **{f"SHA-256 of {name}": digest for name, digest in inputs.digests.items()},
+    }
+    return pl.DataFrame({"setting": list(rows), "value": list(rows.values())})

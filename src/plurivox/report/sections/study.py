@@ -1,0 +1,139 @@
+"""The study: its design, its groups, and how they use the scale."""
+
+from __future__ import annotations
+
+from plurivox import plots
+from plurivox.description import Description
+from plurivox.lenses.overview import Overview, overview
+from plurivox.report.parts import Block, DataTable, Figure, Inputs, Section, slug, top_rows
+
+MAX_ROWS = 200
+
+
+def section(inputs: Inputs) -> Section:
+    """Describe the study."""
+    seen = overview(inputs.ratings, inputs.by, several=inputs.several, min_group_size=inputs.min_group_size)
+    found = seen.description
+    blocks: list[Block] = []
+    if found.has_raters:
+        blocks.append(
+            Figure(
+                "study-design", "Who rated what", plots.design(seen),
+                f"Raters by items; {_design(found)}.",
+                "Each rectangle stands for some raters and some items, those with most ratings first; the darker, "
+                "the more "
+                "of its pairs were rated.",
+                plots.design_data(seen),
+            )
+        )  # fmt: skip
+    blocks.append(
+        Figure(
+            "study-ratings-per-item", "Ratings per item", plots.ratings_per_item(seen),
+            f"Items have {found.per_item.low:,} to {found.per_item.high:,} ratings, median {found.per_item.median:,g}.",
+            "How many items have how many ratings.", plots.ratings_per_item_data(seen),
+        )
+    )  # fmt: skip
+    if seen.description.axes:
+        blocks.append(_groups(seen))
+    blocks += _axes(seen)
+    return Section(
+        "study",
+        "The study",
+        f"{found.n_ratings:,} ratings of {found.n_items:,} items"
+        + (f" by {found.n_raters:,} raters" if found.has_raters else ", as totals without raters")
+        + f" on a scale of {len(found.points)} points, from {found.points[0]} to {found.points[-1]}: {_design(found)}.",
+        blocks,
+        [],
+        _remarks(found, bool(inputs.by)),
+    )
+
+
+def _groups(seen: Overview) -> Figure:
+    groups = "; ".join(f"{axis.name}: {len(axis.groups)} groups" for axis in seen.description.axes)
+    return Figure(
+        "study-groups", "Groups and their sizes", plots.group_sizes(seen), f"Raters per group. {groups}.",
+        "Groups that are too small to show are withheld.", plots.group_sizes_data(seen),
+    )  # fmt: skip
+
+
+def _axes(seen: Overview) -> list[Block]:
+    blocks: list[Block] = []
+    axes = seen.usage["axis"].unique(maintain_order=True).to_list()
+    for axis in axes if len(axes) == 1 else axes[1:]:
+        blocks.append(
+            Figure(
+                slug("study-scale", axis), _titled("How the scale is used", axis), plots.scale_use(seen, axis),
+                f"Share of each point among the ratings of each group{_of(axis)}.",
+                "Points below the middle of the scale go to the left, points above to the right.",
+                plots.scale_use_data(seen, axis),
+            )
+        )  # fmt: skip
+        styles = seen.styles.filter(axis=axis)
+        if styles.height and styles["ends_median"].null_count() < styles.height:
+            blocks.append(
+                Figure(
+                    slug("study-styles", axis), _titled("Response styles", axis), plots.response_styles(seen, axis),
+                    f"Share of each rater's ratings at the two ends of the scale{_of(axis)}.",
+                    "Dots are the median rater of a group, lines hold the middle 80 % of its raters. Many ratings at "
+                    "the "
+                    "ends may be a habit (extreme responding) or a view; very few, a habit of caution.",
+                    plots.response_styles_data(seen, axis),
+                )
+            )  # fmt: skip
+    shown, note = top_rows(seen.styles.rename(_STYLE_NAMES), MAX_ROWS)
+    if shown.height:
+        blocks.append(DataTable("study-styles-table", "Response styles in numbers", shown, note=note))
+    return blocks
+
+
+_STYLE_NAMES = {
+    "n_raters": "raters", "ends_low": "at the ends, 10 %", "ends_median": "at the ends, median",
+    "ends_high": "at the ends, 90 %", "middle_median": "in the middle, median", "one_score": "raters with one score",
+}  # fmt: skip
+
+
+def _titled(title: str, axis: str) -> str:
+    return title if axis == "all" else f"{title}: {axis}"
+
+
+def _of(axis: str) -> str:
+    return "" if axis == "all" else f" of {axis}"
+
+
+def _design(found: Description) -> str:
+    if not found.has_raters:
+        return "who rated is not known"
+    if found.crossed:
+        return "fully crossed, every rater rated every item"
+    return f"sparse, {found.density:.1%} of all pairs of item and rater are rated"
+
+
+def _remarks(found: Description, has_axes: bool) -> list[str]:
+    remarks = list(found.notes)
+    counted = {
+        f"{found.missing_scores:,} scores are missing.": found.missing_scores,
+        f"{found.repeated_pairs:,} pairs of item and rater were rated more than once; {found.duplicates} kept.":
+            found.repeated_pairs,
+        f"{found.unrated_items:,} items have no rating.": found.unrated_items,
+        f"{found.unknown_raters:,} raters are not in the table of raters, so their groups are unknown.":
+            found.unknown_raters,
+    }  # fmt: skip
+    remarks += [text for text, n in counted.items() if n]
+    if not found.has_raters:
+        remarks.append(
+            "The table holds totals, so nothing can be said about raters and groups. Give one row per rating to "
+            "compare "
+            "them."
+        )
+    elif not has_axes:
+        remarks.append("No groups were given. Name attributes of raters with --by, and their table with --raters.")
+    outside = [f"{axis.name}: {axis.n_outside:,}" for axis in found.axes if axis.n_outside]
+    if outside:
+        remarks.append(f"Raters without a value, left out of that axis: {', '.join(outside)}.")
+    withheld = [f"{axis.name}: {axis.n_withheld:,}" for axis in found.axes if axis.n_withheld]
+    if withheld:
+        remarks.append(
+            f"Groups of fewer than {found.min_group_size} raters are withheld to protect the people in them "
+            f"({', '.join(withheld)})."
+        )
+    return remarks

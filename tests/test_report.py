@@ -1,0 +1,278 @@
+"""The report: what it holds, that it is the same every time, and that nothing in the data can break or run in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.errors import InputError
+from plurivox.report import build
+from plurivox.report.parts import Finding, Section, slug
+from plurivox.report.render import rows_of
+from plurivox.simulation import DEMO
+
+pytest.importorskip("altair")
+
+QUICK: dict[str, Any] = {"permutations": 40, "bootstrap": 40}
+NASTY = [
+    "<script>alert(1)</script>",
+    "\"quoted\" & 'single' <b>",
+    "مرحبا بالعالم",
+    "🦊 fox & 🐻 bear",
+    "long " * 400,
+]
+
+
+def study(**changes: Any) -> pv.Simulation:
+    return pv.simulate(n_items=40, n_raters=60, seed=3, **changes)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = pv.simulate(**DEMO)
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return pv.write_report(
+        path, made.ratings, ["gender", "age", ("gender", "ethnicity")], reference=made.trained, permutations=200,
+        bootstrap=100, title="A simulated study",
+    )  # fmt: skip
+
+
+class Tags(HTMLParser):
+    """Collects tags, ids and links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name == "href" and value and value.startswith("#"):
+                self.links.append(value[1:])
+            elif name in ("href", "src", "xlink:href", "action", "srcset") and value:
+                self.addresses.append(value)
+            assert not name.startswith("on"), f"<{tag} {name}=…> would run something"
+
+
+def parsed(path: Path) -> Tags:
+    tags = Tags()
+    tags.feed(path.read_text(encoding="utf-8"))
+    return tags
+
+
+def test_everything_a_reader_should_find_is_there_in_order(demo: Path) -> None:
+    text = demo.read_text(encoding="utf-8")
+    titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", text)
+    assert titles == ["Findings", "The study", "Cohesion", "Responsiveness", "Items to look at", "Methods and glossary"]
+    assert 5 <= len(re.findall(r'<li><span>.*?</span> <a href="#', text)) <= 10
+    assert demo.stat().st_size < 4_000_000
+
+
+def test_ids_are_unique_and_links_lead_somewhere(demo: Path) -> None:
+    tags = parsed(demo)
+    assert len(tags.ids) == len(set(tags.ids))
+    assert set(tags.links) <= set(tags.ids)
+    assert all(address.startswith("data:,") for address in tags.addresses)
+    assert tags.tags.count("script") == 1
+
+
+def test_every_chart_has_words_and_numbers(demo: Path) -> None:
+    text = demo.read_text(encoding="utf-8")
+    figures = re.findall(r"<figure .*?</figure>", text, flags=re.DOTALL)
+    assert len(figures) > 10
+    for figure in figures:
+        assert re.search(r'role="img" aria-label="[^"]{20,}', figure)
+        assert "<svg" in figure
+        assert "<details>" in figure
+        assert figure.count("<tr>") > 1
+
+
+def test_the_numbers_are_those_of_the_lenses(demo: Path) -> None:
+    made = pv.simulate(**DEMO)
+    by: list[Any] = ["gender", "age", ("gender", "ethnicity")]
+    found = pv.cohesion(made.ratings, by, permutations=200, bootstrap=100, pairs=True)
+    text = demo.read_text(encoding="utf-8")
+    row = found.row("age", "18-29", "gai")
+    assert f'data-v="{row.value!r}"' in text
+    assert f'data-v="{row.p_adjusted!r}"' in text
+    graded = pv.responsiveness(made.ratings, made.trained, by, permutations=200, bootstrap=100)  # type: ignore[arg-type]
+    assert f'data-v="{graded.value("age", "18-29", "wra")!r}"' in text
+
+
+def test_same_input_same_bytes(tmp_path: Path) -> None:
+    made = study()
+    first = pv.write_report(tmp_path / "a.html", made.ratings, "gender", reference=made.trained, **QUICK)
+    second = pv.write_report(tmp_path / "b.html", made.ratings, "gender", reference=made.trained, **QUICK)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_no_rater_and_no_small_group_is_in_it(demo: Path) -> None:
+    text = demo.read_text(encoding="utf-8")
+    assert "rater-0" not in text
+    assert "Nonbinary" not in text
+    assert "withheld" in text
+
+
+def nasty_study() -> pv.Ratings:
+    made = study()
+    groups = [NASTY[r % len(NASTY)] for r in range(60)]
+    items = pl.DataFrame({"item": made.items["item"], "text": [NASTY[i % len(NASTY)] for i in range(40)]})
+    raters = made.raters.select("rater").with_columns(pl.Series("group", groups))
+    return pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters, items=items)
+
+
+def test_text_from_data_is_text(tmp_path: Path) -> None:
+    path = pv.write_report(
+        tmp_path / "r.html", nasty_study(), "group", title="</title><script>alert(2)</script>", **QUICK
+    )
+    text = path.read_text(encoding="utf-8")
+    tags = parsed(path)
+    assert tags.tags.count("script") == 1
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "&#34;quoted&#34; &amp; &#39;single&#39;" in text or "&quot;quoted&quot;" in text
+    assert "مرحبا بالعالم" in text
+    assert "🦊" in text
+
+
+def test_without_demographics(tmp_path: Path) -> None:
+    path = pv.write_report(tmp_path / "r.html", study(attributes={}).ratings, **QUICK)
+    text = path.read_text(encoding="utf-8")
+    assert "No groups were given" in text
+    assert "--by" in text
+    assert "The least sure items" in text
+
+
+def test_without_a_reference_the_crowd_is_one_and_that_is_said(tmp_path: Path) -> None:
+    text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", **QUICK).read_text(encoding="utf-8")
+    assert "No reference was given" in text
+    assert "the rest of the crowd" in text
+
+
+def test_totals(tmp_path: Path) -> None:
+    path = tmp_path / "totals.csv"
+    path.write_text("item,0,1,2\na,3,1,0\nb,0,2,2\nc,1,1,1\n")
+    ratings = pv.read_ratings(path, scale="0:2", layout="totals")
+    text = pv.write_report(tmp_path / "r.html", ratings, **QUICK).read_text(encoding="utf-8")
+    assert "The table holds totals" in text
+    assert "The least sure items" in text
+
+
+def test_one_group_only_and_nothing_significant(tmp_path: Path) -> None:
+    made = study(attributes={"site": {"here": 1.0}})
+    text = pv.write_report(tmp_path / "r.html", made.ratings, "site", reference=made.trained, **QUICK).read_text()
+    assert "could not be computed" in text or "No group stands out" in text
+
+
+def test_without_draws(tmp_path: Path) -> None:
+    made = study()
+    path = pv.write_report(
+        tmp_path / "r.html", made.ratings, "gender", reference=made.trained, permutations=0, bootstrap=0
+    )
+    assert "Group agreement" in path.read_text(encoding="utf-8")
+
+
+def test_many_groups_stay_small(tmp_path: Path) -> None:
+    shares = {f"group {i:03d}": 1 / 300 for i in range(300)}
+    made = pv.simulate(n_items=60, n_raters=3000, missing=0.8, attributes={"g": shares}, models=(), seed=1)
+    path = pv.write_report(tmp_path / "r.html", made.ratings, "g", permutations=20, bootstrap=20)
+    assert path.stat().st_size < 10_000_000
+    assert "groups shown" in path.read_text(encoding="utf-8")
+
+
+def test_many_items_stay_small(tmp_path: Path) -> None:
+    made = pv.simulate(n_items=30_000, n_raters=60, ratings_per_item=3, models=(), trained=0, seed=1)
+    path = pv.write_report(tmp_path / "r.html", made.ratings, "gender", permutations=5, bootstrap=5)
+    assert path.stat().st_size < 10_000_000
+    assert "The 100 least sure of 30,000 items" in path.read_text(encoding="utf-8")
+
+
+def test_a_failed_run_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.html"
+    path.write_text("the old one")
+
+    def fails(*args: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plurivox.report.build.page", fails)
+    with pytest.raises(KeyboardInterrupt):
+        pv.write_report(path, study().ratings, "gender", **QUICK)
+    assert path.read_text() == "the old one"
+    assert [one.name for one in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_bad_numbers_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="permutations and bootstrap count draws"):
+        pv.write_report(tmp_path / "r.html", study().ratings, "gender", permutations=-1)
+
+
+def test_findings_have_one_of_each_section_and_the_weightiest() -> None:
+    def section(name: str, *weights: float) -> Section:
+        return Section(name, name, "", findings=[Finding(f"{name} {w}", w, name) for w in weights])
+
+    found = build.top_findings(
+        [
+            section("a", 3.5, 3.4, 3.3),
+            section("b", 1.0, 0.5),
+            section("c"),
+            section("d", *(2 - i / 100 for i in range(20))),
+        ]
+    )
+    assert [f.text for f in found[:4]] == ["a 3.5", "a 3.4", "a 3.3", "d 2.0"]
+    assert "b 1.0" in [f.text for f in found]
+    assert "b 0.5" not in [f.text for f in found]
+    assert len(found) == build.MOST
+
+
+def test_cells_show_what_a_reader_needs() -> None:
+    frame = pl.DataFrame(
+        {"n": [12_345, None], "x": [0.12345, float("nan")], "t": ["a" * 700, None], "z": [-0.0001, 1e300]}
+    )
+    first, second = rows_of(frame, {"x": 2})
+    assert [cell["text"] for cell in first[:2]] == ["12,345", "0.12"]
+    assert first[1]["raw"] == "0.12345"
+    assert first[2]["text"].endswith("(700 characters)")
+    assert first[3]["text"] == "0.000"
+    assert [cell["text"] for cell in second[:3]] == ["–", "–", "–"]
+
+
+def test_slugs_are_plain() -> None:
+    assert slug("study-scale", "gender × ethnicity") == "study-scale-gender-ethnicity"
+    assert slug("العربية") == "part"
+
+
+def test_results_show_themselves_in_notebooks() -> None:
+    ratings = nasty_study()
+    html = pv.cohesion(ratings, "group", permutations=5)._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert html.count("<table>") == 1
+
+
+def test_the_settings_tell_how_to_make_it_again(tmp_path: Path) -> None:
+    made = study()
+    data = tmp_path / "ratings.csv"
+    made.ratings_frame.write_csv(data)
+    path = pv.write_report(
+        tmp_path / "r.html", made.ratings, "gender", seed=7, command="plurivox report 'x y.csv' --seed 7",
+        files={"ratings.csv": data}, **QUICK,
+    )  # fmt: skip
+    text = path.read_text(encoding="utf-8")
+    import hashlib
+
+    assert hashlib.sha256(data.read_bytes()).hexdigest() in text
+    assert "plurivox report &#39;x y.csv&#39; --seed 7" in text
+    assert f"plurivox {pv.__version__}" in text
+    assert json.dumps(pv.__version__).strip('"') in text
