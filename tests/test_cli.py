@@ -305,10 +305,8 @@ def test_report(study: Path, program: Program, tmp_path: Path) -> None:
 def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("altair")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("plurivox.studies.TOPS", (2, 3))
-    monkeypatch.setattr("plurivox.studies.responsiveness.__kwdefaults__", {
-        **pv.studies.responsiveness.__kwdefaults__, "tops": (2, 3), "repeats": 2, "n_items": 60,
-    })  # fmt: skip
+    quick = {**(pv.studies.responsiveness.__kwdefaults__ or {}), "tops": (2, 3), "repeats": 2, "n_items": 60}
+    monkeypatch.setattr("plurivox.studies.responsiveness.__kwdefaults__", quick)
     assert program("simulate", "--study", "responsiveness") == 0
     assert "On 0 to 3, conservative: MPA" in program.out
     made = tmp_path / "responsiveness-study"

@@ -47,7 +47,7 @@ def make_work(n_points):
 
 @compiled
 def _margins(table, work):
-    """Fill in what is the same at all boundaries: samples of each score, its rank from the middle, samples from it on.
+    """Fill in what all boundaries share: samples of each score, its rank from the middle, 1 / samples from it on.
 
     Return the number of samples and of scores used, Σ n_s² and Σ n_s·rank².
     """
@@ -66,7 +66,7 @@ def _margins(table, work):
         n = work[SIZE, s]
         rank = below + 0.5 * n - 0.5 * total
         work[RANK, s] = rank
-        work[ABOVE, s] = total - below
+        work[ABOVE, s] = 1.0 / (total - below) if n > 0 else 0.0
         squares += n * n
         spread += n * rank * rank
         below += n
@@ -113,7 +113,7 @@ def _metrics(work, n_one, n_zero, n_used, squares, spread, capped):
         concordant += one * zero_below
         tied += one * zero
         joint += one * work[RANK, s]
-        average += one * (n_one - one_below) / work[ABOVE, s]  # the precision from this score on
+        average += one * (n_one - one_below) * work[ABOVE, s]  # the precision from this score on
         one_below += one
         zero_below += zero
     pairs, total = n_one * n_zero, n_one + n_zero

@@ -89,7 +89,7 @@ def corrected(rows: Sequence[Row], correction: str, same: Callable[[Row], bool] 
     """Correct p-values over each family: one statistic, one kind of hypothesis, all axes and subsets of the call.
 
     Where ``same`` says so, the rows of an axis are one hypothesis: what the first of two groups says of the second,
-    the second says of the first.
+    the second says of the first. The rows must be new: they are completed, not copied.
     """
     families: dict[tuple[str, str], dict[tuple[str, ...], list[int]]] = {}
     for number, row in enumerate(rows):
@@ -98,10 +98,9 @@ def corrected(rows: Sequence[Row], correction: str, same: Callable[[Row], bool] 
         one = same is not None and same(row)
         hypothesis = (row.subset, row.axis) if one else (row.subset, row.axis, row.group, row.other)
         families.setdefault((row.kind, row.statistic), {}).setdefault(hypothesis, []).append(number)
-    result = list(rows)
     for family in families.values():
         p = np.array([rows[numbers[0]].p_value for numbers in family.values()], dtype=float)
-        for numbers, adjusted in zip(family.values(), adjust(p, correction), strict=True):
+        for numbers, adjusted in zip(family.values(), adjust(p, correction).tolist(), strict=True):
             for number in numbers:
-                result[number] = result[number].with_adjusted(float(adjusted))
-    return result
+                rows[number].set_adjusted(adjusted)
+    return list(rows)

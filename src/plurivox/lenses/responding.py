@@ -251,10 +251,12 @@ class RaterResponses:
         kept = draws * n_raters * len(STATISTICS) <= _KEPT
         # An item is drawn more than 255 times in a study of fewer than 10^500.
         weights = np.empty((draws, self.n_items), np.uint8)
-        step = max(1, 1_000_000 // max(self.n_items, 1))
-        for first in range(0, draws, step):
-            last = min(first + step, draws)
+
+        def draw(first: int, last: int) -> None:
             weights[first:last] = item_weights(self.n_items, last - first, seed, first)
+
+        quiet = how._replace(progress=None)
+        batched(draw, draws, quiet, cost=1e-8 * self.n_items, width=self.n_items)
 
         def work(first: int, last: int) -> tuple[Values, Values, NDArray[np.int64], Values]:
             values = np.zeros((last - first, len(STATISTICS), draws))

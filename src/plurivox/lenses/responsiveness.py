@@ -131,7 +131,7 @@ def responsiveness(
     >>> study = pv.simulate(n_items=200, n_raters=40, seed=1)
     >>> result = pv.responsiveness(study.ratings, study.trained, by="gender", permutations=99, bootstrap=0)
     >>> round(result.value("all", "all", "wra"), 2)
-    0.86
+    0.89
     """
     check_choice("group_score", group_score, GROUP_SCORES)
     check_choice("ties", ties, TIES)
