@@ -12,7 +12,7 @@ endif
 .PHONY: help demo test check bench docs lock clean
 
 help:
-	@echo "make demo    set up, simulate a rating study and describe it"
+	@echo "make demo    set up, simulate a rating study and write a report on it"
 	@echo "make test    set up and run the tests"
 	@echo "make check   formatting, lint, types, layers, generated docs"
 	@echo "make bench   measure speed and memory beside other ways, in one run"

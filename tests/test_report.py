@@ -276,3 +276,17 @@ def test_the_settings_tell_how_to_make_it_again(tmp_path: Path) -> None:
     assert "plurivox report &#39;x y.csv&#39; --seed 7" in text
     assert f"plurivox {pv.__version__}" in text
     assert json.dumps(pv.__version__).strip('"') in text
+
+
+def test_many_findings_before_correction_are_counted_beside_chance() -> None:
+    """Of 60 groups under a null some have p < .05; three are named and the rest counted."""
+    shares = {f"g{i:02d}": 1 / 60 for i in range(60)}
+    made = pv.simulate(n_items=60, n_raters=900, missing=0.7, attributes={"g": shares}, models=(), trained=0, seed=5)
+    found = pv.cohesion(made.ratings, "g", permutations=200)
+    rows = [row for row in found.rows if row.kind == "group" and row.statistic == "gai" and row.tested]
+    before = [row for row in rows if (row.p_value or 1.0) < 0.05 and not row.survives]
+    assert len(before) > 3
+    sentences = [text for text in found.findings() if "does not survive" in text]
+    assert len(sentences) == 3
+    expected = f"{len(before) - 3} more of {len(rows)} GAI values have p < .05 before correction only; about 3 would by"
+    assert any(text.startswith(expected) for text in found.findings())

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, frame_of, p_text, survival, weight_of
+from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, frame_of, p_text, stated, survival
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,7 +63,7 @@ class Cohesion(Result):
         tested = [row for row in self.rows if row.kind == "group" and row.statistic == "gai" and row.tested]
         found = [row for row in tested if (row.p_value or 0.0) < SIGNIFICANT]
         found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
-        sentences = [Statement(_sentence(row, len(tested)), weight_of(row), row.axis, "gai") for row in found]
+        sentences = stated(found, len(tested), _sentence)
         if tested and not found:
             text = f"No group stands out from chance: none of {len(tested)} GAI values has p < .05."
             sentences.append(Statement(text, 2.0, statistic="gai"))

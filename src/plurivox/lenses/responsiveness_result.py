@@ -11,7 +11,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.lenses.responding import STATISTICS
-from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, as_lists, frame_of, p_text, survival, weight_of
+from plurivox.lenses.results import (
+    SIGNIFICANT,
+    Result,
+    Row,
+    Statement,
+    as_lists,
+    frame_of,
+    p_text,
+    stated,
+    survival,
+    weight_of,
+)
 
 TRADITIONAL = ("kendall_tau_b", "spearman_rho", "auroc", "average_precision")
 NAMES = {
@@ -187,11 +198,10 @@ class Responsiveness(Result):
         found = [row for rows in tested.values() for row in rows if (row.p_value or 0.0) < SIGNIFICANT]
         found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
         sentences = self._overall() + self._families()
-        for row in found:
-            if row.subset == "all":
-                text = _sentence(row, len(tested[row.statistic]))
-                sentences.append(Statement(text, weight_of(row), row.axis, row.statistic))
-        sentences += _on_parts([row for row in found if row.subset != "all" and (row.p_adjusted or 0.0) < SIGNIFICANT])
+        for name, rows in tested.items():
+            whole = [row for row in found if row.statistic == name and row.subset == "all"]
+            sentences += stated(whole, len(rows), _sentence)
+        sentences += _on_parts([row for row in found if row.subset != "all" and row.survives])
         if any(tested.values()) and not found:
             numbers = " and ".join(f"{len(rows)} {NAMES[name]}" for name, rows in tested.items())
             text = f"No group stands out from chance: none of {numbers} values has p < .05."
@@ -218,7 +228,7 @@ class Responsiveness(Result):
             )
             for row in self.rows
             if row.kind == "family" and row.statistic in ("mpa", "wra", "hm") and row.subset == "all"
-            and ", all " in row.group and row.value > 0 and row.tested and (row.p_adjusted or 0.0) < SIGNIFICANT
+            and ", all " in row.group and row.value > 0 and row.tested and row.survives
         ]  # fmt: skip
 
     def _each_rater(self) -> list[Statement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from plurivox.errors import SelectionError
 
 SIGNIFICANT = 0.05
+FEW = 3
+"""Values that stand out before correction only and get a sentence each."""
 MANY_UNDEFINED = 0.05  # a larger share of undefined permutations is noted
 _SCHEMA = {
     "axis": pl.String, "group": pl.String, "subset": pl.String, "statistic": pl.String, "value": pl.Float64,
@@ -82,6 +84,11 @@ class Row:
         """Undo :meth:`as_dict` after JSON."""
         numbers = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "null_median")
         return cls(**{**data, **{name: _loose(data[name]) for name in numbers}})
+
+    @property
+    def survives(self) -> bool:
+        """Whether it is significant after correction."""
+        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
 
     @property
     def tested(self) -> bool:
@@ -250,9 +257,25 @@ class Result:
 
 def weight_of(row: Row) -> float:
     """Return how much a tested value matters: first whether it survives correction, then how unlikely it is."""
-    p_adjusted = 1.0 if row.p_adjusted is None else row.p_adjusted
-    survives = p_adjusted < SIGNIFICANT
-    return (3.0 if survives else 1.0) + (1.0 - (p_adjusted if survives else row.p_value or 0.0))
+    p = row.p_adjusted if row.survives else row.p_value
+    return (3.0 if row.survives else 1.0) + 1.0 - (p or 0.0)
+
+
+def stated(rows: Sequence[Row], n_tested: int, sentence: Callable[[Row, int], str]) -> list[Statement]:
+    """Return a sentence for every value that survives correction, and for the first few that only stand out before.
+
+    The others are counted beside what chance alone gives, so that a long list is not taken for many findings.
+    """
+    survivors = [row for row in rows if row.survives]
+    others = [row for row in rows if not row.survives]
+    shown = [*survivors, *others[:FEW]]
+    found = [Statement(sentence(row, n_tested), weight_of(row), row.axis, row.statistic) for row in shown]
+    if len(others) > FEW:
+        number = f"{len(others) - FEW} more of {n_tested} {others[0].statistic.upper()} values have"
+        by_chance = f"about {SIGNIFICANT * n_tested:.0f} would by chance alone"
+        text = f"{number} p < .05 before correction only; {by_chance}."
+        found.append(Statement(text, 1.0, others[0].axis, others[0].statistic))
+    return found
 
 
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
@@ -268,9 +291,8 @@ def p_text(p: float) -> str:
 
 def survival(row: Row, n_tested: int, what: str = "group") -> str:
     """Tell whether a finding survives the correction over all that were tested."""
-    survives = row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT
     tested = f"1 {what}" if n_tested == 1 else f"{n_tested} {what}s"
-    return f"{'survives' if survives else 'does not survive'} correction over {tested}"
+    return f"{'survives' if row.survives else 'does not survive'} correction over {tested}"
 
 
 def as_lists(part: Any) -> dict[str, Any]:

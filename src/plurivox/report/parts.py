@@ -10,9 +10,11 @@ import polars as pl
 
 from plurivox.axis import MIN_GROUP_SIZE, By
 from plurivox.lenses.references import ReferenceLike
-from plurivox.lenses.results import Result
+from plurivox.lenses.results import Result, Row
 from plurivox.ratings import Ratings
 from plurivox.scale import Label
+
+MOST_UNDEFINED = 5
 
 Progress = Callable[[str, int, int], object]
 
@@ -143,6 +145,14 @@ MakeSection = Callable[[Inputs], Section]
 def remarks_of(found: Result) -> list[str]:
     """Return what a lens says of the analysis itself, without what is withheld, which the study says for all."""
     return [one.text for one in found.statements() if one.weight == 0 and one.statistic != "withheld"]
+
+
+def undefined_remarks(name: str, rows: Sequence[Row]) -> list[str]:
+    """Return why a value could not be computed, for the first few groups, and for how many more."""
+    remarks = [f"{name} of {row.group} could not be computed: {row.note}." for row in rows[:MOST_UNDEFINED]]
+    if len(rows) > MOST_UNDEFINED:
+        remarks.append(f"{name} of {len(rows) - MOST_UNDEFINED:,} more groups could not be computed either.")
+    return remarks
 
 
 def slug(*parts: object) -> str:

@@ -20,7 +20,7 @@ from plurivox.report.parts import Figure, Finding, Inputs, Section
 
 MAX_BEHIND = 300
 """Rows of the table behind a chart, at most."""
-LONGEST = 600
+LONGEST = 300
 """Characters of a text that are shown; what is longer is cut, and said to be."""
 
 

@@ -8,7 +8,18 @@ from plurivox import plots
 from plurivox.lenses.cohesion import cohesion
 from plurivox.lenses.cohesion_result import Cohesion
 from plurivox.lenses.results import Statement
-from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section, remarks_of, slug, top_rows
+from plurivox.report.parts import (
+    Block,
+    DataTable,
+    Figure,
+    Finding,
+    Inputs,
+    Section,
+    remarks_of,
+    slug,
+    top_rows,
+    undefined_remarks,
+)
 
 LEAD = (
     "Which groups agree among themselves more than with others? GAI is agreement within a group (IRR) over agreement "
@@ -121,4 +132,4 @@ def _findings(found: Cohesion) -> list[Finding]:
 
 def _undefined(found: Cohesion) -> list[str]:
     rows = [row for row in found.rows if row.value != row.value and row.kind == "group" and row.statistic == "gai"]
-    return [f"GAI of {row.group} could not be computed: {row.note}." for row in rows[:10]]
+    return undefined_remarks("GAI", rows)

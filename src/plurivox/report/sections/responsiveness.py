@@ -7,7 +7,19 @@ import polars as pl
 from plurivox import plots
 from plurivox.lenses.responsiveness import responsiveness
 from plurivox.lenses.responsiveness_result import NAMES, Responsiveness
-from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Prose, Section, remarks_of, slug, top_rows
+from plurivox.report.parts import (
+    Block,
+    DataTable,
+    Figure,
+    Finding,
+    Inputs,
+    Prose,
+    Section,
+    remarks_of,
+    slug,
+    top_rows,
+    undefined_remarks,
+)
 
 LEAD = (
     "Does a higher score mean more severe (MPA), and do unsafe items get higher scores than safe ones (WRA)? Scores "
@@ -122,4 +134,4 @@ def _table(found: Responsiveness) -> DataTable:
 
 def _undefined(found: Responsiveness) -> list[str]:
     rows = [row for row in found.rows if row.value != row.value and row.kind == "group" and row.statistic == "mpa"]
-    return [f"MPA of {row.group} could not be computed: {row.note}." for row in rows[:10]]
+    return undefined_remarks("MPA", rows)
