@@ -290,3 +290,11 @@ def test_many_findings_before_correction_are_counted_beside_chance() -> None:
     assert len(sentences) == 3
     expected = f"{len(before) - 3} more of {len(rows)} GAI values have p < .05 before correction only; about 3 would by"
     assert any(text.startswith(expected) for text in found.findings())
+
+
+def test_raters_one_by_one_stay_out(tmp_path: Path) -> None:
+    made = study()
+    path = pv.write_report(tmp_path / "r.html", made.ratings, ["gender", "rater"], reference=made.trained, **QUICK)
+    text = path.read_text(encoding="utf-8")
+    assert "rater-0" not in text
+    assert "Raters one by one stay out of reports" in text

@@ -96,9 +96,11 @@ def make_report(
 ) -> Report:
     """Run every lens that the inputs allow; the parameters are those of :func:`write_report`."""
     check_draws(permutations, bootstrap, seed)
+    axes = [one for one in each_axis(by) if one != "rater" and "rater" not in tuple(one)]
+    remarks = ["Raters one by one stay out of reports."] if len(axes) < len(each_axis(by)) else []
     inputs = Inputs(
-        ratings, each_axis(by), reference, threshold, items_by, dict(several or {}), min_group_size, permutations,
-        bootstrap, seed, title, command, _digests(ratings, files or {}), progress,
+        ratings, axes, reference, threshold, items_by, dict(several or {}), min_group_size, permutations,
+        bootstrap, seed, title, command, _digests(ratings, files or {}), remarks, progress,
     )  # fmt: skip
     sections = [make(inputs) for make in SECTIONS]
     return Report(inputs, sections, top_findings(sections))

@@ -130,6 +130,7 @@ class Inputs:
     title: str = "What the ratings say"
     command: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
     progress: Progress | None = None
 
     @property

@@ -28,7 +28,7 @@ def page(inputs: Inputs, findings: Sequence[Finding], sections: Sequence[Section
     """Return the whole file."""
     environment = _environment()
     script = _asset("report.js")
-    remarks = list(dict.fromkeys(text for one in sections for text in one.remarks))
+    remarks = list(dict.fromkeys([*inputs.remarks, *(text for one in sections for text in one.remarks)]))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = environment.get_template("report.html.j2").render(
         title=inputs.title, findings=findings, sections=sections, style=_asset("report.css"), script=script,
