@@ -225,14 +225,15 @@ def test_findings_have_one_of_each_section_and_the_weightiest() -> None:
     found = build.top_findings(
         [
             section("a", 3.5, 3.4, 3.3),
-            section("b", 1.0, 0.5),
+            section("b", 1.0, 0.5, 0.4),
             section("c"),
             section("d", *(2 - i / 100 for i in range(20))),
         ]
     )
     assert [f.text for f in found[:4]] == ["a 3.5", "a 3.4", "a 3.3", "d 2.0"]
     assert "b 1.0" in [f.text for f in found]
-    assert "b 0.5" not in [f.text for f in found]
+    assert "b 0.5" in [f.text for f in found]
+    assert "b 0.4" not in [f.text for f in found]
     assert len(found) == build.MOST
 
 

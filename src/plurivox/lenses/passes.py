@@ -145,42 +145,54 @@ class Passes:
                 items = item_weights(self.ratings.n_items, n, seed, first).astype(np.int32)
             if resample in ("raters", "both"):
                 raters = rater_weights(self.codes, n, seed, first).astype(np.int32)
-            beside = np.stack([self.beside(raters[d], items[d]) for d in range(n)])
-            return np.concatenate([self.values(self._weighted(raters, items)), beside], axis=-1)
+            if known is None:
+                beside = [self.beside(raters[d], items[d]) for d in range(n)]
+            else:  # draw by draw and not by a matrix product, whose order of adding depends on the machine
+                beside = [self._beside_from(np.einsum("i,igk->gk", items[d].astype(float), known)) for d in range(n)]
+            return np.concatenate([self.values(self._weighted(raters, items)), np.stack(beside)], axis=-1)
 
+        # What items add does not change when items are drawn, so it is counted once if there is room.
+        known = None
+        if resample == "items" and self.ratings.n_items * self.n_groups * (4 + len(self.ratings.scale)) <= 10 * _CELLS:
+            known = self._beside_parts(np.zeros(0, np.int32), 0, self.ratings.n_items)
         return self._batched(work, draws, how)
 
     def beside(self, raters: NDArray[np.int32], items: NDArray[np.int32]) -> Values:
-        """Return percent agreement, AC1 and AC2, groups × :data:`BESIDE`, under weights; none mean 1.
+        """Return percent agreement, AC1 and AC2, groups × :data:`BESIDE`, under weights; none mean 1."""
+        sums = np.zeros((self.n_groups, 4 + len(self.ratings.scale)))
+        step = max(1, _CELLS // ((self.n_groups + 1) * len(self.ratings.scale)))
+        for first in range(0, self.ratings.n_items, step):
+            parts = self._beside_parts(raters, first, min(first + step, self.ratings.n_items))
+            times = items[first : first + step].astype(float) if len(items) else np.ones(len(parts))
+            sums += np.einsum("i,igk->gk", times, parts)
+        return self._beside_from(sums)
+
+    def _beside_parts(self, raters: NDArray[np.int32], first: int, last: int) -> Values:
+        """Return what items add: items × groups × (agreeing share, the same by near misses, pairable, rated, shares).
 
         A rater of weight w counts w times but pairs with others only, as in the weighted alpha: of an item with
         weights W = Σw and Q = Σw², the agreeing share of pairs is (Σ_ck v_ck n_c n_k − Q)/(W² − Q).
         """
         numbers = np.array(self.ratings.scale.values)
         apart = (numbers[:, None] - numbers) / (numbers[-1] - numbers[0])
-        sums = np.zeros(
-            (self.n_groups, 4)
-        )  # agreeing share, the same by quadratic weights, pairable items, rated items
-        shares = np.zeros((self.n_groups, len(numbers)))
-        step = max(1, _CELLS // ((self.n_groups + 1) * len(numbers)))
-        for first in range(0, self.ratings.n_items, step):
-            n, q = self._weighted_counts(raters, first, min(first + step, self.ratings.n_items))
-            times = items[first : first + step, None].astype(float) if len(items) else 1.0
-            total = n.sum(axis=-1)
-            pairs = total**2 - q
-            pairable, rated = times * (pairs > 0), times * (total > 0)
-            per_pair = pairable / np.where(pairs > 0, pairs, 1)
-            for at, near in enumerate((np.eye(len(numbers)), 1 - apart**2)):
-                sums[:, at] += (per_pair * ((n * (n @ near)).sum(axis=-1) - q)).sum(axis=0)
-            sums[:, 2] += pairable.sum(axis=0)
-            sums[:, 3] += rated.sum(axis=0)
-            shares += (rated[..., None] * n / np.maximum(total, 1)[..., None]).sum(axis=0)
-        agreeing, nearly, pairable, rated = sums.T
+        n, q = self._weighted_counts(raters, first, last)
+        total = n.sum(axis=-1)
+        pairs = total**2 - q
+        per_pair = (pairs > 0) / np.where(pairs > 0, pairs, 1)
+        agreeing, nearly = (
+            per_pair * ((n * (n @ near)).sum(axis=-1) - q) for near in (np.eye(len(numbers)), 1 - apart**2)
+        )
+        scalars = np.stack([agreeing, nearly, pairs > 0, total > 0], axis=-1)
+        return np.concatenate([scalars, n / np.maximum(total, 1)[..., None]], axis=-1)
+
+    def _beside_from(self, sums: Values) -> Values:
+        agreeing, nearly, pairable, rated = sums[:, :4].T
+        numbers = np.array(self.ratings.scale.values)
         return np.stack(
             [
                 finish.mean_from(agreeing, pairable),
-                finish.ac_from(agreeing, pairable, rated, shares),
-                finish.ac_from(nearly, pairable, rated, shares, numbers),
+                finish.ac_from(agreeing, pairable, rated, sums[:, 4:]),
+                finish.ac_from(nearly, pairable, rated, sums[:, 4:], numbers),
             ],
             axis=-1,
         )

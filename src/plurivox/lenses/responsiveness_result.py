@@ -322,5 +322,5 @@ def _on_parts(rows: list[Row]) -> list[Statement]:
             f"{row.subset} ({NAMES[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})" for row in found
         )
         text = f"{group} {habit} on {where}, after correction."
-        statements.append(Statement(text, weight_of(found[0]) - 0.5, axis, found[0].statistic))
+        statements.append(Statement(text, weight_of(found[0]) - 1.5, axis, found[0].statistic))
     return statements

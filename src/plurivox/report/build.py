@@ -23,7 +23,7 @@ from plurivox.scale import Label
 
 MOST = 10
 """Findings at the top of the report."""
-LEAST_OF_EACH = 1
+LEAST_OF_EACH = 2
 """Findings of every section that are among them, if it has any."""
 
 
