@@ -225,7 +225,8 @@ class RaterResponses:
 
     def observed(self) -> tuple[Values, Values]:
         """Return the tables, raters × scores × reference points, and the values."""
-        from plurivox.kernels.responsiveness import macro_values, rater_tables
+        from plurivox.kernels.metrics import macro_values
+        from plurivox.kernels.responsiveness import rater_tables
 
         tables = np.zeros((len(self.bounds) - 1, self.n_points, self.references.shape[1]))
         rater_tables(self.bounds, self.items, self.scores, self.references, tables)

@@ -154,7 +154,7 @@ class Responsiveness(Result):
 
     def boundaries(self) -> pl.DataFrame:
         """Return the values at each boundary, of which the rows hold the means."""
-        from plurivox.kernels.responsiveness import boundary_values
+        from plurivox.kernels.metrics import boundary_values
 
         names, capped = self.settings["reference"]["boundaries"], self.settings["convention"] != "published"
         kept = [at for at, name in enumerate(STATISTICS) if name != "hm_of_means"]
