@@ -299,3 +299,15 @@ def test_raters_one_by_one_stay_out(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "rater-0" not in text
     assert "Raters one by one stay out of reports" in text
+
+
+def test_parts_of_the_items_have_charts_of_their_own(tmp_path: Path) -> None:
+    made = study()
+    path = pv.write_report(
+        tmp_path / "r.html", made.ratings, "gender", reference=made.trained, items_by="violation", **QUICK
+    )
+    text = path.read_text(encoding="utf-8")
+    for violation in made.items["violation"].unique():
+        assert f"MPA and WRA of each group on {violation}" in text
+    tags = parsed(path)
+    assert len(tags.ids) == len(set(tags.ids))

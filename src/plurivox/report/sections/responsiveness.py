@@ -27,6 +27,7 @@ LEAD = (
     "against a reference that a group's own raters are never part of."
 )
 MAX_ROWS = 200
+MAX_PARTS = 6  # parts of the items with a chart of their own
 REGIONS = (
     "Both high: scores grade severity and tell unsafe from safe. MPA low: broad distinctions without grades; look at "
     "unused "
@@ -49,6 +50,7 @@ def section(inputs: Inputs) -> Section:
         min_group_size=inputs.min_group_size, progress=inputs.progress,
     )  # fmt: skip
     blocks: list[Block] = [Prose(_reference(found)), _forest(found), _plane(found), Prose(REGIONS)]
+    blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
     for axis in found.axes:
         blocks += _of_axis(found, axis)
     blocks.append(_table(found))
@@ -75,12 +77,15 @@ def _reference(found: Responsiveness) -> str:
     return f"The reference: {reference['name']}, {size}, {split}."
 
 
-def _forest(found: Responsiveness) -> Figure:
+def _forest(found: Responsiveness, subset: str = "all") -> Figure:
+    where = "" if subset == "all" else f" on {subset}"
+    number = found.subsets.index(subset)
     return Figure(
-        "responsiveness-forest", "MPA and WRA of each group", plots.responsiveness_forest(found),
-        "MPA and WRA of each group with 95 % intervals, over the values of random groups of the same size.",
+        "responsiveness-forest" + (f"-{number}" if number else ""), f"MPA and WRA of each group{where}",
+        plots.responsiveness_forest(found, subset=subset),
+        f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
         "Small groups have lower values by chance alone: compare a point with its grey strip, not with other groups.",
-        plots.responsiveness_forest_data(found),
+        plots.responsiveness_forest_data(found, subset=subset),
     )  # fmt: skip
 
 
