@@ -311,3 +311,12 @@ def test_parts_of_the_items_have_charts_of_their_own(tmp_path: Path) -> None:
         assert f"MPA and WRA of each group on {violation}" in text
     tags = parsed(path)
     assert len(tags.ids) == len(set(tags.ids))
+
+
+def test_axes_without_latin_letters_have_ids_of_their_own(tmp_path: Path) -> None:
+    made = study(attributes={"الجنس": {"أ": 0.5, "ب": 0.5}, "العمر": {"ج": 0.5, "د": 0.5}})
+    path = pv.write_report(tmp_path / "r.html", made.ratings, ["الجنس", "العمر"], reference=made.trained, **QUICK)
+    tags = parsed(path)
+    assert len(tags.ids) == len(set(tags.ids))
+    assert set(tags.links) <= set(tags.ids)
+    assert "study-scale-2" in tags.ids

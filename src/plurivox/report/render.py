@@ -7,6 +7,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -16,7 +17,7 @@ from plurivox import __version__
 from plurivox.errors import MissingExtraError
 from plurivox.plots.theme import INK, QUIET
 from plurivox.plots.writing import to_svg
-from plurivox.report.parts import Figure, Finding, Inputs, Section
+from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section
 
 MAX_BEHIND = 300
 """Rows of the table behind a chart, at most."""
@@ -27,6 +28,7 @@ LONGEST = 300
 def page(inputs: Inputs, findings: Sequence[Finding], sections: Sequence[Section]) -> str:
     """Return the whole file."""
     environment = _environment()
+    sections = with_unique_ids(sections)
     script = _asset("report.js")
     remarks = list(dict.fromkeys([*inputs.remarks, *(text for one in sections for text in one.remarks)]))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -37,12 +39,31 @@ def page(inputs: Inputs, findings: Sequence[Finding], sections: Sequence[Section
     return text
 
 
+def with_unique_ids(sections: Sequence[Section]) -> list[Section]:
+    """Return the sections with an id of its own for each block; names without Latin letters make the same ones."""
+    taken = {"findings", "main", "theme", "print", "said", *(section.id for section in sections)}
+    found = []
+    for section in sections:
+        blocks: list[Block] = []
+        for block in section.blocks:
+            if isinstance(block, DataTable | Figure):
+                parts = ("", "-table", "-title") if isinstance(block, Figure) else ("",)
+                name, number = block.id, 2
+                while taken.intersection(name + part for part in parts):
+                    name, number = f"{block.id}-{number}", number + 1
+                taken.update(name + part for part in parts)
+                block = replace(block, id=name)
+            blocks.append(block)
+        found.append(replace(section, blocks=blocks))
+    return found
+
+
 def drawn(figure: Figure) -> dict[str, str]:
     """Return a chart as SVG whose ink follows the page, light or dark, and its subtitle; the page has its title."""
     chart = figure.chart.copy(deep=False)
     subtitle = chart.title.subtitle
     chart.title = type(chart.title)("")
-    svg = to_svg(chart, figure.id)
+    svg = to_svg(chart, f"{figure.id}-svg")
     for attribute in ("fill", "stroke"):
         svg = svg.replace(f'{attribute}="{INK}"', f'{attribute}="currentColor"')
         svg = svg.replace(f'{attribute}="{QUIET}"', f'{attribute}="currentColor" {attribute}-opacity="0.7"')

@@ -81,7 +81,7 @@ def _forest(found: Responsiveness, subset: str = "all") -> Figure:
     where = "" if subset == "all" else f" on {subset}"
     number = found.subsets.index(subset)
     return Figure(
-        "responsiveness-forest" + (f"-{number}" if number else ""), f"MPA and WRA of each group{where}",
+        f"responsiveness-part-{number}" if number else "responsiveness-forest", f"MPA and WRA of each group{where}",
         plots.responsiveness_forest(found, subset=subset),
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
         "Small groups have lower values by chance alone: compare a point with its grey strip, not with other groups.",
