@@ -14,8 +14,9 @@ import pytest
 import plurivox as pv
 from plurivox.errors import InputError
 from plurivox.report import build
-from plurivox.report.parts import Finding, Section, slug
+from plurivox.report.parts import Finding, Inputs, Prose, Registered, Section, slug
 from plurivox.report.render import rows_of
+from plurivox.report.sections import SECTIONS
 from plurivox.simulation import DEMO
 
 pytest.importorskip("altair")
@@ -320,3 +321,18 @@ def test_axes_without_latin_letters_have_ids_of_their_own(tmp_path: Path) -> Non
     assert len(tags.ids) == len(set(tags.ids))
     assert set(tags.links) <= set(tags.ids)
     assert "study-scale-2" in tags.ids
+
+
+def test_a_new_section_is_one_line_of_registration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def section(inputs: Inputs) -> Section:
+        words = inputs.extras.get("words", "nothing")
+        return Section(
+            "new", "A new lens", "What it asks.", [Prose(f"It was given {words}.")], [Finding("New.", 9.0, "new")]
+        )
+
+    monkeypatch.setattr(build, "SECTIONS", (*SECTIONS, Registered(section, ("words",))))
+    text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", words="these", **QUICK).read_text()
+    assert "It was given these." in text
+    assert text.index("<span>New.</span>") < text.index("The study</h2>")
+    with pytest.raises(InputError, match="a report takes no 'wordz'"):
+        pv.write_report(tmp_path / "r.html", study().ratings, "gender", wordz="these", **QUICK)

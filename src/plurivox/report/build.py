@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from plurivox.axis import MIN_GROUP_SIZE, By
+from plurivox.errors import InputError
 from plurivox.io.writing import replacing
 from plurivox.lenses.calls import check_draws, each_axis
 from plurivox.lenses.references import ReferenceLike
@@ -93,16 +94,22 @@ def make_report(
     command: str = "",
     files: Mapping[str, str | os.PathLike[str]] | None = None,
     progress: Progress | None = None,
+    **extras: Any,
 ) -> Report:
     """Run every lens that the inputs allow; the parameters are those of :func:`write_report`."""
+    known = [name for one in SECTIONS for name in one.extras]
+    for name in extras:
+        if name not in known:
+            raise InputError(f"a report takes no {name!r}", hint="See the options of write_report.")
     check_draws(permutations, bootstrap, seed)
     axes = [one for one in each_axis(by) if one != "rater" and "rater" not in tuple(one)]
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(each_axis(by)) else []
     inputs = Inputs(
         ratings, axes, reference, threshold, items_by, dict(several or {}), min_group_size, permutations,
         bootstrap, seed, title, command, _digests(ratings, files or {}), remarks, progress,
+        extras,
     )  # fmt: skip
-    sections = [make(inputs) for make in SECTIONS]
+    sections = [one.make(inputs) for one in SECTIONS]
     return Report(inputs, sections, top_findings(sections))
 
 

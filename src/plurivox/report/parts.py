@@ -115,7 +115,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """Everything a section may use. A new lens adds its input here and its section to the registry."""
+    """Everything a section may use; ``extras`` holds what only some lens needs, by the name that it registered."""
 
     ratings: Ratings
     by: Sequence[By] = ()
@@ -132,6 +132,7 @@ class Inputs:
     digests: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
     progress: Progress | None = None
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def text_column(self) -> str | None:
@@ -140,7 +141,12 @@ class Inputs:
         return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
 
 
-MakeSection = Callable[[Inputs], Section]
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A section of the report, and the names of the inputs that it alone needs."""
+
+    make: Callable[[Inputs], Section]
+    extras: tuple[str, ...] = ()
 
 
 def remarks_of(found: Result) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from plurivox.report.parts import MakeSection
+from plurivox.report.parts import Registered
 from plurivox.report.sections import cohesion, items, methods, responsiveness, study
 
-SECTIONS: tuple[MakeSection, ...] = (
-    study.section,
-    cohesion.section,
-    responsiveness.section,
-    items.section,
-    methods.section,
+SECTIONS: tuple[Registered, ...] = (
+    Registered(study.section),
+    Registered(cohesion.section),
+    Registered(responsiveness.section),
+    Registered(items.section),
+    Registered(methods.section),
 )
