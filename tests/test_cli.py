@@ -203,10 +203,7 @@ def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch)
     assert Path(last) == tmp_path / "plurivox-demo" / "report.html"
     assert "18-29 agree with each other more than with others" in program.out
     assert "grade severity less finely" in program.out
-    first = {path.name: path.read_bytes() for path in (tmp_path / "plurivox-demo").iterdir()}
-    assert b"36,000 ratings" in first["report.html"]
-    assert program("demo") == 0
-    assert {path.name: path.read_bytes() for path in (tmp_path / "plurivox-demo").iterdir()} == first
+    assert "36,000 ratings" in Path(last).read_text(encoding="utf-8")
 
 
 def test_demo_without_the_extra(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
