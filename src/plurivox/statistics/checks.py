@@ -13,6 +13,10 @@ from plurivox.statistics.levels import LEVELS, MAX_MATRIX_POINTS, Floats, Level
 
 MAX_COUNT = 2**53
 """Up to here every whole number is a float."""
+SUM_TOLERANCE = 1e-6
+"""How far the sum of predicted probabilities may be from 1."""
+MIN_PRIOR = 1e-12
+"""The smallest weight of a prior, beside which a single rating is everything."""
 
 
 def counts_of(name: str, counts: ArrayLike) -> Floats:
@@ -119,6 +123,91 @@ def amount_of(name: str, given: object, *, or_nan: bool = False) -> float:
             f"{name} is {given!r}", hint=f"Give one finite number, 0 or more{', or NaN' if or_nan else ''}."
         )
     return float(number)
+
+
+def items_of(name: str, given: ArrayLike, *, whole: bool = False) -> tuple[Floats, bool]:
+    """Return weights that are not negative, items × points, and whether one item was given, as a row of its own.
+
+    ``whole`` weights are counts of ratings, as in :func:`counts_of`.
+    """
+    table = _numbers(name, given)
+    single = table.ndim == 1
+    table = table[None, :] if single else table
+    if table.ndim != 2:
+        raise InputError(
+            f"{name} has the shape {table.shape}",
+            hint="Give one number for each point, or a table of items × points, one row for each item.",
+        )
+    if whole and not (np.asarray(given).dtype.kind in "biu" and table.shape[1] > 1 and _between(table, MAX_COUNT)):
+        return counts_of(name, table), single  # whole numbers in range, as most are, need no closer look
+    if table.shape[1] < 2:
+        raise InputError(
+            f"{name} has {table.shape[1]} columns, one for each point, and a scale has at least two points",
+            hint="Give a column to every point that raters could choose, also to those nobody chose.",
+        )
+    if not _between(table, MAX_COUNT):
+        _refuse(name, table, ~(np.abs(table) <= MAX_COUNT), "a weight that is not finite or too large")
+        _refuse(name, table, table < 0, "a negative weight")
+    return table, single
+
+
+def prediction_of(name: str, given: ArrayLike, shape: tuple[int, ...], floor: float | None = None) -> Floats:
+    """Return predicted distributions, items × points, each with the sum 1, and no probability below a floor.
+
+    One row serves all items.
+    """
+    table = _numbers(name, given)
+    table = table[None, :] if table.ndim == 1 else table
+    if table.ndim != 2 or table.shape[1] != shape[1] or table.shape[0] not in (1, shape[0]):
+        raise InputError(
+            f"{name} has the shape {np.shape(given)}, and there are {shape[0]} items and {shape[1]} points",
+            hint="Give one probability for each point: one row for all items, or a row for each item.",
+        )
+    sums = table.sum(axis=1)
+    if not (_between(table, 2.0) and _between(np.abs(sums - 1), SUM_TOLERANCE)):
+        _refuse_predictions(name, table, sums)
+    table = table / sums[:, None]
+    if floor is not None:
+        lowest = amount_of("floor", floor)
+        if not 0 < lowest < 1:
+            raise InputError(f"floor is {floor!r}", hint="Give a small probability above 0, such as 1e-6, or None.")
+        table = np.maximum(table, lowest)
+        table = table / table.sum(axis=1, keepdims=True)
+    return np.asarray(np.broadcast_to(table, shape))
+
+
+def _refuse_predictions(name: str, table: Floats, sums: Floats) -> None:
+    """Raise with the rows that are no distributions."""
+    for wrong, what in (
+        (np.isnan(table).any(axis=1), "a probability that is missing (NaN)"),
+        ((table < 0).any(axis=1), "a negative probability"),
+        (~(np.abs(sums - 1) <= SUM_TOLERANCE), "probabilities that do not sum to 1"),
+    ):
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            shown = ", ".join(f"{row} (sum {sums[row]:.7g})" for row in rows[:5].tolist())
+            more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
+            raise InputError(
+                f"{name} holds {what} in row {shown}{more}, counted from 0",
+                hint="Give probabilities from 0 to 1 that sum to 1 in every row.",
+            )
+
+
+def _between(table: Floats, highest: float) -> bool:
+    """Tell, faster than by looking at each, whether all are numbers from 0 to the highest."""
+    return not table.size or bool(table.min() >= 0 and table.max() <= highest)
+
+
+def prior_of(prior: ArrayLike, n_points: int) -> Floats:
+    """Return the prior's weight on each point: a number that all have, or one for each."""
+    weights = _numbers("prior", prior)
+    if weights.shape in ((), (n_points,)) and ((weights >= MIN_PRIOR) & (weights <= MAX_COUNT)).all():
+        return np.asarray(np.broadcast_to(weights, (n_points,)))
+    shown = np.array2string(weights, threshold=8, separator=", ")
+    raise InputError(
+        f"prior is {shown}",
+        hint=f"Give a positive number, or {n_points} of them, one for each point, from {MIN_PRIOR:g} to {MAX_COUNT:g}.",
+    )
 
 
 def _numbers(name: str, given: Any) -> Floats:

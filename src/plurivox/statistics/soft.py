@@ -1,0 +1,491 @@
+"""How good a predicted distribution over a rating scale is, beside the few ratings that an item has.
+
+Every function takes one item, a row of numbers over the points of the scale, and returns a float; or many items,
+items × points, and returns an array with a value for each. Lower is better. Logarithms are natural: values are nats.
+
+*Empirical* scores compare the prediction q with the shares p of an item's ratings as if those were the truth. They
+take any weights that are not negative, counts as well as shares, and divide by their sum; an item without ratings
+has no shares, and its value is NaN.
+
+*Expected* scores know that two ratings say little. They start from a prior, some weight α on every point, add the
+counts n, and average the score over the distributions p that are then likely: p ~ Dirichlet(a), a = α + n. An item
+without ratings is scored by the prior alone.
+
+==================================== ==================================================================
+cross_entropy, kl                    is what happened thought likely? Infinite where it was held impossible
+js                                   the same, with both sides alike, and always finite
+emd                                  how far must probability be moved along the scale?
+rps                                  are the probabilities of each point *or a lower one* right?
+==================================== ==================================================================
+
+A prediction has to sum to 1 within 10⁻⁶, and is then divided by its sum.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plurivox.statistics import dirichlet
+from plurivox.statistics.checks import items_of, prediction_of, prior_of, values_of
+from plurivox.statistics.levels import Floats
+
+Value = Any
+"""A float for one item, an array of floats for many."""
+
+_BLOCK = 1 << 18
+"""Cells at a time: temporary arrays stay small."""
+_THREADS = 4
+
+# Against the shares of ratings ---------------------------------------------------------------------------------------
+
+
+def cross_entropy(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
+    """Return the cross-entropy of ratings and a prediction: the mean surprise at the ratings.
+
+    CE = −Σ_c p_c ln q_c, where a point with p_c = 0 adds nothing.
+
+    Parameters
+    ----------
+    p
+        The ratings of one item (points) or of many (items × points): counts, or shares; divided by their sum.
+    q
+        The predicted probabilities, of the same shape; one row may serve all items.
+    floor
+        Where given, no predicted probability counts as less: max(q, floor), divided by its sum.
+
+    Returns
+    -------
+    float or array of float
+        The entropy of p if q = p, which is the lowest; infinite if a point that was given had the probability 0. NaN
+        for an item without ratings.
+
+    References
+    ----------
+    Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes.
+
+    Examples
+    --------
+    >>> round(cross_entropy([0, 8, 2, 0, 0], [0, 0.2, 0.8, 0, 0]), 4)
+    1.3322
+    >>> cross_entropy([[1, 1], [0, 1], [0, 0]], [1.0, 0.0])
+    array([inf, inf, nan])
+    """
+    shares, prediction, single = _empirical(p, q, floor)
+    return _give(_by_block(_cross_entropy, shares, prediction), single)
+
+
+def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
+    """Return the Kullback–Leibler divergence of a prediction from ratings: the surprise that a better one would avoid.
+
+    KL = Σ_c p_c ln(p_c/q_c), :func:`cross_entropy` less the entropy of p.
+
+    Parameters are those of :func:`cross_entropy`. 0 if q = p; infinite if a point that was given had the probability
+    0; NaN for an item without ratings.
+
+    References
+    ----------
+    Kullback and Leibler (1951), On information and sufficiency.
+
+    Examples
+    --------
+    >>> round(kl([0, 8, 2, 0, 0], [0, 0.2, 0.8, 0, 0]), 4)  # .6·ln 4
+    0.8318
+    """
+    shares, prediction, single = _empirical(p, q, floor)
+    return _give(_by_block(dirichlet.divergence, shares, prediction), single)
+
+
+def js(p: ArrayLike, q: ArrayLike) -> Value:
+    """Return the Jensen–Shannon divergence of ratings and a prediction, in nats and without a root.
+
+    JS = ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2.
+
+    Parameters are those of :func:`cross_entropy`. 0 if q = p; ln 2 if no point has a share in both; NaN for an item
+    without ratings.
+
+    References
+    ----------
+    Lin (1991), Divergence measures based on the Shannon entropy.
+
+    Examples
+    --------
+    >>> round(js([0, 8, 2, 0, 0], [0, 0.2, 0.8, 0, 0]), 4)
+    0.1927
+    >>> round(js([1, 0], [0, 1]), 4)
+    0.6931
+    """
+    shares, prediction, single = _empirical(p, q)
+    return _give(_by_block(_js, shares, prediction), single)
+
+
+def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike | None = None) -> Value:
+    """Return the earth mover's distance: how far probability has to be moved along the scale to turn q into p.
+
+    EMD = Σ_{k<K} |F_p(k) − F_q(k)|/K with F the cumulative probabilities of the points 0 … K.
+
+    Parameters
+    ----------
+    p, q
+        As in :func:`cross_entropy`.
+    normalized
+        Whether the whole scale has the length 1; else a step has the length 1, or that in ``values``.
+    values
+        The number of each point, rising, where steps differ; the term of a step is multiplied by its length, and K
+        is the distance from the first to the last point.
+
+    Returns
+    -------
+    float or array of float
+        0 if q = p; 1 (K if not normalised) if all ratings are at one end and the prediction at the other. NaN for an
+        item without ratings.
+
+    References
+    ----------
+    Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes.
+
+    Examples
+    --------
+    >>> round(emd([0, 8, 2, 0, 0], [0, 0.2, 0.8, 0, 0]), 4)  # .6 moves by one step of four …
+    0.15
+    >>> round(emd([0, 8, 0, 0, 2], [0, 0.2, 0, 0, 0.8]), 4)  # … or by three
+    0.45
+    """
+    shares, prediction, single = _empirical(p, q)
+    steps = _steps(shares.shape[1], normalized, values)
+    return _give(_by_block(lambda x, y: _emd(x, y, steps), shares, prediction), single)
+
+
+def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
+    """Return the ranked probability score: the mean squared error of cumulative probabilities, rating by rating.
+
+    RPS = Σ_{k<K} mean over ratings y of (1[y ≤ k] − F_q(k))²/K = Σ_{k<K} [F_p(1 − F_p) + (F_p − F_q)²]/K at each k.
+
+    ``counts`` and ``q`` are p and q of :func:`cross_entropy`; without ``normalized``, the sum is not divided by K.
+    Lowest if q is the shares of ratings, though 0 only if all ratings are equal and foretold for sure; 1 (K if not
+    normalised) if all are at one end and foretold at the other. NaN for an item without ratings.
+
+    References
+    ----------
+    Epstein (1969), A scoring system for probability forecasts of ranked categories.
+
+    Examples
+    --------
+    >>> round(rps([1, 0, 1], [0.5, 0.25, 0.25]), 6)  # (1/4 + 1/4 + 1/16)/2
+    0.28125
+    """
+    shares, prediction, single = _empirical(counts, q)
+    steps = _steps(shares.shape[1], normalized)
+    return _give(_by_block(lambda x, y: _rps(x, y, steps), shares, prediction), single)
+
+
+# Under the posterior -------------------------------------------------------------------------------------------------
+
+
+def posterior_mean(counts: ArrayLike, prior: ArrayLike = 1.0) -> Floats:
+    """Return the expected distribution of an item's ratings, E[p_c] = (α_c + n_c)/Σ_k (α_k + n_k).
+
+    It is the prediction with the lowest :func:`expected_cross_entropy`, :func:`expected_kl` and :func:`expected_rps`.
+
+    Parameters
+    ----------
+    counts
+        n, how many raters gave each point: one item (points) or many (items × points).
+    prior
+        α, the weight of each point before any rating: a positive number for all, or one for each point.
+
+    Returns
+    -------
+    array of float
+        Shares of the same shape as ``counts``. The prior's own shares for an item without ratings.
+
+    References
+    ----------
+    Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes.
+
+    Examples
+    --------
+    >>> posterior_mean([3, 0, 0])
+    array([0.66666667, 0.16666667, 0.16666667])
+    """
+    a, single = _posterior(counts, prior)
+    mean: Floats = a / a.sum(axis=1, keepdims=True)
+    return mean[0] if single else mean
+
+
+def expected_cross_entropy(
+    counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floor: float | None = None
+) -> Value:
+    """Return the expected cross-entropy of an item's distribution and a prediction.
+
+    E[CE] = −Σ_c (a_c/a₀) ln q_c, a = α + n, a₀ = Σ_c a_c: :func:`cross_entropy` of the posterior mean.
+
+    Parameters
+    ----------
+    counts, prior
+        n and α, as in :func:`posterior_mean`.
+    q
+        The predicted probabilities, of the shape of ``counts``; one row may serve all items.
+    floor
+        Where given, no predicted probability counts as less: max(q, floor), divided by its sum.
+
+    Returns
+    -------
+    float or array of float
+        Lowest, the entropy of the posterior mean, if q is the posterior mean; infinite if any probability is 0, as
+        no point is impossible under the posterior.
+
+    References
+    ----------
+    Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes.
+
+    Examples
+    --------
+    >>> round(expected_cross_entropy([1, 2, 4, 2, 1], [0.1, 0.2, 0.4, 0.2, 0.1]), 6)
+    1.563228
+    >>> expected_cross_entropy([2, 0], [1.0, 0.0])
+    inf
+    """
+    a, prediction, single = _expected(counts, q, prior, floor)
+    return _give(_by_block(_cross_entropy, a / a.sum(axis=1, keepdims=True), prediction), single)
+
+
+def expected_entropy(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
+    """Return the expected entropy of an item's distribution: how far raters are thought to differ.
+
+    E[H] = Σ_c (a_c/a₀)(ψ(a₀ + 1) − ψ(a_c + 1)), a = α + n, a₀ = Σ_c a_c, ψ the digamma function.
+
+    Parameters are those of :func:`posterior_mean`. Above 0 and below ln L on L points, and below the entropy of the
+    posterior mean.
+
+    References
+    ----------
+    Wolpert and Wolf (1995), Estimating functions of probability distributions from a finite set of samples.
+
+    Examples
+    --------
+    >>> round(expected_entropy([1, 2, 4, 2, 1]), 6)
+    1.423785
+    """
+    a, single = _posterior(counts, prior)
+    return _give(_by_block(_entropy, a), single)
+
+
+def expected_kl(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floor: float | None = None) -> Value:
+    """Return the expected Kullback–Leibler divergence of a prediction from an item's distribution.
+
+    E[KL] = E[CE] − E[H], the difference of :func:`expected_cross_entropy` and :func:`expected_entropy`.
+
+    Parameters are those of :func:`expected_cross_entropy`. Above 0, however good the prediction, as the distribution
+    is not known; about (L − 1)/(2n) for the best one with many ratings n on L points. Infinite if any probability
+    is 0.
+
+    References
+    ----------
+    Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes.
+
+    Examples
+    --------
+    >>> round(expected_kl([1, 2, 4, 2, 1], [0.1, 0.2, 0.4, 0.2, 0.1]), 6)
+    0.139444
+    """
+    a, prediction, single = _expected(counts, q, prior, floor)
+    return _give(_by_block(_kl, a, prediction), single)
+
+
+def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Value:
+    """Return the expected Jensen–Shannon divergence of an item's distribution and a prediction.
+
+    E[JS] = Σ_c E[½p_c ln p_c + ½q_c ln q_c − m_c ln m_c], m = (p + q)/2, with p_c ~ Beta(a_c, a₀ − a_c), a = α + n.
+
+    Parameters are those of :func:`expected_cross_entropy`. Above 0 and below ln 2. There is no closed form; the
+    integrals hold to 10⁻¹⁰ and better.
+
+    References
+    ----------
+    Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes.
+
+    Examples
+    --------
+    >>> round(expected_js([1, 2, 4, 2, 1], [0.1, 0.2, 0.4, 0.2, 0.1]), 6)
+    0.034272
+    """
+    a, prediction, single = _expected(counts, q, prior)
+    return _give(_by_block(_mean_js, a, prediction, cells=2 * _BLOCK), single)
+
+
+def expected_emd(
+    counts: ArrayLike,
+    q: ArrayLike,
+    prior: ArrayLike = 1.0,
+    normalized: bool = True,
+    values: ArrayLike | None = None,
+) -> Value:
+    """Return the expected earth mover's distance of an item's distribution and a prediction.
+
+    E[EMD] = Σ_{k<K} E|F_p(k) − F_q(k)|/K with F_p(k) ~ Beta(A, a₀ − A), A = Σ_{j≤k} a_j, a = α + n, which has a closed
+    form: E|F − c| = 2c·I_c(A, B) − 2μ·I_c(A + 1, B) + μ − c, μ = A/a₀, I the regularised incomplete beta function.
+
+    Parameters
+    ----------
+    counts, q, prior
+        As in :func:`expected_cross_entropy`.
+    normalized, values
+        As in :func:`emd`.
+
+    Returns
+    -------
+    float or array of float
+        Above 0, and at least the distance of the posterior mean and q. Lowest if the cumulative probabilities of q
+        are the medians of those of p.
+
+    References
+    ----------
+    Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes, which draws samples.
+
+    Examples
+    --------
+    >>> round(expected_emd([1, 2, 4, 2, 1], [0.1, 0.2, 0.4, 0.2, 0.1]), 6)
+    0.082276
+    >>> round(expected_emd([0, 0], [0.5, 0.5]), 6)  # E|F − ½| for F uniform
+    0.25
+    """
+    a, prediction, single = _expected(counts, q, prior)
+    steps = _steps(a.shape[1], normalized, values)
+    return _give(_by_block(lambda x, y: _mean_emd(x, y, steps), a, prediction), single)
+
+
+def expected_rps(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normalized: bool = True) -> Value:
+    """Return the expected ranked probability score of a prediction: that of a next rating.
+
+    E[RPS] = Σ_{k<K} (E[(F_p − F_q)²] + E[F_p(1 − F_p)])/K at each k. The variance of F_p is in both, with opposite
+    signs, so this is Σ_{k<K} [μ(1 − μ) + (μ − F_q)²]/K, μ the cumulative posterior mean: its :func:`rps`.
+
+    Parameters are those of :func:`expected_cross_entropy`, and ``normalized`` as in :func:`rps`. Above 0; lowest if q
+    is the posterior mean.
+
+    References
+    ----------
+    Epstein (1969), A scoring system for probability forecasts of ranked categories.
+
+    Examples
+    --------
+    >>> round(expected_rps([0, 0], [0.5, 0.5]), 6)  # ½·½
+    0.25
+    """
+    a, prediction, single = _expected(counts, q, prior)
+    steps = _steps(a.shape[1], normalized)
+    return _give(_by_block(lambda x, y: _rps(x, y, steps), a / a.sum(axis=1, keepdims=True), prediction), single)
+
+
+# One block of items --------------------------------------------------------------------------------------------------
+
+
+def _cross_entropy(p: Floats, q: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(p == 0, 0.0, -p * np.log(q))
+    return np.asarray(terms.sum(axis=1)) + 0.0  # no −0
+
+
+def _js(p: Floats, q: Floats) -> Floats:
+    m = (p + q) / 2
+    return (dirichlet.divergence(p, m) + dirichlet.divergence(q, m)) / 2
+
+
+def _emd(p: Floats, q: Floats, steps: Floats) -> Floats:
+    return np.asarray(np.abs(_cumulative(p) - _cumulative(q)) @ steps)
+
+
+def _rps(p: Floats, q: Floats, steps: Floats) -> Floats:
+    below, foretold = _cumulative(p), _cumulative(q)
+    above = _cumulative(p[:, ::-1])[:, ::-1]  # at k, the share of points above k
+    return np.asarray((below * above + (below - foretold) ** 2) @ steps)
+
+
+def _entropy(a: Floats) -> Floats:
+    rest = dirichlet.others(a)
+    terms = a / (a + rest) * dirichlet.digamma_rise(a + 1, rest)
+    return np.asarray(terms.sum(axis=1))
+
+
+def _kl(a: Floats, q: Floats) -> Floats:
+    """Return KL(μ‖q) and how far the entropy of the mean is above the mean entropy: two sums of positive terms."""
+    a0 = a.sum(axis=1, keepdims=True)
+    mean = a / a0
+    gaps = mean * (dirichlet.digamma_rest(a) - dirichlet.digamma_rest(a0))
+    return np.asarray(dirichlet.divergence(mean, q) + gaps.sum(axis=1))
+
+
+def _mean_js(a: Floats, q: Floats) -> Floats:
+    terms = dirichlet.mean_js_terms(a.ravel(), dirichlet.others(a).ravel(), q.ravel())
+    return np.asarray(terms.reshape(a.shape).sum(axis=1))
+
+
+def _mean_emd(a: Floats, q: Floats, steps: Floats) -> Floats:
+    below, above = (np.cumsum(a, axis=1)[:, :-1], np.cumsum(a[:, ::-1], axis=1)[:, -2::-1])
+    return np.asarray(dirichlet.mean_distance(below, above, _cumulative(q), _cumulative(q[:, ::-1])[:, ::-1]) @ steps)
+
+
+# Helpers -------------------------------------------------------------------------------------------------------------
+
+
+def _empirical(p: ArrayLike, q: ArrayLike, floor: float | None = None) -> tuple[Floats, Floats, bool]:
+    """Return shares of ratings, NaN for items without, predictions, and whether it is one item."""
+    weights, single = items_of("counts", p)
+    prediction = prediction_of("q", q, weights.shape, floor)
+    sums = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(sums > 0, sums, np.nan), prediction, single
+
+
+def _posterior(counts: ArrayLike, prior: ArrayLike) -> tuple[Floats, bool]:
+    """Return a = α + n, and whether it is one item."""
+    table, single = items_of("counts", counts, whole=True)
+    return table + prior_of(prior, table.shape[1]), single
+
+
+def _expected(
+    counts: ArrayLike, q: ArrayLike, prior: ArrayLike, floor: float | None = None
+) -> tuple[Floats, Floats, bool]:
+    """Return a = α + n, predictions, and whether it is one item."""
+    a, single = _posterior(counts, prior)
+    return a, prediction_of("q", q, a.shape, floor), single
+
+
+def _cumulative(p: Floats) -> Floats:
+    """Return the probability of each point or a lower one, without the last, which is 1."""
+    return np.asarray(np.clip(np.cumsum(p, axis=1)[:, :-1], 0.0, 1.0))
+
+
+def _steps(n_points: int, normalized: bool, values: ArrayLike | None = None) -> Floats:
+    """Return the length of the step after each point but the last."""
+    lengths: Floats = np.diff(values_of(values, n_points))
+    if normalized:
+        lengths = lengths / lengths.sum()
+    elif values is not None:
+        lengths = np.diff(np.asarray(values, dtype=float))
+    return lengths
+
+
+def _by_block(function: Callable[..., Floats], *tables: Floats, cells: int = _BLOCK) -> Floats:
+    """Return one value for each item, computed for a block of items at a time, many blocks on several threads."""
+    n_items, n_points = tables[0].shape
+    size = max(1, cells // n_points)
+    starts = range(0, n_items, size)
+
+    def one(at: int) -> Floats:
+        return function(*(table[at : at + size] for table in tables))
+
+    if len(starts) < 2:
+        return np.concatenate([np.zeros(0), *map(one, starts)])
+    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:  # numpy and scipy let others run
+        return np.concatenate(list(pool.map(one, starts)))
+
+
+def _give(values: Floats, single: bool) -> Value:
+    """Return a float for one item, else the array."""
+    return float(values[0]) if single else values
