@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -40,3 +42,14 @@ def real_data() -> Path:
     if not folder or not (Path(folder) / "data").is_dir():
         pytest.skip("PLURIVOX_TEST_DATA does not name a folder with the real data sets")
     return Path(folder) / "data"
+
+
+@pytest.fixture(scope="session")
+def golden() -> dict[str, Any]:
+    """Return the worked values beside the real data."""
+    folder = os.environ.get("PLURIVOX_TEST_DATA")
+    path = Path(folder or ".") / "golden" / "golden.json"
+    if not folder or not path.is_file():
+        pytest.skip("PLURIVOX_TEST_DATA does not name a folder with golden/golden.json")
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import signal
@@ -31,15 +30,6 @@ from plurivox.inference.permutation import compare, max_t, upper_p
 
 Floats = NDArray[np.float64]
 nan, inf = math.nan, math.inf
-
-
-@pytest.fixture(scope="module")
-def golden() -> Any:
-    """Return the worked values beside the real data."""
-    file = Path(os.environ.get("PLURIVOX_TEST_DATA", "")) / "golden" / "golden.json"
-    if not file.is_file():
-        pytest.skip("PLURIVOX_TEST_DATA does not name a folder with golden/golden.json")
-    return json.loads(file.read_text(encoding="utf-8"))
 
 
 # Permutation: slow twins, written as the definitions read

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -328,15 +327,6 @@ KEYS = {
     "mpa_raw": "mpa_raw", "mpa": "mpa", "wra": "wra", "hm": "hm", "auroc": "auroc", "tau_b": "kendall_tau_b",
     "spearman": "spearman_rho", "auprc_average_precision": "average_precision",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def golden(real_data: Path) -> dict[str, Any]:
-    path = real_data.parent / "golden" / "golden.json"
-    if not path.is_file():
-        pytest.skip("PLURIVOX_TEST_DATA does not name a folder with golden/golden.json")
-    data: dict[str, Any] = json.loads(path.read_text())
-    return data
 
 
 def golden_ratings(inputs: dict[str, Any]) -> pv.Ratings:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -62,16 +60,6 @@ def same(value: float, twin: Fraction | float | None, tolerance: float = 1e-12) 
 
 def alike(a: float, b: float, tolerance: float = 1e-12) -> bool:
     return same(a, None if math.isnan(b) else b, tolerance)
-
-
-@pytest.fixture(scope="session")
-def golden() -> dict[str, Any]:
-    folder = os.environ.get("PLURIVOX_TEST_DATA")
-    path = Path(folder or ".") / "golden" / "golden.json"
-    if not folder or not path.is_file():
-        pytest.skip("PLURIVOX_TEST_DATA does not name a folder with golden/golden.json")
-    data: dict[str, Any] = json.loads(path.read_text())
-    return data
 
 
 def counted(columns: Sequence[Sequence[int | None]], n_points: int) -> Array:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics as standard
 import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,15 +90,6 @@ def assert_golden(case: dict[str, Any], ones: Array, zeros: Array) -> int:
 
 
 # Golden values -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def golden(real_data: Path) -> dict[str, Any]:
-    path = real_data.parent / "golden" / "golden.json"
-    if not path.is_file():
-        pytest.skip("PLURIVOX_TEST_DATA does not name a folder with golden/golden.json")
-    data: dict[str, Any] = json.loads(path.read_text())
-    return data
 
 
 def test_guideline_reference_against_golden(golden: dict[str, Any]) -> None:

@@ -16,6 +16,9 @@ from plurivox.errors import InputError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+NORMAL_95 = 1.959963984540054
+"""The 97.5 % quantile of the standard normal distribution, for intervals that need no draws."""
+
 # Which child of the seed draws what. Items and raters must not share one, since "both" multiplies their weights;
 # the numbers are far from those of plurivox.simulation, whose studies may carry the same seed.
 _ITEMS, _RATERS = 1001, 1002

@@ -11,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.inference.bootstrap import NORMAL_95
 from plurivox.lenses.calls import each_axis
 from plurivox.ratings import Ratings
 from plurivox.tallies import group_counts
 
 BLOCK = 8192
-_NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -122,8 +122,8 @@ def _divided(
             "low_mean": mean[rows, low],
             "high_mean": mean[rows, high],
             "difference": difference,
-            "ci_low": difference - _NORMAL_95 * error,
-            "ci_high": difference + _NORMAL_95 * error,
+            "ci_low": difference - NORMAL_95 * error,
+            "ci_high": difference + NORMAL_95 * error,
             "n_low": n[rows, low],
             "n_high": n[rows, high],
             "z": difference / error,
@@ -143,8 +143,8 @@ def _uncertain(ratings: Ratings, values: NDArray[np.float64]) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "item": ratings.items["item"].cast(pl.String), "n_ratings": n, "mean": mean,
-            "ci_low": np.maximum(mean - _NORMAL_95 * error, values[0]),
-            "ci_high": np.minimum(mean + _NORMAL_95 * error, values[-1]), "se": error, "entropy": entropy,
+            "ci_low": np.maximum(mean - NORMAL_95 * error, values[0]),
+            "ci_high": np.minimum(mean + NORMAL_95 * error, values[-1]), "se": error, "entropy": entropy,
         }
     )  # fmt: skip
     return frame.filter(pl.col("n_ratings") > 0).sort("se", "item", descending=[True, False])

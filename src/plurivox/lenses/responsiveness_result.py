@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.inference.bootstrap import NORMAL_95
 from plurivox.lenses.responding import STATISTICS
 from plurivox.lenses.results import (
     SIGNIFICANT,
@@ -29,7 +30,6 @@ NAMES = {
     "mpa_raw": "raw MPA", "mpa": "MPA", "wra": "WRA", "hm": "HM", "hm_of_means": "HM of means", "auroc": "AUROC",
     "kendall_tau_b": "τ_b", "spearman_rho": "ρ", "average_precision": "AP",
 }  # fmt: skip
-_NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,7 +288,7 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float,
     r = min(1.0, max(-1.0, float(dx @ dy) / spread))
     if n < 4 or abs(r) == 1:
         return r, math.nan, math.nan, n, "too few groups for an interval" if n < 4 else "no interval at a perfect r"
-    centre, half = math.atanh(r), _NORMAL_95 / math.sqrt(n - 3)
+    centre, half = math.atanh(r), NORMAL_95 / math.sqrt(n - 3)
     return r, math.tanh(centre - half), math.tanh(centre + half), n, ""
 
 

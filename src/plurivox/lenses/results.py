@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Self
@@ -149,7 +150,7 @@ class Draws:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Result:
+class Result(ABC):
     """What a lens found.
 
     Attributes
@@ -204,9 +205,9 @@ class Result:
                 return null
         raise SelectionError(f"there are no draws of {group!r} on {axis!r}")
 
+    @abstractmethod
     def statements(self) -> list[Statement]:
         """Return what stands out, the surest first, and remarks at the end."""
-        raise NotImplementedError
 
     def findings(self) -> list[str]:
         """Return what stands out, one sentence each, the surest first; and what does not, in one."""
