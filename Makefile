@@ -49,7 +49,7 @@ demo: $(VENV)/.core
 	$(BIN)/plurivox demo
 
 test: $(VENV)/.dev $(VENV)/.browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -62,6 +62,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.cohesion
 	$(BIN)/python -m benchmarks.responsiveness
+	$(BIN)/python -m benchmarks.soft
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

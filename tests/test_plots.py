@@ -6,7 +6,8 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import InputError, MissingExtraError, SelectionError
+from plurivox.errors import InputError, MissingExtraError, SelectionError, SoftScoresWarning
 from plurivox.lenses.cohesion_result import Cohesion
 from plurivox.lenses.items import Items
 from plurivox.lenses.overview import Overview
 from plurivox.lenses.responsiveness_result import Responsiveness
-from plurivox.lenses.results import Result, Row
+from plurivox.lenses.results import GroupResult, Row
+from plurivox.lenses.soft_result import SoftScores
 from plurivox.simulation import DEMO
 from support import Write
 
@@ -45,11 +47,42 @@ class Study(NamedTuple):
     raters: Responsiveness
     overview: Overview
     items: Items
+    soft: SoftScores
     axis: str
 
 
+def predicted(ratings: pv.Ratings, models: Sequence[str]) -> pl.DataFrame:
+    """Return predictions of some models, each further off than the one before, the last sure of what is wrong."""
+    counts = ratings.counts()
+    frames = []
+    for number, model in enumerate(models):
+        weights = counts + 1.0 + number
+        if number == len(models) - 1:
+            weights = np.eye(counts.shape[1])[counts.argmin(axis=1)]
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        columns = {str(label): shares[:, at] for at, label in enumerate(ratings.scale.labels)}
+        frames.append(pl.DataFrame({"model": [model] * len(counts), "item": ratings.items["item"], **columns}))
+    return pl.concat(frames)
+
+
+def scored(ratings: pv.Ratings, models: Sequence[str], bootstrap: int) -> SoftScores:
+    thinned = ratings.to_frame().with_row_index().filter(pl.col("index").hash(1) % 100 < pl.col("item").hash(2) % 100)
+    sparse = pv.Ratings.from_frame(thinned.drop("index"), scale=ratings.scale)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftScoresWarning)
+        return pv.soft_scores(sparse, predicted(ratings, models), bootstrap=bootstrap)
+
+
 def analysed(
-    ratings: Any, reference: Any, by: Any, axis: str, *, pairs: bool = True, permutations: int = 60, bootstrap: int = 20
+    ratings: Any,
+    reference: Any,
+    by: Any,
+    axis: str,
+    models: Sequence[str],
+    *,
+    pairs: bool = True,
+    permutations: int = 60,
+    bootstrap: int = 20,
 ) -> Study:
     draws: Any = {"permutations": permutations, "bootstrap": bootstrap}
     return Study(
@@ -58,6 +91,7 @@ def analysed(
         pv.responsiveness(ratings, reference, "rater", **draws),
         pv.overview(ratings, by),
         pv.items(ratings, by),
+        scored(ratings, models, bootstrap),
         axis,
     )
 
@@ -80,13 +114,14 @@ def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points
     )
     attributes = pl.DataFrame({"rater": raters, "team": [team for team in teams for _ in range(per_team)]})
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=attributes)
-    return analysed(ratings, "crowd", ["team"], "team", **draws)
+    return analysed(ratings, "crowd", ["team"], "team", teams, **draws)
 
 
 @pytest.fixture(scope="module")
 def demo() -> Study:
     study = pv.simulate(**DEMO)
-    return analysed(study.ratings, study.trained, BY, "gender × ethnicity", permutations=200, bootstrap=50)
+    models = ["one", "two", "three"]
+    return analysed(study.ratings, study.trained, BY, "gender × ethnicity", models, permutations=200, bootstrap=50)
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +183,12 @@ def drawn(name: str, study: Study, **more: Any) -> tuple[Any, pl.DataFrame]:
         "precision_recall": (study.responsiveness, study.axis),
         "metric_comparison": (study.responsiveness, study.axis),
         "items_divided": (study.items,),
+        "items_uncertain": (study.items,),
+        "soft_ranking": (study.soft,),
+        "soft_by_bin": (study.soft,),
+        "prior_sensitivity": (study.soft,),
+        "pit_histograms": (study.soft,),
+        "reliability_curves": (study.soft,),
     }[name]
     return getattr(plots, name)(*of, **more), getattr(plots, f"{name}_data")(*of, **more)
 
@@ -171,13 +212,13 @@ def svg_of(chart: Any, prefix: str = "chart") -> ElementTree.Element:
     return ElementTree.fromstring(plots.to_svg(chart, prefix))
 
 
-def group_rows(result: Result, statistic: str) -> dict[tuple[str, str], Row]:
+def group_rows(result: GroupResult, statistic: str) -> dict[tuple[str, str], Row]:
     return {(row.axis, row.group): row for row in result.rows if row.kind == "group" and row.statistic == statistic}
 
 
 def test_every_chart_has_its_table() -> None:
     assert plots.__all__ == sorted(plots.__all__)
-    assert len(CHARTS) == 14
+    assert len(CHARTS) == 20
     for name in plots.__all__:
         assert getattr(plots, name).__doc__
 
@@ -519,7 +560,7 @@ def test_totals_show_what_they_can(write: Write) -> None:
     svg_of(plots.ratings_per_item(seen))
 
 
-def undefined(result: Result, *keys: tuple[str, str]) -> Any:
+def undefined(result: GroupResult, *keys: tuple[str, str]) -> Any:
     """Return the result as if the values of some groups, or of all, were undefined."""
     rows = tuple(
         replace(row, value=math.nan, note="why not")

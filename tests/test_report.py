@@ -153,7 +153,7 @@ def test_without_demographics(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "No groups were given" in text
     assert "--by" in text
-    assert "The least sure items" in text
+    assert "More ratings wanted" in text
 
 
 def test_without_a_reference_the_crowd_is_one_and_that_is_said(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_totals(tmp_path: Path) -> None:
     ratings = pv.read_ratings(path, scale="0:2", layout="totals")
     text = pv.write_report(tmp_path / "r.html", ratings, **QUICK).read_text(encoding="utf-8")
     assert "The table holds totals" in text
-    assert "The least sure items" in text
+    assert "More ratings wanted" in text
 
 
 def test_one_group_only_and_nothing_significant(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_many_items_stay_small(tmp_path: Path) -> None:
     made = pv.simulate(n_items=30_000, n_raters=60, ratings_per_item=3, models=(), trained=0, seed=1)
     path = pv.write_report(tmp_path / "r.html", made.ratings, "gender", permutations=5, bootstrap=5)
     assert path.stat().st_size < 10_000_000
-    assert "The 100 least sure of 30,000 items" in path.read_text(encoding="utf-8")
+    assert "The 100 of 30,000 items that one more rating tells most about" in path.read_text(encoding="utf-8")
 
 
 def test_a_failed_run_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import json
 import math
+import sys
+from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,21 +20,32 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from plurivox import simulation
-from plurivox._styles import central, conservative, downward_shift, extreme, normal, refusal_probabilities
+from plurivox._styles import (
+    central,
+    conservative,
+    downward_shift,
+    extreme,
+    normal,
+    point_probabilities,
+    refusal_probabilities,
+)
+from plurivox.cli import main
 from plurivox.errors import InputError, SelectionError
+from plurivox.io.study import write_study
 from plurivox.scale import Scale
 from plurivox.simulation import (
     DEMO,
     STYLES,
     Effect,
     SimulatedModel,
+    SimulatedPredictor,
     Simulation,
     cut_points,
     simulate,
     strictness,
 )
 
-FRAMES = ("ratings_frame", "raters", "items", "trained_frame", "answers")
+FRAMES = ("ratings_frame", "raters", "items", "trained_frame", "answers", "predictions")
 TRUTHS = ("truth_items", "truth_raters", "truth_groups")
 SMALL: dict[str, Any] = {"n_items": 40, "n_raters": 25, "trained": 4}
 YOUNG = {"age": "18-29"}
@@ -84,11 +99,14 @@ def test_another_seed_changes_every_drawn_frame() -> None:
         ("trained", 0, {"trained_frame"}),
         ("models", (), {"answers"}),
         ("models", (SimulatedModel("x"),), {"answers"}),
+        ("predictors", (), {"predictions"}),
+        ("predictors", (SimulatedPredictor("x"),), {"predictions"}),
         ("missing_attributes", 0.3, {"raters"}),
         ("missing", 0.3, {"ratings_frame"}),
         ("ratings_per_item", 5, {"ratings_frame"}),
-        ("noise_sd", 0.1, {"ratings_frame"}),
-        ("rater_sd", 0.1, {"ratings_frame", "truth_raters"}),
+        ("ratings_per_item", (2, 5), {"ratings_frame"}),
+        ("noise_sd", 0.1, {"ratings_frame", "predictions"}),
+        ("rater_sd", 0.1, {"ratings_frame", "truth_raters", "predictions"}),
         ("styles", {"extreme": 1.0}, {"ratings_frame", "truth_raters"}),
         ("effects", [Effect(YOUNG, bias=1.0)], {"ratings_frame", "truth_raters", "truth_groups"}),
     ],
@@ -108,6 +126,11 @@ def test_more_of_a_part_keeps_what_was_there() -> None:
     assert both is not None
     assert alone is not None
     assert_frame_equal(both.filter(model="b"), alone)
+    other = SimulatedPredictor("b", error_sd=1.0)
+    assert_frame_equal(
+        predicted(simulate(**SMALL, predictors=[SimulatedPredictor("a"), other]), "b"),
+        predicted(simulate(**SMALL, predictors=[other]), "b"),
+    )
 
 
 def test_an_attribute_and_an_effect_leave_the_others_as_they_are() -> None:
@@ -185,6 +208,33 @@ def test_ratings_per_item_is_exact(per_item: int) -> None:
     assert_frame_equal(study.ratings_frame, in_order)
 
 
+def test_one_number_per_item_draws_the_raters_item_by_item() -> None:
+    study = simulate(**SMALL, ratings_per_item=4, seed=2)
+    rng = simulation._rng(2, "design")
+    drawn = {(i, int(j)) for i in range(40) for j in rng.choice(25, 4, replace=False, shuffle=False)}
+    frame = study.ratings_frame.select(pl.col("item", "rater").str.slice(-3).cast(pl.Int64) - 1)
+    assert set(frame.iter_rows()) == drawn
+    assert changed(study, simulate(**SMALL, ratings_per_item=(4, 4), seed=2)) == set()
+
+
+def test_a_pair_draws_the_number_of_raters_of_each_item_evenly() -> None:
+    study = simulate(n_items=6000, n_raters=9, ratings_per_item=(2, 7), trained=0, models=(), predictors=(), seed=3)
+    per_item = study.ratings_frame.group_by("item").len()["len"].to_numpy().astype(int)
+    counts = np.bincount(per_item)
+    # 1000 expected of each number, standard deviation √(6000 · ⅙ · ⅚) ≈ 28.9
+    assert len(per_item) == 6000
+    assert (counts[:2].sum(), len(counts)) == (0, 8)
+    assert np.abs(counts[2:] - 1000).max() < 5 * 28.9
+    assert study.ratings_frame.select("item", "rater").n_unique() == len(study.ratings_frame)
+    assert_frame_equal(study.ratings_frame, study.ratings_frame.sort("rater", "item"))
+    load = study.ratings_frame.group_by("rater").len()["len"].to_numpy().astype(int)
+    # 4.5 of 9 raters on average: 3000 expected, standard deviation at most √(6000 · ¼) ≈ 38.7
+    assert np.abs(load - 3000).max() < 5 * 38.7
+    assert not changed(
+        simulate(**SMALL, ratings_per_item=(1, 25), seed=4), simulate(**SMALL, ratings_per_item=(1, 25), seed=4)
+    )
+
+
 def test_sparse_raters_are_drawn_evenly() -> None:
     study = simulate(n_items=2000, n_raters=20, ratings_per_item=5, trained=0, models=())
     load = study.ratings_frame.group_by("rater").len()["len"].to_numpy().astype(int)
@@ -242,10 +292,11 @@ def test_settings_are_json_and_name_every_argument() -> None:
 
 
 def test_settings_rebuild_the_study() -> None:
-    study = simulate(**SMALL, **DEMO, missing=0.1, seed=11)
+    study = simulate(**SMALL, **DEMO, ratings_per_item=(3, 9), seed=11)
     again = {**study.settings, "scale": Scale.from_dict(study.settings["scale"])}
     again["effects"] = [Effect(**effect) for effect in again["effects"]]
     again["models"] = [SimulatedModel(**model) for model in again["models"]]
+    again["predictors"] = [SimulatedPredictor(**predictor) for predictor in again["predictors"]]
     assert changed(study, simulate(**again)) == set()
 
 
@@ -639,6 +690,211 @@ def test_no_refusals_at_a_rate_of_zero() -> None:
     assert not refusal_probabilities(np.array([-3.0, 9.0]), 0.0, 1.5).any()
 
 
+# --- predicted distributions
+
+
+def predicted(study: Simulation, model: str) -> pl.DataFrame:
+    assert study.predictions is not None
+    return study.predictions.filter(model=model)
+
+
+def chances(study: Simulation, model: str) -> npt.NDArray[np.float64]:
+    """Items × points."""
+    return predicted(study, model).drop("model", "item").to_numpy()
+
+
+EXACT = SimulatedPredictor("exact", error_sd=0.0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scale": Scale.range(0, 4)},
+        {"scale": Scale(["no", "yes"]), "rater_sd": 1.0, "noise_sd": 0.0},
+        {"scale": Scale.range(1, 7), "rater_sd": 0.0, "noise_sd": 0.8, "cut_reach": 0.9},
+    ],
+)
+def test_an_exact_prediction_is_the_share_of_each_point_among_many_raters(options: dict[str, Any]) -> None:
+    n = 40_000
+    study = simulate(n_items=12, n_raters=n, trained=0, models=(), predictors=[EXACT], seed=5, **options)
+    scale = study.scale
+    position = {label: at for at, label in enumerate(scale.labels)}
+    given = np.array([position[label] for label in study.ratings_frame["score"]]).reshape(n, 12)
+    shares = np.array([(given == at).mean(axis=0) for at in range(len(scale))]).T
+    p = chances(study, "exact")
+    assert p.shape == shares.shape == (12, len(scale))
+    assert (np.abs(shares - p) < 5 * np.sqrt(p * (1 - p) / n) + 1 / n).all()
+
+
+def test_predictions_against_the_distribution_function_of_a_normal() -> None:
+    predictors = [SimulatedPredictor("p", error_sd=0.0, sharpness=0.8, bias=-0.4)]
+    study = simulate(**SMALL, rater_sd=0.3, noise_sd=0.4, predictors=predictors)
+    cuts = (-math.inf, -1.5, -0.5, 0.5, 1.5, math.inf)
+    for severity, row in zip(study.truth_items["severity"], chances(study, "p"), strict=True):
+        curve = NormalDist(severity - 0.4, 0.5 / 0.8)
+        below = [0.0, *map(curve.cdf, cuts[1:-1]), 1.0]
+        assert row == pytest.approx(np.diff(below), abs=1e-14)
+
+
+def test_the_error_of_a_predictor_has_its_spread_and_bias() -> None:
+    predictor = SimulatedPredictor("p", error_sd=0.4, sharpness=0.5, bias=0.7)
+    study = simulate(n_items=5000, n_raters=1, trained=0, models=(), predictors=[predictor], scale=Scale(["no", "yes"]))
+    spread = math.sqrt(0.5**2 + 0.5**2) / 0.5
+    perceived = np.array([-spread * NormalDist().inv_cdf(below) for below in chances(study, "p")[:, 0]])
+    severity = study.truth_items["severity"].to_numpy()
+    error = perceived - severity
+    assert error.mean() == pytest.approx(0.7, abs=5 * 0.4 / math.sqrt(5000))
+    assert error.std() == pytest.approx(0.4, abs=5 * 0.4 / math.sqrt(10_000))
+    assert abs(np.corrcoef(error, severity)[0, 1]) < 5 / math.sqrt(5000)
+
+
+@pytest.mark.parametrize(("sharpness", "spread"), [(0.5, 1.0), (1.0, 0.5), (2.0, 0.25), (5.0, 0.1)])
+def test_sharpness_divides_the_spread(sharpness: float, spread: float) -> None:
+    # 0.3² + 0.4² = 0.5². Steps of 0.1 add 0.1² / 12 to the variance (Sheppard), and ±10 leaves out no one.
+    predictors = [SimulatedPredictor("p", error_sd=0.0, sharpness=sharpness)]
+    study = simulate(
+        n_items=200,
+        n_raters=1,
+        rater_sd=0.3,
+        noise_sd=0.4,
+        cut_reach=10,
+        scale=Scale.range(0, 201),
+        predictors=predictors,
+    )
+    p, middles = chances(study, "p"), np.arange(202) * 0.1 - 10.05
+    mean = p @ middles
+    assert mean == pytest.approx(study.truth_items["severity"].to_numpy(), abs=1e-3)
+    assert p @ middles**2 - mean**2 == pytest.approx(spread**2 + 0.1**2 / 12, abs=5e-4)
+
+
+def test_without_any_spread_one_point_is_certain() -> None:
+    study = simulate(n_items=50, n_raters=1, rater_sd=0.0, noise_sd=0.0, predictors=[EXACT])
+    literal = [sum(cut < v for cut in (-1.5, -0.5, 0.5, 1.5)) for v in study.truth_items["severity"]]
+    assert np.array_equal(chances(study, "exact"), np.eye(5)[literal])
+    assert study.ratings_frame["score"].to_list() == literal
+
+
+def test_far_points_keep_their_digits_on_both_sides() -> None:
+    # P(Z > 10), P(Z > 20) and P(Z > 30) as tables of the normal distribution have them
+    tails = [7.619853024160527e-24, 2.753624118606234e-89, 4.906713927148187e-198]
+    cuts = np.array([10.0, 20.0, 30.0])
+    above = point_probabilities(np.zeros(1), 1.0, cuts)[0]
+    below = point_probabilities(np.zeros(1), 1.0, -cuts[::-1])[0]
+    assert above[1:] == pytest.approx(tails, rel=1e-12, abs=0.0)
+    assert below[2::-1] == pytest.approx(tails, rel=1e-12, abs=0.0)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=5),
+    st.floats(0, 1e300),
+    st.integers(2, 40),
+    st.floats(0, 1e3),
+)
+def test_probabilities_are_never_negative_and_sum_to_1(
+    perceived: list[float], spread: float, n_points: int, reach: float
+) -> None:
+    p = point_probabilities(np.array(perceived), spread, cut_points(n_points, reach=reach))
+    assert p.shape == (len(perceived), n_points)
+    assert (p >= 0).all()
+    assert np.abs(p.sum(axis=1) - 1).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("scale", "names"),
+    [
+        (Scale(["No", "Unsure", "Yes"]), ["No", "Unsure", "Yes"]),
+        (Scale([0.5, 1, 1.5]), ["0.5", "1", "1.5"]),
+        (Scale([False, True]), ["False", "True"]),
+    ],
+)
+def test_predictions_name_model_item_and_points(scale: Scale, names: list[str]) -> None:
+    study = simulate(**SMALL, scale=scale)
+    assert study.predictions is not None
+    assert study.predictions.columns == ["model", "item", *names]
+    assert study.predictions.dtypes == [pl.String, pl.String] + [pl.Float64] * len(names)
+    assert study.predictions["model"].unique(maintain_order=True).to_list() == ["careful", "confident", "vague"]
+    for model in ("careful", "confident", "vague"):
+        assert predicted(study, model)["item"].to_list() == study.items["item"].to_list()
+    assert simulate(**SMALL, predictors=()).predictions is None
+
+
+def test_the_built_in_predictors_differ_as_their_names_say() -> None:
+    study = simulate(n_items=500, n_raters=1)
+    highest = {name: chances(study, name).max(axis=1).mean() for name in ("careful", "confident", "vague")}
+    assert highest["confident"] > highest["careful"] + 0.1
+    assert highest["careful"] > highest["vague"] + 0.1
+
+
+def test_the_file_of_predictions_has_every_digit(tmp_path: Path) -> None:
+    study = simulate(**SMALL)
+    assert study.predictions is not None
+    assert tmp_path / "predictions.csv" in write_study(study, tmp_path)
+    with (tmp_path / "predictions.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["model", "item", "0", "1", "2", "3", "4"]
+    assert [(model, item, *map(float, p)) for model, item, *p in rows] == study.predictions.rows()
+    assert tmp_path / "predictions.csv" not in write_study(simulate(**SMALL, predictors=()), tmp_path)
+    assert not (tmp_path / "predictions.csv").exists()
+
+
+# --- predictors and pairs on the command line
+
+
+def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> int:
+    small = ("--items", "30", "--raters", "12", "--seed", "4")
+    monkeypatch.setattr(sys, "argv", ["plurivox", "simulate", str(folder), *small, *arguments])
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_the_command_line_writes_the_predictions_python_makes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    specs = ("--predictor", "sure one: error 0.1, sharpness 2, bias -0.5", "--predictor", "plain")
+    assert run(monkeypatch, tmp_path, *specs, "--ratings-per-item", "2:5") == 0
+    predictors = [SimulatedPredictor("sure one", 0.1, 2.0, -0.5), SimulatedPredictor("plain", 0.3, 1.0, 0.0)]
+    size: dict[str, Any] = {"n_items": 30, "n_raters": 12, "seed": 4}
+    study = simulate(**size, **DEMO, ratings_per_item=(2, 5), predictors=predictors)
+    assert study.predictions is not None
+    assert (tmp_path / "predictions.csv").read_text() == study.predictions.write_csv()
+    assert (tmp_path / "ratings.csv").read_text() == study.ratings_frame.write_csv()
+    assert json.loads((tmp_path / "settings.json").read_text())["ratings_per_item"] == [2, 5]
+    assert run(monkeypatch, tmp_path, "--no-predictors", "--ratings-per-item", "3") == 0
+    assert not (tmp_path / "predictions.csv").exists()
+    study = simulate(**size, **DEMO, ratings_per_item=3)
+    assert (tmp_path / "ratings.csv").read_text() == study.ratings_frame.write_csv()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--predictor", "p: noise 3"], "'noise' is none of bias, error, sharpness"),
+        (["--predictor", "p: error much"], "'much' is not a number"),
+        (["--predictor", "p: error"], "each part needs a name and a value"),
+        (["--predictor", ": error 1"], "predictors[0].name is '' and has to be a text that is not blank"),
+        (["--predictor", "p: sharpness 0"], "predictors[0].sharpness is 0.0 and has to be a finite number above 0"),
+        (["--predictor", "p", "--predictor", "p"], "['p', 'p'] and has to be without repeats"),
+        (["--ratings-per-item", "few"], "a whole number or two, as 3 or 2:20, not 'few'"),
+        (["--ratings-per-item", "2:"], "a whole number or two, as 3 or 2:20, not '2:'"),
+        (["--ratings-per-item", "2:3:4"], "a whole number or two, as 3 or 2:20, not '2:3:4'"),
+        (["--ratings-per-item", "2:13"], "ratings_per_item[1] is 13 and has to be at most n_raters, 12"),
+        (["--ratings-per-item", "5:2"], "ratings_per_item is (5, 2) and has to be two whole numbers"),
+    ],
+)
+def test_the_command_line_says_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: list[str],
+    problem: str,
+) -> None:
+    assert run(monkeypatch, tmp_path / "out", *arguments) != 0
+    assert problem in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert not (tmp_path / "out").exists()
+
+
 # --- what is refused
 
 
@@ -648,6 +904,10 @@ def _effect(**changes: Any) -> dict[str, Any]:
 
 def _model(**changes: Any) -> dict[str, Any]:
     return {"models": [SimulatedModel(**{"name": "m", **changes})]}
+
+
+def _predictor(**changes: Any) -> dict[str, Any]:
+    return {"predictors": [EXACT, SimulatedPredictor(**{"name": "p", **changes})]}
 
 
 @pytest.mark.parametrize(
@@ -671,6 +931,18 @@ def _model(**changes: Any) -> dict[str, Any]:
         (
             {"missing": 0.5, "ratings_per_item": 3},
             "missing is 0.5 and ratings_per_item is 3. Give only one of them: each says which ratings there are.",
+        ),
+        ({"ratings_per_item": (0, 3)}, "ratings_per_item[0] is 0 and has to be a whole number of at least 1."),
+        ({"ratings_per_item": (2, 3.5)}, "ratings_per_item[1] is 3.5 and has to be a whole number of at least 1."),
+        ({"ratings_per_item": (2, 26)}, "ratings_per_item[1] is 26 and has to be at most n_raters, 25."),
+        (
+            {"ratings_per_item": (5, 2)},
+            "ratings_per_item is (5, 2) and has to be two whole numbers, the lower one first.",
+        ),
+        ({"ratings_per_item": [1, 2, 3]}, "ratings_per_item is (1, 2, 3) and has to be one whole number or two."),
+        (
+            {"missing": 0.5, "ratings_per_item": (2, 3)},
+            "missing is 0.5 and ratings_per_item is (2, 3). Give only one of them: each says which ratings there are.",
         ),
         (
             {"trained_range": (90, 50)},
@@ -759,6 +1031,20 @@ def _model(**changes: Any) -> dict[str, Any]:
             _model(unreadable_rate=-1),
             "models[0].unreadable_rate is -1 and has to be a fraction from 0 to below 1.",
         ),
+        (
+            _predictor(name="exact"),
+            "the list of names in predictors is ['exact', 'exact'] and has to be without repeats.",
+        ),
+        (_predictor(name=" "), "predictors[1].name is ' ' and has to be a text that is not blank."),
+        (_predictor(name=7), "predictors[1].name is 7 and has to be a text that is not blank."),
+        (_predictor(error_sd=-0.1), "predictors[1].error_sd is -0.1 and has to be a finite number of at least 0."),
+        (_predictor(sharpness=0), "predictors[1].sharpness is 0 and has to be a finite number above 0."),
+        (_predictor(sharpness=math.inf), "predictors[1].sharpness is inf and has to be a finite number above 0."),
+        (_predictor(bias="high"), "predictors[1].bias is 'high' and has to be a finite number."),
+        (
+            {"scale": Scale(["item", "set"])},
+            "a label of the scale is 'item' and has to be another one if there are predictors: it names a column.",
+        ),
     ],
 )
 def test_every_error_names_argument_value_and_what_is_allowed(arguments: dict[str, Any], message: str) -> None:
@@ -772,6 +1058,13 @@ def test_proportions_may_be_rounded() -> None:
     thirds = {"a": 0.333, "b": 0.333, "c": 0.333}
     study = simulate(n_items=1, n_raters=300, attributes={"third": thirds}, trained=0, models=())
     assert set(study.raters["third"]) == {"a", "b", "c"}
+
+
+def test_any_label_will_do_without_predictors() -> None:
+    assert set(simulate(**SMALL, scale=Scale(["item", "model"]), predictors=()).ratings_frame["score"]) == {
+        "item",
+        "model",
+    }
 
 
 def test_a_study_without_attributes_has_raters_only() -> None:

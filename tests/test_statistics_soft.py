@@ -488,3 +488,10 @@ def test_input_is_not_changed() -> None:
         function(counts, q)
     assert (counts == kept[0]).all()
     assert (q == kept[1]).all()
+
+
+@pytest.mark.parametrize("name", [name for name, record in STATISTICS.items() if record.needs == "prediction"])
+def test_why_a_score_is_undefined(name: str) -> None:
+    missing = statistics.undefined_reason(name, [[0, 0], [0, 0]])
+    assert missing == (None if name.startswith("expected") else "no item was rated")
+    assert statistics.undefined_reason(name, [[0, 0], [0, 1]]) is None

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from plurivox import plots as plots
     from plurivox import statistics as statistics
     from plurivox import studies as studies
-    from plurivox._styles import Effect, SimulatedModel
+    from plurivox._styles import Effect, SimulatedModel, SimulatedPredictor
     from plurivox.axis import Axis
     from plurivox.description import Description, describe
     from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
-    from plurivox.io.reading import read_ratings
+    from plurivox.io.reading import read_predictions, read_ratings
     from plurivox.io.store import write_ratings
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.cohesion_result import Cohesion
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from plurivox.lenses.overview import Overview, overview
     from plurivox.lenses.responsiveness import responsiveness
     from plurivox.lenses.responsiveness_result import Responsiveness
+    from plurivox.lenses.soft_result import SoftScores
+    from plurivox.lenses.soft_scores import soft_scores
+    from plurivox.predictions import Predictions
     from plurivox.questions import combine
     from plurivox.ratings import Ratings
     from plurivox.report.build import write_report
@@ -48,19 +51,24 @@ _HOMES = {
     "Overview": "lenses.overview",
     "PlurivoxError": "errors",
     "PlurivoxWarning": "errors",
+    "Predictions": "predictions",
     "Ratings": "ratings",
     "Responsiveness": "lenses.responsiveness_result",
     "Scale": "scale",
     "SimulatedModel": "_styles",
+    "SimulatedPredictor": "_styles",
     "Simulation": "simulation",
+    "SoftScores": "lenses.soft_result",
     "cohesion": "lenses.cohesion",
     "combine": "questions",
     "describe": "description",
     "items": "lenses.items",
     "overview": "lenses.overview",
+    "read_predictions": "io.reading",
     "read_ratings": "io.reading",
     "responsiveness": "lenses.responsiveness",
     "simulate": "simulation",
+    "soft_scores": "lenses.soft_scores",
     "write_ratings": "io.store",
     "write_report": "report.build",
 }
@@ -75,19 +83,24 @@ __all__ = [
     "Overview",
     "PlurivoxError",
     "PlurivoxWarning",
+    "Predictions",
     "Ratings",
     "Responsiveness",
     "Scale",
     "SimulatedModel",
+    "SimulatedPredictor",
     "Simulation",
+    "SoftScores",
     "cohesion",
     "combine",
     "describe",
     "items",
     "overview",
+    "read_predictions",
     "read_ratings",
     "responsiveness",
     "simulate",
+    "soft_scores",
     "write_ratings",
     "write_report",
 ]

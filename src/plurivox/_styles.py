@@ -1,7 +1,7 @@
-"""How simulated raters and models see and answer: effects, cut-points, response styles, strictness, refusals.
+"""How simulated raters and models see and answer: effects, cut-points, response styles, refusals, predictions.
 
 Apart from :mod:`plurivox.simulation`, which puts a study together, because these pieces can be used alone:
-pure functions of arrays, and the records that describe groups and models. Checks of arguments come last.
+pure functions of arrays, and the records that describe groups, models and predictors. Checks of arguments come last.
 
 A response style changes a rater's scores without changing what the rater saw. It takes the positions 0..K the
 rater chose, the severities the rater perceived, the number of points K + 1 and a random generator, and
@@ -27,6 +27,8 @@ Positions = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
 Style = Callable[..., Positions]
 Proportions = Mapping[str, float]
+
+LEAST_SPREAD = 1e-9  # of a predicted distribution, so that even ratings without any spread have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,30 @@ class SimulatedModel:
     unreadable_rate: float = 0.0
     like: Mapping[str, str] = field(default_factory=dict)
     refusal_slope: float = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPredictor:
+    """A model that predicts for every item how the ratings will be distributed.
+
+    Parameters
+    ----------
+    name
+        The model's name in the predictions.
+    error_sd
+        Spread of its error in the severity of an item.
+    sharpness
+        How narrow its predictions are. 1 is the spread that the raters' biases and the noise give the ratings of an
+        item, 2 half of that spread (overconfident), 0.5 twice as much (vague). Effects and response styles are not
+        foreseen.
+    bias
+        What it adds to the severity of every item.
+    """
+
+    name: str
+    error_sd: float = 0.3
+    sharpness: float = 1.0
+    bias: float = 0.0
 
 
 def normal(positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator) -> Positions:
@@ -208,6 +234,20 @@ def refusal_probabilities(severity: Floats, rate: float, slope: float) -> Floats
     return _logistic(high + slope * severity)
 
 
+def point_probabilities(perceived: Floats, spread: float, cuts: Floats) -> Floats:
+    """Return items × points: the probability of each point if the severity seen is N(perceived, spread²).
+
+    Points far from the centre keep their digits, as a tail is never taken as the difference of two numbers near 1.
+    """
+    z = (cuts - perceived[:, None]) / max(spread, LEAST_SPREAD)
+    z = np.pad(z, ((0, 0), (1, 1)), constant_values=(-np.inf, np.inf))
+    tail = np.asarray(np.frompyfunc(math.erfc, 1, 1)(np.abs(z) / math.sqrt(2)), np.float64) / 2
+    low, high = tail[:, :-1], tail[:, 1:]
+    above, below = z[:, :-1] > 0, z[:, 1:] < 0
+    chances = np.select([above, below], [low - high, high - low], 1 - low - high).clip(min=0.0)
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
 def _logistic(x: Floats) -> Floats:
     return 0.5 * (1.0 + np.tanh(x / 2))  # unlike 1 / (1 + exp(-x)), never overflows
 
@@ -220,15 +260,8 @@ def check_numbers(given: Mapping[str, Any]) -> None:
         _require_fraction(name, given[name])
     for name in ("rater_sd", "noise_sd", "cut_reach"):
         _require_spread(name, given[name])
-    per_item, n_raters = given["ratings_per_item"], given["n_raters"]
-    if per_item is not None:
-        _require_count("ratings_per_item", per_item, 1)
-        _require(per_item <= n_raters, "ratings_per_item", per_item, f"at most n_raters, {n_raters}")
-        if given["missing"] > 0:
-            raise InputError(
-                f"missing is {given['missing']} and ratings_per_item is {per_item}",
-                hint="Give only one of them: each says which ratings there are.",
-            )
+    if given["ratings_per_item"] is not None:
+        _check_per_item(given["ratings_per_item"], given["n_raters"], given["missing"])
 
 
 def check_population(
@@ -257,6 +290,23 @@ def check_population(
     _require(len(set(names)) == len(names), "the list of names in models", names, "without repeats")
 
 
+def check_predictors(predictors: Sequence[SimulatedPredictor], labels: Sequence[object]) -> None:
+    """Raise unless predictors have names and numbers to work with, and the labels can name columns beside them."""
+    for number, predictor in enumerate(predictors):
+        where = f"predictors[{number}]"
+        named = isinstance(predictor.name, str) and bool(predictor.name.strip())
+        _require(named, f"{where}.name", predictor.name, "a text that is not blank")
+        _require_spread(f"{where}.error_sd", predictor.error_sd)
+        sharp = _is_real(predictor.sharpness) and predictor.sharpness > 0
+        _require(sharp, f"{where}.sharpness", predictor.sharpness, "a finite number above 0")
+        _require_finite(f"{where}.bias", predictor.bias)
+    names = [predictor.name for predictor in predictors]
+    _require(len(set(names)) == len(names), "the list of names in predictors", names, "without repeats")
+    for label in labels if predictors else ():
+        allowed = str(label) not in ("model", "item")
+        _require(allowed, "a label of the scale", label, "another one if there are predictors: it names a column")
+
+
 def check_trained(mean: float, sd: float, bounds: Sequence[float]) -> None:
     """Raise unless the distribution of the trained raters' strictness exists."""
     ordered = len(bounds) == 2 and all(map(_is_real, bounds)) and 0 <= bounds[0] < bounds[1] <= 100
@@ -264,6 +314,26 @@ def check_trained(mean: float, sd: float, bounds: Sequence[float]) -> None:
     _require(_is_real(sd) and sd > 0, "trained_sd", sd, "a finite number above 0")
     inside = _is_real(mean) and bounds[0] <= mean <= bounds[1]
     _require(inside, "trained_mean", mean, f"within trained_range, {bounds[0]} to {bounds[1]}")
+
+
+def _check_per_item(per_item: Any, n_raters: int, missing: float) -> None:
+    """Raise unless it is a possible number of raters or a list of two, and nothing else says which ratings are left."""
+    name, most = "ratings_per_item", f"at most n_raters, {n_raters}"
+    if isinstance(per_item, list):
+        per_item = tuple(per_item)
+        _require(len(per_item) == 2, name, per_item, "one whole number or two")
+        _require_count(f"{name}[0]", per_item[0], 1)
+        _require_count(f"{name}[1]", per_item[1], 1)
+        _require(per_item[0] <= per_item[1], name, per_item, "two whole numbers, the lower one first")
+        _require(per_item[1] <= n_raters, f"{name}[1]", per_item[1], most)
+    else:
+        _require_count(name, per_item, 1)
+        _require(per_item <= n_raters, name, per_item, most)
+    if missing > 0:
+        raise InputError(
+            f"missing is {missing} and {name} is {per_item}",
+            hint="Give only one of them: each says which ratings there are.",
+        )
 
 
 def _check_proportions(name: str, proportions: Proportions) -> None:

@@ -101,7 +101,7 @@ def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
             hint=f"The table of {what}s needs the {what} id under the name it has in the ratings.",
         )
     values = [clean(column) for column in table.frame.drop(table.id_column)]
-    keyed = pl.DataFrame({"_id": as_text(_whole(table.frame[table.id_column]))}).with_columns(values)
+    keyed = pl.DataFrame({"_id": id_texts(table.frame[table.id_column])}).with_columns(values)
     blank = keyed["_id"].is_null() | (keyed["_id"] == "")
     if blank.any():
         raise _at(IdError, table, blank, table.id_column, f"the {what} id is missing", "Give it or remove the row.")
@@ -119,9 +119,16 @@ def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
     return distinct
 
 
-def _whole(ids: pl.Series) -> pl.Series:
-    """Return ids that a frame holds as whole floats as the integers they were."""
-    return as_categories(ids) if ids.dtype.is_float() else ids
+def id_texts(ids: pl.Series) -> pl.Series:
+    """Return ids as text, by which tables are matched; whole floats that a frame holds as the integers they were."""
+    return as_categories(ids) if ids.dtype.is_float() else as_text(ids)
+
+
+def places_of(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
+    """Return for each id its row among the known ones, -1 if it is not there; 7 and "7" are the same."""
+    places = pl.DataFrame({"id": id_texts(known), "place": np.arange(len(known))})
+    found = pl.DataFrame({"id": id_texts(ids)}).join(places, on="id", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _at(

@@ -19,7 +19,8 @@
     PlurivoxWarning (UserWarning)
     ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
     ├── DifferentItemsWarning        a group rated other items than the rest
-    └── SharedRatersWarning          raters of the reference are also among those it judges
+    ├── SharedRatersWarning          raters of the reference are also among those it judges
+    └── SoftScoresWarning            a prediction says less than none, or the prior says more than the ratings
 
 Every message names, as far as they are known, the file, the column, the first few rows, what was found, and what
 to do next. Rows are counted as a spreadsheet shows them: in a text file the header is row 1.
@@ -46,6 +47,7 @@ __all__ = [
     "ScoreError",
     "SelectionError",
     "SharedRatersWarning",
+    "SoftScoresWarning",
     "UnknownIdsWarning",
 ]
 
@@ -174,3 +176,7 @@ class DifferentItemsWarning(PlurivoxWarning):
 
 class SharedRatersWarning(PlurivoxWarning):
     """Raters of the reference are also among the raters that it judges."""
+
+
+class SoftScoresWarning(PlurivoxWarning):
+    """A model loses to the uniform prediction, or the prior outweighs the ratings."""

@@ -7,10 +7,14 @@ Item i has a severity V_i ~ N(0, 1). Rater j perceives
 with the rater's bias b_j; for each group g of the rater the group's bias β_g and the deviations d_gi that its
 members share; and noise e_ij. The score is the number of cut-points below V_ij, then changed by the rater's
 response style. Without groups and noise this is the model of appendix D of Mishra et al. (arXiv 2503.05609).
+
+A predictor takes V_ij as N(V_i + bias + error, (σ / sharpness)²), σ² being the variance of b_j + e_ij, and predicts the
+probability of each score.
 """
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -25,17 +29,30 @@ from plurivox._styles import (
     Effect,
     Floats,
     SimulatedModel,
+    SimulatedPredictor,
     check_numbers,
     check_population,
+    check_predictors,
     check_trained,
     cut_points,
+    point_probabilities,
     refusal_probabilities,
     strictness,
 )
 from plurivox.ratings import Ratings, label_column
 from plurivox.scale import Scale
 
-__all__ = ["DEMO", "STYLES", "Effect", "SimulatedModel", "Simulation", "cut_points", "simulate", "strictness"]
+__all__ = [
+    "DEMO",
+    "STYLES",
+    "Effect",
+    "SimulatedModel",
+    "SimulatedPredictor",
+    "Simulation",
+    "cut_points",
+    "simulate",
+    "strictness",
+]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -54,7 +71,7 @@ DEFAULT_STYLES = {"normal": 1.0}
 # The position is the number of the seed's child, so new parts go to the end.
 _PARTS = (
     *("severity", "violation", "text", "attribute", "withheld", "rater bias", "shared deviation", "noise"),
-    *("style", "style draws", "design", "trained", "model"),
+    *("style", "style draws", "design", "trained", "model", "predictor"),
 )
 _TEXT = (
     ("jokes about", "complains about", "boasts about", "asks about", "spreads a rumour about"),
@@ -65,6 +82,11 @@ DEFAULT_MODELS = (
     SimulatedModel("model-a"),
     SimulatedModel("model-b", bias=0.3, noise_sd=0.5, refusal_rate=0.05, unreadable_rate=0.02),
     SimulatedModel("model-c", bias=-0.3, noise_sd=0.8, refusal_rate=0.15, unreadable_rate=0.05),
+)
+DEFAULT_PREDICTORS = (
+    SimulatedPredictor("careful"),
+    SimulatedPredictor("confident", sharpness=3.0),
+    SimulatedPredictor("vague", error_sd=0.6, sharpness=0.5),
 )
 
 DEMO: dict[str, Any] = {
@@ -93,6 +115,8 @@ class Simulation:
         ``item``, ``rater``, ``score`` ("safe" or "unsafe") of the trained raters, or None.
     answers
         ``model``, ``item``, ``state``, ``answer`` of the language models, or None.
+    predictions
+        ``model``, ``item``, and for each point of the scale a column with its probability, or None.
     truth_items, truth_raters
         ``item``, ``severity``; ``rater``, ``bias``, ``style``, ``group_bias``: the sum of the biases of the
         rater's effects, without those that are limited to one violation.
@@ -108,6 +132,7 @@ class Simulation:
     items: pl.DataFrame
     trained_frame: pl.DataFrame | None
     answers: pl.DataFrame | None
+    predictions: pl.DataFrame | None
     truth_items: pl.DataFrame
     truth_raters: pl.DataFrame
     truth_groups: pl.DataFrame
@@ -156,13 +181,14 @@ def simulate(
     noise_sd: float = 0.5,
     cut_reach: float = 1.5,
     missing: float = 0.0,
-    ratings_per_item: int | None = None,
+    ratings_per_item: int | tuple[int, int] | None = None,
     missing_attributes: float = 0.0,
     trained: int = 30,
     trained_mean: float = 70.0,
     trained_sd: float = 12.0,
     trained_range: tuple[float, float] = (50.0, 90.0),
     models: Sequence[SimulatedModel] = DEFAULT_MODELS,
+    predictors: Sequence[SimulatedPredictor] = DEFAULT_PREDICTORS,
     seed: int = 0,
 ) -> Simulation:
     """Simulate a study in which raters, trained raters and language models rate items of known severity.
@@ -185,13 +211,16 @@ def simulate(
     cut_reach
         The cut-points run from minus to plus this severity; see :func:`cut_points`.
     missing, ratings_per_item
-        The fraction of (item, rater) pairs left out at random, or the number of raters drawn for each item.
+        The fraction of (item, rater) pairs left out at random, or the number of raters drawn for each item;
+        with ``(2, 20)`` that number is itself drawn for each item, evenly from 2 to 20.
     missing_attributes
         The fraction of attribute values that are null. They still act on the ratings.
     trained, trained_mean, trained_sd, trained_range
         The number of trained raters and how their strictness varies; see :func:`strictness`.
     models
         The language models; none with ``()``.
+    predictors
+        The models that predict how the ratings of each item are distributed; none with ``()``.
     seed
         A whole number of at least 0.
 
@@ -210,6 +239,7 @@ def simulate(
     check_numbers(settings)
     check_trained(trained_mean, trained_sd, trained_range)
     check_population(attributes, violations, styles, style_options or {}, effects, models)
+    check_predictors(predictors, scale.labels)
 
     severity = _rng(seed, "severity").normal(size=n_items)
     topics = _drawn(violations, n_items, _rng(seed, "violation"))
@@ -234,6 +264,7 @@ def simulate(
     rater_ids = _ids("rater", n_raters)
     everywhere = np.array([effect.bias if effect.violation is None else 0.0 for effect in effects])
     truth_raters = {"rater": rater_ids, "bias": bias, "style": habits, "group_bias": everywhere @ members}
+    spread = math.hypot(rater_sd, noise_sd)
     percentiles = strictness(trained, _rng(seed, "trained"), trained_mean, trained_sd, trained_range)
     return Simulation(
         ratings_frame=_long(world.item_ids, item, rater_ids, rater, world.labels.gather(positions)),
@@ -241,6 +272,7 @@ def simulate(
         items=_item_table(world, topics),
         trained_frame=_trained_frame(world, percentiles) if trained else None,
         answers=pl.concat([_answers(world, model, effects) for model in models]) if models else None,
+        predictions=pl.concat([_predicted(world, one, spread, scale) for one in predictors]) if predictors else None,
         truth_items=pl.DataFrame({"item": world.item_ids, "severity": severity}),
         truth_raters=pl.DataFrame(truth_raters),
         truth_groups=_group_table(effects, members),
@@ -282,17 +314,25 @@ def _change(effect: Effect, topics: Texts, rng: np.random.Generator) -> Floats:
 
 
 def _design(
-    n_items: int, n_raters: int, missing: float, ratings_per_item: int | None, rng: np.random.Generator
+    n_items: int, n_raters: int, missing: float, ratings_per_item: int | Sequence[int] | None, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """Return rater and item of each rating, sorted by rater and item."""
     if ratings_per_item is not None:
-        drawn = [rng.choice(n_raters, ratings_per_item, replace=False, shuffle=False) for _ in range(n_items)]
-        cells = np.sort((np.array(drawn) * n_items + np.arange(n_items)[:, None]).ravel())
+        numbers = _numbers_per_item(n_items, ratings_per_item, rng)
+        drawn = [rng.choice(n_raters, number, replace=False, shuffle=False) for number in numbers.tolist()]
+        cells = np.sort(np.concatenate(drawn) * n_items + np.repeat(np.arange(n_items), numbers))
     elif missing > 0:
         cells = np.flatnonzero(rng.random(n_items * n_raters) >= missing)
     else:
         cells = np.arange(n_items * n_raters)
     return np.divmod(cells, n_items)
+
+
+def _numbers_per_item(n_items: int, ratings_per_item: int | Sequence[int], rng: np.random.Generator) -> Ints:
+    if isinstance(ratings_per_item, Sequence):
+        low, high = ratings_per_item
+        return rng.integers(low, high, n_items, endpoint=True)
+    return np.full(n_items, ratings_per_item, np.int64)
 
 
 def _perceived(world: _World, rater: Ints, item: Ints, bias: Floats, members: Bools) -> Floats:
@@ -360,6 +400,14 @@ def _answers(world: _World, model: SimulatedModel, effects: Sequence[Effect]) ->
     answer = world.labels.gather(np.searchsorted(world.cuts, perceived))
     frame = pl.DataFrame({"model": model.name, "item": world.item_ids, "state": state, "answer": answer})
     return frame.with_columns(answer=pl.when(pl.col("state") == "answered").then(pl.col("answer")))
+
+
+def _predicted(world: _World, predictor: SimulatedPredictor, spread: float, scale: Scale) -> pl.DataFrame:
+    error = _rng(world.seed, "predictor", predictor.name).normal(0.0, predictor.error_sd, len(world.severity))
+    perceived = world.severity + predictor.bias + error
+    chances = point_probabilities(perceived, spread / predictor.sharpness, world.cuts)
+    points = {str(label): column for label, column in zip(scale.labels, chances.T, strict=True)}
+    return pl.DataFrame({"model": predictor.name, "item": world.item_ids, **points})
 
 
 def _group_table(effects: Sequence[Effect], members: Bools) -> pl.DataFrame:

@@ -12,8 +12,10 @@ from plurivox import __version__
 from plurivox.cli.cohesion import cohesion
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
+from plurivox.cli.items import items
 from plurivox.cli.report import report
 from plurivox.cli.responsiveness import responsiveness
+from plurivox.cli.score import score
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 
@@ -49,6 +51,8 @@ app.command()(describe)
 app.command()(simulate)
 app.command()(cohesion)
 app.command()(responsiveness)
+app.command()(score)
+app.command()(items)
 app.command()(report)
 
 

@@ -159,6 +159,29 @@ ItemsBy = Annotated[
 ]
 
 
+Prior = Annotated[
+    str,
+    _option(
+        "--prior",
+        help="Weight of each point before any rating: a number, one for each point (1,1,2), or empirical-bayes.",
+        metavar="WEIGHT",
+    ),
+]
+
+
+def read_prior(text: str) -> Any:
+    """Read ``1``, ``1,1,2`` or ``empirical-bayes``."""
+    if text == "empirical-bayes":
+        return text
+    try:
+        weights = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"--prior is a number, one for each point with commas between, or empirical-bayes, not {text!r}"
+        ) from None
+    return weights[0] if len(weights) == 1 else weights
+
+
 def one_format(*, json: bool, csv: bool, markdown: bool) -> None:
     """Raise if more than one output format is asked for."""
     if sum((json, csv, markdown)) > 1:

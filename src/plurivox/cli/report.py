@@ -11,6 +11,7 @@ from plurivox.cli.options import (
     Bootstrap,
     ItemsBy,
     Permutations,
+    Prior,
     Reading,
     ReferenceScale,
     ReferenceWhere,
@@ -18,6 +19,7 @@ from plurivox.cli.options import (
     Threshold,
     load,
     load_reference,
+    read_prior,
     reads_ratings,
 )
 
@@ -40,6 +42,13 @@ def report(
     reference_where: ReferenceWhere = None,
     threshold: Threshold = None,
     items_by: ItemsBy = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            "--predictions", help="Predicted rating distributions to score, as in plurivox score.", metavar="FILE"
+        ),
+    ] = None,
+    prior: Prior = "1",
     title: Annotated[str, typer.Option("--title", help="The heading of the report.", metavar="TEXT")] = "",
     permutations: Permutations = 1000,
     bootstrap: Bootstrap = 1000,
@@ -51,19 +60,24 @@ def report(
     means. It needs no network, names no rater, and the same input and seed make the same file.
     """
     from plurivox.cli.progress import telling
+    from plurivox.io.reading import read_predictions
     from plurivox.report import write_report
 
     loaded = load(reading)
     against = None
     if reference is not None:
         against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
-    named = [reading.file, loaded.raters_file, loaded.items_file, reference]
+    ratings = loaded.ratings
+    known = None
+    if predictions is not None:
+        known = read_predictions(predictions, ratings.scale, item=ratings.intake.columns.get("item"))
+    named = [reading.file, loaded.raters_file, loaded.items_file, reference, predictions]
     files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}
-    by = loaded.by or [(name,) for name in loaded.ratings.raters.columns[1:]]
+    by = loaded.by or [(name,) for name in ratings.raters.columns[1:]]
     with telling() as progress:
         path = write_report(
             output,
-            loaded.ratings,
+            ratings,
             by,
             reference=against,
             threshold=threshold,
@@ -76,6 +90,8 @@ def report(
             title=title or f"What the ratings in {Path(reading.file).name} say",
             command=shlex.join(["plurivox", *sys.argv[1:]]),
             files=files,
+            predictions=known,
+            prior=read_prior(prior),
             progress=progress,
         )
     print(path.resolve())

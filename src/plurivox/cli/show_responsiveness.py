@@ -8,8 +8,9 @@ import numpy as np
 from rich.console import Console
 
 from plurivox.cli.tables import Shown, notes_of, p_cell, show_tables, value_cell
-from plurivox.lenses.responsiveness_result import NAMES, TRADITIONAL, Responsiveness
+from plurivox.lenses.responsiveness_result import TRADITIONAL, Responsiveness
 from plurivox.lenses.results import Row
+from plurivox.statistics.registry import LABELS
 
 MAIN = ("mpa", "wra", "hm")
 QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
@@ -34,7 +35,7 @@ def show_responsiveness(found: Responsiveness, out: Console) -> None:
     """Print a result."""
     main = [row for row in found.rows if row.kind in ("overall", "group", "contrast") and row.statistic != "mpa_raw"]
     against = found.settings["reference"]["kind"] == "crowd"
-    notes = notes_of([row for row in main if not (against and row.kind == "overall")], NAMES)
+    notes = notes_of([row for row in main if not (against and row.kind == "overall")], LABELS)
     show_tables(tables(found), notes, found.findings(), out)
     out.print("• A low value is a reason to look, at instructions, scale and reference, never one to drop a group.")
 
@@ -61,8 +62,8 @@ def _values(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
             if tested and name != "hm":
                 line.append(_short(own[name].null_median))
         lines.append([*line, *(_short(own[name].value) for name in TRADITIONAL)])
-    main = ["MPA", "chance", "WRA", "chance", "HM"] if tested else [NAMES[name] for name in MAIN]
-    return Shown(title, ["group", "raters", "items", *main, *(NAMES[name] for name in TRADITIONAL)], lines)
+    main = ["MPA", "chance", "WRA", "chance", "HM"] if tested else [LABELS[name] for name in MAIN]
+    return Shown(title, ["group", "raters", "items", *main, *(LABELS[name] for name in TRADITIONAL)], lines)
 
 
 def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
@@ -73,7 +74,7 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
         values = np.array([row.value for row in own if row.statistic == name])
         defined = values[~np.isnan(values)]
         cells = [_number(float(np.quantile(defined, q))) if len(defined) else "–" for q in QUANTILES.values()]
-        lines.append([NAMES[name], f"{len(defined):,}", f"{len(values) - len(defined):,}", *cells])
+        lines.append([LABELS[name], f"{len(defined):,}", f"{len(values) - len(defined):,}", *cells])
     header = ["statistic", "raters", "undefined", *QUANTILES]
     return Shown(f"{title}, one by one (--csv names them)", header, lines)
 
@@ -90,7 +91,7 @@ def _intervals(found: Responsiveness) -> list[Shown]:
                     name = "all raters" if axis == "all" else group
                     lines.append([f"{name}{where}", *(_interval(own[name]) for name in MAIN)])
     title = f"95 % intervals, {found.settings['resample']} resampled"
-    return [Shown(title, ["group", *(NAMES[name] for name in MAIN)], lines)] if lines else []
+    return [Shown(title, ["group", *(LABELS[name] for name in MAIN)], lines)] if lines else []
 
 
 def _interval(row: Row) -> str:
@@ -117,7 +118,7 @@ def _differences(title: str, rows: list[Row]) -> Shown:
     for row in rows:
         where = "" if row.subset == "all" else f" on {row.subset}"
         numbers = [_interval(row), _number(row.null_median), p_cell(row.p_value), p_cell(row.p_adjusted)]
-        lines.append([f"{row.group}{where}", NAMES[row.statistic], *numbers])
+        lines.append([f"{row.group}{where}", LABELS[row.statistic], *numbers])
     return Shown(title, ["", "statistic", "difference", "chance", "p", "p corrected"], lines)
 
 
@@ -146,8 +147,8 @@ def _correlations(found: Responsiveness) -> list[Shown]:
     for axis, _, first, _, r, low, high, n, _ in frame.iter_rows():
         interval = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
         lines.setdefault((axis, first, n), []).append("–" if math.isnan(r) else f"{r:.2f}{interval}")
-    rows = [[axis, NAMES[first], str(n), *cells] for (axis, first, n), cells in lines.items() if set(cells) != {"–"}]
-    header = ["axis", "", "groups", *(f"with {NAMES[name]}" for name in TRADITIONAL)]
+    rows = [[axis, LABELS[first], str(n), *cells] for (axis, first, n), cells in lines.items() if set(cells) != {"–"}]
+    header = ["axis", "", "groups", *(f"with {LABELS[name]}" for name in TRADITIONAL)]
     return [Shown("How MPA and WRA go with other metrics: Pearson's r over groups", header, rows)] if rows else []
 
 

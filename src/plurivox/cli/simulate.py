@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from plurivox._styles import Effect, SimulatedModel
+    from plurivox._styles import Effect, SimulatedModel, SimulatedPredictor
 
 
 def simulate(
@@ -23,7 +23,12 @@ def simulate(
         typer.Option("--missing", help="Fraction of item–rater pairs left unrated; 0 is fully crossed."),
     ] = 0.0,
     ratings_per_item: Annotated[
-        int | None, typer.Option("--ratings-per-item", help="Instead: so many raters drawn for each item.")
+        str | None,
+        typer.Option(
+            "--ratings-per-item",
+            metavar="N|LOW:HIGH",
+            help="Instead: so many raters drawn for each item; with 2:20, from 2 to 20.",
+        ),
     ] = None,
     attribute: Annotated[
         list[str] | None,
@@ -63,6 +68,16 @@ def simulate(
         ),
     ] = None,
     no_models: Annotated[bool, typer.Option("--no-models", help="No language models.")] = False,
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictor",
+            metavar="SPEC",
+            help="Model that predicts how ratings are distributed: 'name: error 0.3, sharpness 2, bias 0'. "
+            "Repeatable; replaces the built-in ones.",
+        ),
+    ] = None,
+    no_predictors: Annotated[bool, typer.Option("--no-predictors", help="No predicted distributions.")] = False,
     study: Annotated[
         str | None,
         typer.Option(
@@ -76,7 +91,8 @@ def simulate(
     """Write a simulated rating study as files.
 
     Raters have demographic attributes, groups see some items differently, some raters use the scale in their own
-    way, trained raters say what is unsafe, and language models answer or refuse. The truth is written too.
+    way, trained raters say what is unsafe, language models answer or refuse, and predictors say how the ratings of an
+    item will be distributed. The truth is written too.
     """
     if study is not None:
         _run_study(study, folder, seed)
@@ -98,12 +114,14 @@ def simulate(
         given["styles"] = dict(map(_share, style))
     if model or no_models:
         given["models"] = tuple(map(_model, model or ()))
+    if predictor or no_predictors:
+        given["predictors"] = tuple(map(_predictor, predictor or ()))
     made = make(
         n_items=items,
         n_raters=raters,
         scale=Scale.parse(scale),
         missing=missing,
-        ratings_per_item=ratings_per_item,
+        ratings_per_item=_per_item(ratings_per_item),
         missing_attributes=missing_attributes,
         rater_sd=rater_sd,
         noise_sd=noise_sd,
@@ -193,6 +211,32 @@ def _model(text: str) -> "SimulatedModel":
         unreadable_rate=_number(known.get("unreadable", "0"), text),
         like=_conditions(known["like"], text) if "like" in known else {},
     )
+
+
+def _predictor(text: str) -> "SimulatedPredictor":
+    """Read ``name: error 0.3, sharpness 2, bias 0``."""
+    from plurivox._styles import SimulatedPredictor
+
+    name, _, what = text.partition(":")
+    known = dict(_pairs(what, text)) if what.strip() else {}
+    _only(known, {"error", "sharpness", "bias"}, text)
+    return SimulatedPredictor(
+        name.strip(),
+        error_sd=_number(known.get("error", "0.3"), text),
+        sharpness=_number(known.get("sharpness", "1"), text),
+        bias=_number(known.get("bias", "0"), text),
+    )
+
+
+def _per_item(text: str | None) -> int | tuple[int, int] | None:
+    """Read ``3`` or ``2:20``."""
+    if text is None:
+        return None
+    low, sign, high = text.partition(":")
+    try:
+        return (int(low), int(high)) if sign else int(low)
+    except ValueError:
+        raise typer.BadParameter(f"--ratings-per-item is a whole number or two, as 3 or 2:20, not {text!r}") from None
 
 
 def _share(text: str) -> tuple[str, float]:

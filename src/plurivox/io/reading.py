@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from plurivox.io.recognise import Layout, Recognised, id_column, recognise
 from plurivox.io.tables import RawTable
 from plurivox.io.text import read_delimited, read_json_lines
 from plurivox.ordering import Duplicates
+from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings, pick, require_columns, to_polars
 from plurivox.scale import Label, Scale
 
@@ -109,6 +111,57 @@ def read_ratings(
         item_table = _attribute_table(items, "item", found.item, encoding)
         checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
     return Ratings.from_checked(checked)
+
+
+def read_predictions(
+    source: Source,
+    scale: Scale | str | Sequence[Label],
+    *,
+    item: str | None = None,
+    model: str | None = None,
+    format: Format | None = None,  # noqa: A002
+    encoding: str = "utf-8",
+) -> Predictions:
+    """Read predicted rating distributions from a file or from standard input (``"-"``).
+
+    Parameters
+    ----------
+    source
+        A CSV, TSV, JSON lines or Parquet file, plain or compressed: one row per model and item, with a column of
+        probabilities for each point of the scale, named like the point.
+    scale
+        A :class:`Scale`, its points in order, or text such as ``"1:5"``.
+    item, model
+        The columns that hold them; obvious names are recognised. In a table without a column ``model``, all rows are of
+        one model, called like the file.
+    format, encoding
+        What the file is, if its name does not tell, and the encoding of its text.
+
+    Raises
+    ------
+    InputError
+        With file, column, rows and what to do.
+    """
+    points = as_scale(scale)
+    assert points is not None
+    table = read_table(source, format=format, encoding=encoding)
+    if model is not None:
+        require_columns(table.columns, [model], table.name)
+    named = model or next((name for name in table.columns if name.casefold() == "model"), None)
+    others = [name for name in table.columns if name != named]
+    frame = table.frame()
+    if named is None:
+        named = "model"
+        name = "model" if source == "-" else Path(source).name.partition(".")[0]
+        frame = frame.with_columns(pl.lit(name).alias(named))
+    return Predictions.from_frame(
+        frame,
+        points,
+        item=id_column(others, "item", item or "item", table.name),
+        model=named,
+        source=table.name,
+        locate=table.locate,
+    )
 
 
 def as_scale(scale: Scale | str | Sequence[Label] | None) -> Scale | None:

@@ -16,9 +16,9 @@ from plurivox.simulation import Simulation
 def write_study(study: Simulation, folder: str | os.PathLike[str]) -> list[Path]:
     """Write the study into a folder and return the files, all of them or none.
 
-    ``ratings.csv``, ``raters.csv``, ``items.csv``, ``trained.csv`` and ``answers.csv`` are the data;
-    ``truth_items.csv``, ``truth_raters.csv`` and ``truth_groups.csv`` what they were made from; ``settings.json``
-    makes them again; ``plurivox.toml`` tells every command how to read them.
+    ``ratings.csv``, ``raters.csv``, ``items.csv``, ``trained.csv``, ``answers.csv`` and ``predictions.csv`` are the
+    data; ``truth_items.csv``, ``truth_raters.csv`` and ``truth_groups.csv`` what they were made from;
+    ``settings.json`` makes them again; ``plurivox.toml`` tells every command how to read them.
     """
     target = Path(folder)
     tables = {
@@ -27,6 +27,7 @@ def write_study(study: Simulation, folder: str | os.PathLike[str]) -> list[Path]
         "items.csv": study.items,
         "trained.csv": study.trained_frame,
         "answers.csv": study.answers,
+        "predictions.csv": study.predictions,
         "truth_items.csv": study.truth_items,
         "truth_raters.csv": study.truth_raters,
         "truth_groups.csv": study.truth_groups,

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, frame_of, p_text, stated, survival
+from plurivox.lenses.results import SIGNIFICANT, GroupResult, Row, Statement, frame_of, p_text, stated, survival
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Cohesion(Result):
+class Cohesion(GroupResult):
     """Which groups agree among themselves more than with others.
 
     Attributes
@@ -32,7 +32,7 @@ class Cohesion(Result):
     pair_rows: tuple[Row, ...] = ()
 
     KIND: ClassVar[str] = "cohesion"
-    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "pair_rows": Row}
+    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row}
 
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind == "group"})

@@ -1,4 +1,4 @@
-"""Items to look at: those that divide groups, and those whose rating is least sure."""
+"""Items to look at: those that divide groups, and those that deserve more ratings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from plurivox.attributes import places_of
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.errors import SelectionError
 from plurivox.inference.bootstrap import NORMAL_95
 from plurivox.lenses.calls import each_axis
+from plurivox.lenses.soft_inputs import resolve_prior
 from plurivox.ratings import Ratings
+from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
+from plurivox.statistics.soft import posterior_mean
 from plurivox.tallies import group_counts
 
 BLOCK = 8192
@@ -30,16 +35,46 @@ class Items:
         the groups with the lowest and the highest mean, both means, their difference with a 95 % interval, how many
         ratings each rests on, and ``z``, the difference in standard errors.
     uncertain
-        One row per item, the least sure first: ``n_ratings``, ``mean``, its ``ci_low`` and ``ci_high``, the standard
-        error ``se``, and ``entropy`` of the ratings in nats.
+        One row per item, those that one more rating tells most about first: ``n_ratings``, their ``mean`` and
+        ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters would
+        give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``information_gain``, what one more rating is
+        expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until the interval is
+        expected to be no wider than the mean ± ``settings["precision"]``.
+    settings
+        What was asked for; ``prior`` is the weight of each point.
     """
 
     divided: pl.DataFrame
     uncertain: pl.DataFrame
     settings: dict[str, Any]
+    _ids: pl.Series
+    _counts: NDArray[np.int64]
 
     def __repr__(self) -> str:
         return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"
+
+    def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the expected share of each point, with its 95 % credible interval, for some items or all.
+
+        One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``.
+        """
+        places = np.arange(len(self._ids))
+        if items is not None:
+            places = places_of(pl.Series(items, dtype=pl.String), self._ids)
+            if (places < 0).any():
+                unknown = items[int(np.flatnonzero(places < 0)[0])]
+                raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
+        counts, points = self._counts[places], self.settings["points"]
+        prior = np.array(self.settings["prior"])
+        low, high = share_interval(counts, prior)
+        return pl.DataFrame(
+            {
+                "item": np.repeat(self._ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
+                "n_ratings": counts.ravel(), "probability": posterior_mean(counts, prior).ravel(),
+                "ci_low": low.ravel(), "ci_high": high.ravel(),
+            },
+            schema_overrides={"item": pl.String, "point": pl.String},
+        )  # fmt: skip
 
 
 def items(
@@ -47,14 +82,16 @@ def items(
     by: By | Sequence[By] = (),
     *,
     several: Mapping[str, str] | None = None,
+    prior: ArrayLike | str = 1.0,
+    precision: float | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
 ) -> Items:
-    """Find the items that divide groups most, and those whose rating is least sure.
+    """Find the items that divide groups most, and those that one more rating would tell most about.
 
-    Means are of the scale's values. Their standard error is that of a Dirichlet posterior with one rating's worth of
-    prior spread over the points, so that three equal ratings are not taken for certainty. Groups are compared on an
-    item where each has at least ``min_group_size`` ratings of it, which also keeps single raters from being recognised.
-    Of many items some differ by chance: this is a list to look at, not a test.
+    Means are of the scale's values. Groups are compared on an item where each has at least ``min_group_size`` ratings
+    of it, which also keeps single raters from being recognised; the standard error of a group's mean is that of a
+    posterior with one rating's worth of prior spread over the points, so that three equal ratings are not taken for
+    certainty. Of many items some differ by chance: this is a list to look at, not a test.
 
     Parameters
     ----------
@@ -64,6 +101,11 @@ def items(
         Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
     several
         Attributes of which a rater may have several values; they are left out here, since such groups overlap.
+    prior
+        The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``.
+    precision
+        How far, in units of the scale, the mean score should be known on either side; by default a tenth of the way
+        from the lowest point to the highest.
     min_group_size
         Groups with fewer raters, or with fewer ratings of an item, are not compared.
 
@@ -86,10 +128,16 @@ def items(
                 for start in range(0, ratings.n_items, BLOCK)
             ]
     order = pl.concat(divided).sort("z", "item", "axis", descending=[True, False, False])
+    counts = ratings.counts()
+    chosen = resolve_prior(prior, counts, None)
+    wanted = (values[-1] - values[0]) / 10 if precision is None else precision
     settings = {
-        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "min_group_size": min_group_size
+        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "min_group_size": min_group_size,
+        "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
+        "precision": float(wanted),
     }  # fmt: skip
-    return Items(order, _uncertain(ratings, values), settings)
+    ids = ratings.items["item"].cast(pl.String)
+    return Items(order, _uncertain(ids, counts, values, chosen.weights, wanted), settings, ids, counts)
 
 
 _DIVIDED = {
@@ -132,22 +180,30 @@ def _divided(
     )
 
 
-def _uncertain(ratings: Ratings, values: NDArray[np.float64]) -> pl.DataFrame:
-    counts = ratings.counts()
-    mean, variance = _mean_and_variance(counts, values)
+def _uncertain(
+    ids: pl.Series, counts: NDArray[np.int64], values: NDArray[np.float64], prior: NDArray[np.float64], precision: float
+) -> pl.DataFrame:
     n = counts.sum(axis=1)
     share = counts / np.maximum(n, 1)[:, np.newaxis]
-    with np.errstate(divide="ignore", invalid="ignore"):  # 0 · ln 0 is 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 · ln 0 is 0, and 0/0 the NaN that is meant
         entropy = -np.where(counts > 0, share * np.log(share), 0.0).sum(axis=1)
-    error = np.sqrt(variance)
+        mean = np.einsum("ic,c->i", counts, values) / n
+    low, high = mean_interval(counts, values, prior)
     frame = pl.DataFrame(
         {
-            "item": ratings.items["item"].cast(pl.String), "n_ratings": n, "mean": mean,
-            "ci_low": np.maximum(mean - NORMAL_95 * error, values[0]),
-            "ci_high": np.minimum(mean + NORMAL_95 * error, values[-1]), "se": error, "entropy": entropy,
-        }
+            "item": ids, "n_ratings": n, "mean": mean,
+            "expected_mean": np.einsum("ic,c->i", posterior_mean(counts, prior), values), "ci_low": low,
+            "ci_high": high, "information_gain": information_gain(counts, prior),
+            "ratings_needed": ratings_needed(counts, precision, values, prior), "entropy": entropy,
+        },
+        schema_overrides={"ratings_needed": pl.Int64},
+        strict=False,
     )  # fmt: skip
-    return frame.filter(pl.col("n_ratings") > 0).sort("se", "item", descending=[True, False])
+    unrated = pl.col("n_ratings") == 0
+    gain = pl.col("information_gain").round(12)  # equal but for rounding: the wider interval first
+    return frame.with_columns(pl.when(~unrated).then("mean"), pl.when(~unrated).then("entropy")).sort(
+        gain, (pl.col("ci_high") - pl.col("ci_low")).round(9), "item", descending=[True, True, False]
+    )
 
 
 def _mean_and_variance(

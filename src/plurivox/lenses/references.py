@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.attributes import places_of
 from plurivox.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.ratings import Ratings, chosen_rows
 from plurivox.scale import Label, Scale
@@ -72,7 +73,7 @@ class Reference:
 
     def within(self, ratings: Ratings, part: Ratings) -> Reference:
         """Return the reference of some items of the ratings, by the same raters."""
-        items = _matched(ratings.items["item"], part.items["item"])
+        items = places_of(ratings.items["item"], part.items["item"])
         return _sorted(self, np.repeat(items, np.diff(self.offsets)), part.n_items)
 
     def on_axis(self, codes: NDArray[np.int32]) -> Reference:
@@ -150,14 +151,14 @@ def _other(ratings: Ratings, reference: Ratings, threshold: Label | None) -> Ref
             hint="Give the lowest of them as threshold, or threshold='each' to take every boundary in turn.",
         )
     boundaries, scores = _split(reference.scale, reference.scores, EACH if threshold is None else threshold)
-    items = _matched(reference.items["item"], ratings.items["item"])
+    items = places_of(reference.items["item"], ratings.items["item"])
     if (items < 0).all():
         a, b = (_example(frame["item"]) for frame in (reference.items, ratings.items))
         raise InputError(
             f"no item of the reference is among the ratings: it has items like {a}, they have {b}",
             hint="Both tables need the same item ids.",
         )
-    shared = _matched(reference.raters["rater"], ratings.raters["rater"]) if reference.has_raters else np.zeros(0, int)
+    shared = places_of(reference.raters["rater"], ratings.raters["rater"]) if reference.has_raters else np.zeros(0, int)
     n_shared = int(np.count_nonzero(shared >= 0))
     if n_shared:
         warnings.warn(
@@ -201,13 +202,6 @@ def _split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[
             hint=f"Give a higher point of {scale}.",
         )
     return (str(scale.labels[place]),), (scores >= place).astype(np.int64)
-
-
-def _matched(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
-    """Return for each id its row among the known ones, -1 if it is not there; 7 and "7" are the same."""
-    places = pl.DataFrame({"id": known.cast(pl.String), "place": np.arange(len(known))})
-    found = pl.DataFrame({"id": ids.cast(pl.String)}).join(places, on="id", how="left", maintain_order="left")
-    return found["place"].fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _name(reference: Ratings) -> str:

@@ -14,7 +14,7 @@ from plurivox.inference.bootstrap import NORMAL_95
 from plurivox.lenses.responding import STATISTICS
 from plurivox.lenses.results import (
     SIGNIFICANT,
-    Result,
+    GroupResult,
     Row,
     Statement,
     as_lists,
@@ -24,12 +24,9 @@ from plurivox.lenses.results import (
     survival,
     weight_of,
 )
+from plurivox.statistics.registry import LABELS
 
 TRADITIONAL = ("kendall_tau_b", "spearman_rho", "auroc", "average_precision")
-NAMES = {
-    "mpa_raw": "raw MPA", "mpa": "MPA", "wra": "WRA", "hm": "HM", "hm_of_means": "HM of means", "auroc": "AUROC",
-    "kendall_tau_b": "τ_b", "spearman_rho": "ρ", "average_precision": "AP",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +69,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Responsiveness(Result):
+class Responsiveness(GroupResult):
     """Who conveys severity by their scores.
 
     Attributes
@@ -95,7 +92,7 @@ class Responsiveness(Result):
     scored: tuple[Scored, ...] = ()
 
     KIND: ClassVar[str] = "responsiveness"
-    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "pair_rows": Row, "scored": Scored}
+    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "scored": Scored}
 
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})
@@ -203,7 +200,7 @@ class Responsiveness(Result):
             sentences += stated(whole, len(rows), _sentence)
         sentences += _on_parts([row for row in found if row.subset != "all" and row.survives])
         if any(tested.values()) and not found:
-            numbers = " and ".join(f"{len(rows)} {NAMES[name]}" for name, rows in tested.items())
+            numbers = " and ".join(f"{len(rows)} {LABELS[name]}" for name, rows in tested.items())
             text = f"No group stands out from chance: none of {numbers} values has p < .05."
             sentences.append(Statement(text, 2.0, statistic="mpa"))
         return sentences + self._each_rater() + self._left_out() + self.withheld_statement()
@@ -223,7 +220,7 @@ class Responsiveness(Result):
         return [
             Statement(
                 f"{row.group.rpartition(', all')[0]} have {'lower' if 'lowest' in row.group else 'higher'} "
-                f"{NAMES[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}.",
+                f"{LABELS[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}.",
                 weight_of(row), row.axis, row.statistic,
             )
             for row in self.rows
@@ -241,7 +238,7 @@ class Responsiveness(Result):
             values = values[~np.isnan(values)]
             if len(values):
                 low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
-                parts.append(f"{NAMES[name]} {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}")
+                parts.append(f"{LABELS[name]} {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}")
         n_raters = len({row.group for row in own})
         text = f"{n_raters:,} raters one by one: {'; '.join(parts) or 'no value is defined'}."
         return [Statement(text, 2.1, "rater", "mpa")]
@@ -306,7 +303,7 @@ def _habit(row: Row) -> str:
 
 def _sentence(row: Row, n_tested: int) -> str:
     return (
-        f"{row.group} {_habit(row)}: {NAMES[row.statistic]} {_with_interval(row)} where chance gives about "
+        f"{row.group} {_habit(row)}: {LABELS[row.statistic]} {_with_interval(row)} where chance gives about "
         f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested, 'value')}."
     )
 
@@ -319,7 +316,7 @@ def _on_parts(rows: list[Row]) -> list[Statement]:
     statements = []
     for (axis, group, habit), found in parts.items():
         where = ", ".join(
-            f"{row.subset} ({NAMES[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})" for row in found
+            f"{row.subset} ({LABELS[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})" for row in found
         )
         text = f"{group} {habit} on {where}, after correction."
         statements.append(Statement(text, weight_of(found[0]) - 1.5, axis, found[0].statistic))

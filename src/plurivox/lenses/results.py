@@ -29,7 +29,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value with all that belongs to it; ``other`` is the second group of a pair."""
+    """One value with all that belongs to it; ``other`` is the second group of a pair, ``model`` who predicted."""
 
     kind: str
     axis: str
@@ -48,6 +48,7 @@ class Row:
     note: str = ""
     other: str = ""
     subset: str = "all"
+    model: str = ""
 
     def with_interval(self, low: float, high: float, undefined: float = 0.0) -> Row:
         """Return the row with a 95 % interval; many undefined draws are noted."""
@@ -149,6 +150,28 @@ class Draws:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A finer table of a result, by its name."""
+
+    name: str
+    frame: pl.DataFrame
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the columns as lists, with their types."""
+        types = {name: str(kind) for name, kind in self.frame.schema.items()}
+        return {"name": self.name, "types": types, "columns": self.frame.to_dict(as_series=False)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Table:
+        """Undo :meth:`as_dict` after JSON."""
+        schema = {name: getattr(pl, kind) for name, kind in data["types"].items()}
+        columns = {
+            name: _loose(values) if schema[name] == pl.Float64 else values for name, values in data["columns"].items()
+        }
+        return cls(data["name"], pl.DataFrame(columns, schema=schema))
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result(ABC):
     """What a lens found.
@@ -183,27 +206,6 @@ class Result(ABC):
     def to_frame(self) -> pl.DataFrame:
         """Return one row per axis, group, subset and statistic."""
         return frame_of(self.rows)
-
-    def row(self, axis: str, group: str, statistic: str, subset: str = "all") -> Row:
-        """Return one row."""
-        for row in self.rows:
-            if (row.axis, row.group, row.statistic, row.subset) == (axis, group, statistic, subset):
-                return row
-        raise SelectionError(
-            f"there is no {statistic} of {group!r} on {axis!r}", hint="to_frame() lists what there is."
-        )
-
-    def value(self, axis: str, group: str, statistic: str, subset: str = "all") -> float:
-        """Return one value."""
-        return self.row(axis, group, statistic, subset).value
-
-    def null(self, axis: str, group: str, statistic: str, subset: str = "all") -> NDArray[np.float64]:
-        """Return the permutation draws of one value."""
-        for draws in self.draws:
-            if (draws.axis, draws.subset) == (axis, subset) and group in draws.groups:
-                null: NDArray[np.float64] = draws.null[:, draws.groups.index(group), draws.statistics.index(statistic)]
-                return null
-        raise SelectionError(f"there are no draws of {group!r} on {axis!r}")
 
     @abstractmethod
     def statements(self) -> list[Statement]:
@@ -254,6 +256,32 @@ class Result(ABC):
         for name, part in cls.PARTS.items():
             found[name] = tuple(part.from_dict(one) for one in found[name])
         return cls(**found)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroupResult(Result):
+    """A result whose rows are of groups, so that axis, group and statistic name a value."""
+
+    def row(self, axis: str, group: str, statistic: str, subset: str = "all") -> Row:
+        """Return one row."""
+        for row in self.rows:
+            if (row.axis, row.group, row.statistic, row.subset) == (axis, group, statistic, subset):
+                return row
+        raise SelectionError(
+            f"there is no {statistic} of {group!r} on {axis!r}", hint="to_frame() lists what there is."
+        )
+
+    def value(self, axis: str, group: str, statistic: str, subset: str = "all") -> float:
+        """Return one value."""
+        return self.row(axis, group, statistic, subset).value
+
+    def null(self, axis: str, group: str, statistic: str, subset: str = "all") -> NDArray[np.float64]:
+        """Return the permutation draws of one value."""
+        for draws in self.draws:
+            if (draws.axis, draws.subset) == (axis, subset) and group in draws.groups:
+                null: NDArray[np.float64] = draws.null[:, draws.groups.index(group), draws.statistics.index(statistic)]
+                return null
+        raise SelectionError(f"there are no draws of {group!r} on {axis!r}")
 
 
 def weight_of(row: Row) -> float:

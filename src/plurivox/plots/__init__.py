@@ -5,6 +5,12 @@ Every chart ``x(result)`` has its numbers as a table, ``x_data(result)``.
 
 from __future__ import annotations
 
+from plurivox.plots.calibration import (
+    pit_histograms,
+    pit_histograms_data,
+    reliability_curves,
+    reliability_curves_data,
+)
 from plurivox.plots.comparisons import metric_comparison, metric_comparison_data
 from plurivox.plots.curves import precision_recall, precision_recall_data
 from plurivox.plots.forests import (
@@ -13,7 +19,7 @@ from plurivox.plots.forests import (
     responsiveness_forest,
     responsiveness_forest_data,
 )
-from plurivox.plots.items import items_divided, items_divided_data
+from plurivox.plots.items import items_divided, items_divided_data, items_uncertain, items_uncertain_data
 from plurivox.plots.matrices import dsi_ranking, dsi_ranking_data, xrr_matrix, xrr_matrix_data
 from plurivox.plots.nulls import null_histograms, null_histograms_data
 from plurivox.plots.overview import (
@@ -29,6 +35,14 @@ from plurivox.plots.overview import (
     scale_use_data,
 )
 from plurivox.plots.planes import mpa_wra_plane, mpa_wra_plane_data
+from plurivox.plots.soft import (
+    prior_sensitivity,
+    prior_sensitivity_data,
+    soft_by_bin,
+    soft_by_bin_data,
+    soft_ranking,
+    soft_ranking_data,
+)
 from plurivox.plots.studies import responsiveness_study
 from plurivox.plots.writing import to_svg, write_chart
 
@@ -43,16 +57,24 @@ __all__ = [
     "group_sizes_data",
     "items_divided",
     "items_divided_data",
+    "items_uncertain",
+    "items_uncertain_data",
     "metric_comparison",
     "metric_comparison_data",
     "mpa_wra_plane",
     "mpa_wra_plane_data",
     "null_histograms",
     "null_histograms_data",
+    "pit_histograms",
+    "pit_histograms_data",
     "precision_recall",
     "precision_recall_data",
+    "prior_sensitivity",
+    "prior_sensitivity_data",
     "ratings_per_item",
     "ratings_per_item_data",
+    "reliability_curves",
+    "reliability_curves_data",
     "response_styles",
     "response_styles_data",
     "responsiveness_forest",
@@ -60,6 +82,10 @@ __all__ = [
     "responsiveness_study",
     "scale_use",
     "scale_use_data",
+    "soft_by_bin",
+    "soft_by_bin_data",
+    "soft_ranking",
+    "soft_ranking_data",
     "to_svg",
     "write_chart",
     "xrr_matrix",

@@ -7,10 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.responsiveness_result import NAMES, Responsiveness
+from plurivox.lenses.responsiveness_result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import defined, extent, inline, shorten
 from plurivox.plots.theme import COLOURS, INK, WIDTH, load_altair, saying, themed
+from plurivox.statistics.registry import LABELS
 
 _BESIDE = ("kendall_tau_b", "auroc")
 MAX_POINTS = 1000
@@ -34,7 +35,7 @@ def metric_comparison_data(
         found = correlations.filter(statistic=first, other=second).select("value", "ci_low", "ci_high").row(0)
         for own in rows:
             group = None if raters else own[first].group
-            cells.append((group, NAMES[first], NAMES[second], own[first].value, own[second].value, *found))
+            cells.append((group, LABELS[first], LABELS[second], own[first].value, own[second].value, *found))
     frame = pl.DataFrame(cells, schema=_SCHEMA, orient="row")
     return frame.drop("group").sort("metric", "beside", "value", "beside value") if raters else frame
 
@@ -77,19 +78,19 @@ def _rows(result: Responsiveness, axis: str, subset: str) -> g.ByGroup:
 
 def _panel(data: pl.DataFrame, first: str, second: str) -> Any:
     alt = load_altair()
-    own = data.filter(metric=NAMES[first], beside=NAMES[second])
+    own = data.filter(metric=LABELS[first], beside=LABELS[second])
     drawn = defined(own, "value", "beside value")
     x, y = (
         alt.Scale(domain=list(extent(drawn[column])), nice=False, zero=False) for column in ("beside value", "value")
     )
     tooltip = [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("value", "beside value")]
-    words = f"{NAMES[first]} and {NAMES[second]}: {_correlation(*own.select('r', 'r low', 'r high').row(0))}"
+    words = f"{LABELS[first]} and {LABELS[second]}: {_correlation(*own.select('r', 'r low', 'r high').row(0))}"
     return (
         alt.Chart(inline(drawn))
         .mark_point(filled=True, size=45, opacity=0.6, color=COLOURS[0])
         .encode(
-            x=alt.X("beside value:Q", title=NAMES[second], scale=x, axis=alt.Axis(tickCount=4)),
-            y=alt.Y("value:Q", title=NAMES[first], scale=y, axis=alt.Axis(tickCount=4)),
+            x=alt.X("beside value:Q", title=LABELS[second], scale=x, axis=alt.Axis(tickCount=4)),
+            y=alt.Y("value:Q", title=LABELS[first], scale=y, axis=alt.Axis(tickCount=4)),
             tooltip=["group:N", *tooltip] if "group" in data.columns else tooltip,
         )
         .properties(

@@ -10,7 +10,7 @@ import polars as pl
 
 from plurivox.lenses.cohesion_result import Cohesion
 from plurivox.lenses.responsiveness_result import Responsiveness
-from plurivox.lenses.results import Result
+from plurivox.lenses.results import GroupResult
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
@@ -93,7 +93,7 @@ def responsiveness_forest(
 
 
 def _data(
-    result: Result, statistics: Sequence[str], axis: str | None, subset: str | None, max_groups: int | None
+    result: GroupResult, statistics: Sequence[str], axis: str | None, subset: str | None, max_groups: int | None
 ) -> pl.DataFrame:
     rows = g.group_rows(result, statistics, axis, subset)
     shown = set(g.most_notable(result, rows, subset, max_groups))
@@ -120,7 +120,7 @@ def _data(
     return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
 
 
-def _forest(result: Result, data: pl.DataFrame, title: str, axis: str | None, total: int) -> Any:
+def _forest(result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int) -> Any:
     """Draw a frame of :data:`_SCHEMA`, one panel per statistic."""
     drawn = defined(data, "value")
     if drawn.is_empty():
@@ -178,7 +178,7 @@ def _nothing(data: pl.DataFrame, axis: str | None) -> str:
     return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
 
 
-def _legend(result: Result, data: pl.DataFrame, drawn: pl.DataFrame, total: int) -> str:
+def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int) -> str:
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
     text = g.shown_words(shown, data.select(keys).n_unique(), total)

@@ -12,9 +12,9 @@ import polars as pl
 
 from plurivox.axis import CROSS
 from plurivox.errors import SelectionError
-from plurivox.lenses.responsiveness_result import NAMES
-from plurivox.lenses.results import SIGNIFICANT, Result, Row
+from plurivox.lenses.results import SIGNIFICANT, GroupResult, Row
 from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
+from plurivox.statistics.registry import LABELS
 
 CHANCE = "not distinguishable from chance"
 BEFORE = "p < .05 before correction only"
@@ -22,11 +22,6 @@ AFTER = "p < .05 after correction"
 UNTESTED = "not tested"
 _STATES = {CHANCE: (QUIET, "circle"), BEFORE: (COLOURS[1], "triangle-up"), AFTER: (COLOURS[0], "diamond"),
            UNTESTED: (INK, "circle")}  # fmt: skip
-STATISTICS = {
-    **NAMES, "gai": "GAI", "dsi": "DSI", "irr": "IRR", "xrr": "XRR", "negentropy": "negentropy",
-    "cross_negentropy": "cross-negentropy", "plurality_size": "plurality size", "voting_agreement": "voting agreement",
-}  # fmt: skip
-"""How to call a statistic."""
 ByGroup = dict[tuple[str, str], dict[str, Row]]
 """The rows of each axis and group, by statistic."""
 NOTABLE = "those with the smallest p and the largest deviation from chance"
@@ -67,18 +62,18 @@ def state_scales(found: Sequence[str], **legend: Any) -> tuple[Any, Any]:
 
 def name_of(statistic: str) -> str:
     """Return how to call a statistic, or raise if there is none of that name."""
-    if statistic not in STATISTICS:
-        raise SelectionError(f"there is no statistic {statistic!r}; there are: {', '.join(STATISTICS)}")
-    return STATISTICS[statistic]
+    if statistic not in LABELS:
+        raise SelectionError(f"there is no statistic {statistic!r}; there are: {', '.join(LABELS)}")
+    return LABELS[statistic]
 
 
-def check_axis(result: Result, axis: str | None) -> None:
+def check_axis(result: GroupResult, axis: str | None) -> None:
     """Raise if a result has no such axis."""
     if axis is not None and axis not in result.axes:
         raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(result.axes) or 'none'}")
 
 
-def group_rows(result: Result, statistics: Sequence[str], axis: str | None, subset: str | None) -> ByGroup:
+def group_rows(result: GroupResult, statistics: Sequence[str], axis: str | None, subset: str | None) -> ByGroup:
     """Return the rows of each group by statistic, in the order of the result, without groups that are raters."""
     check_axis(result, axis)
     subset = chosen_subset(result, subset)
@@ -95,7 +90,7 @@ def group_rows(result: Result, statistics: Sequence[str], axis: str | None, subs
     return found
 
 
-def rater_rows(result: Result, subset: str, statistics: Sequence[str] = ("mpa", "wra")) -> ByGroup:
+def rater_rows(result: GroupResult, subset: str, statistics: Sequence[str] = ("mpa", "wra")) -> ByGroup:
     """Return the rows of raters on their own by statistic; their ids are keys only, never to be drawn."""
     found: ByGroup = {}
     for row in result.rows:
@@ -104,7 +99,7 @@ def rater_rows(result: Result, subset: str, statistics: Sequence[str] = ("mpa", 
     return found
 
 
-def chosen_subset(result: Result, subset: str | None) -> str:
+def chosen_subset(result: GroupResult, subset: str | None) -> str:
     """Return the subset to show: all items, or the question that the result is about."""
     known = list(dict.fromkeys(row.subset for row in result.rows)) or ["all"]
     if subset is None:
@@ -114,7 +109,7 @@ def chosen_subset(result: Result, subset: str | None) -> str:
     return subset
 
 
-def most_notable(result: Result, rows: ByGroup, subset: str | None, at_most: int | None) -> list[tuple[str, str]]:
+def most_notable(result: GroupResult, rows: ByGroup, subset: str | None, at_most: int | None) -> list[tuple[str, str]]:
     """Return the groups to show, the most notable first: by p, then by distance from chance; undefined ones last."""
     centres = _centres(result, rows, chosen_subset(result, subset))
 
@@ -134,14 +129,14 @@ def shown_words(drawn: int, listed: int, total: int, which: str = NOTABLE) -> st
     return text + (f"{have} no value. " if undefined and listed >= total else "")
 
 
-def correction_words(result: Result) -> str:
+def correction_words(result: GroupResult) -> str:
     """Return how p-values were corrected."""
     method = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm", "bonferroni": "Bonferroni"}
     correction = str(result.settings.get("correction", "none"))
     return f"Correction: {method[correction]}. " if correction in method and result.settings["permutations"] else ""
 
 
-def null_quantiles(result: Result, row: Row) -> dict[str, float | None]:
+def null_quantiles(result: GroupResult, row: Row) -> dict[str, float | None]:
     """Return where the permutations of a value lie, or nothing where there are none."""
     draws = null_draws(result, row)
     names = ("chance low", "chance lower quarter", "chance upper quarter", "chance high")
@@ -150,7 +145,7 @@ def null_quantiles(result: Result, row: Row) -> dict[str, float | None]:
     return dict(zip(names, np.quantile(draws, [0.025, 0.25, 0.75, 0.975]).tolist(), strict=True))
 
 
-def null_draws(result: Result, row: Row) -> Any:
+def null_draws(result: GroupResult, row: Row) -> Any:
     """Return the finite permutation draws of a row."""
     for draws in result.draws:
         if (draws.axis, draws.subset) == (row.axis, row.subset) and row.group in draws.groups:
@@ -179,7 +174,7 @@ def counts(*names: str) -> dict[str, Any]:
     return dict.fromkeys(names, pl.Int64)
 
 
-def _centres(result: Result, rows: ByGroup, subset: str) -> dict[str, float]:
+def _centres(result: GroupResult, rows: ByGroup, subset: str) -> dict[str, float]:
     """Return what values are compared with where there is no null: all raters together, else the median group."""
     overall = {row.statistic: row.value for row in result.rows if row.kind == "overall" and row.subset == subset}
     centres = {}

@@ -8,7 +8,7 @@ import polars as pl
 
 from plurivox.lenses.items import Items
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, inline, pixels, shorten, ticks, unique_labels
+from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, ticks, unique_labels
 from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
 
 _NAMES = {
@@ -74,3 +74,67 @@ def items_divided(items: Items, n: int = 20) -> Any:
     total = items.divided.height
     shown = f"{data.height:,} of {total:,} comparisons shown, the clearest first. " if data.height < total else ""
     return themed(chart, title, shown + "Circle: the lowest mean of a group; square: the highest.")
+
+
+_UNCERTAIN = {
+    "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "ci low", "ci_high": "ci high",
+    "information_gain": "gain of one more", "ratings_needed": "ratings needed",
+}  # fmt: skip
+
+
+def items_uncertain_data(items: Items, n: int = 20) -> pl.DataFrame:
+    """Return what :func:`items_uncertain` draws: the items that one more rating tells most about."""
+    return items.uncertain.head(n).rename(_UNCERTAIN)
+
+
+def items_uncertain(items: Items, n: int = 20) -> Any:
+    """Draw the items that deserve more ratings: where their mean score lies, and how sure that is.
+
+    Parameters
+    ----------
+    items
+        What :func:`plurivox.items` found.
+    n
+        How many items to show.
+    """
+    alt = load_altair()
+    title = "Items that deserve more ratings"
+    data = items_uncertain_data(items, n)
+    if data.is_empty():
+        return saying(title, "There is no item.")
+    rows = Rows([("", str(at)) for at in range(data.height)], unique_labels(data["item"], 34))
+    placed = data.with_columns(row=pl.Series(range(data.height)))
+    low, high = extent([*placed["ci low"], *placed["ci high"], *placed["mean"]])
+
+    def x(column: str) -> Any:
+        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+        return alt.X(f"{column}:Q", title="mean score", scale=scale, axis=alt.Axis(tickCount=6))
+
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    tooltip = ["item:N", "ratings:Q", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("mean", "gain of one more"))]
+    layers = [
+        base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
+        base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
+            x=x("expected mean"), tooltip=tooltip
+        ),
+        base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=x("mean")),
+    ]
+    columns = [("ratings", ",d"), ("gain of one more", ".3f"), ("ratings needed", ",d")]
+    room = 64
+    beside = [
+        base.mark_text(align="right", fontSize=11, color=INK)
+        .encode(x=alt.value(room), text=alt.Text(f"{column}:Q", format=form), y=rows.y(labels=False))
+        .properties(width=room, height=rows.height, title=alt.TitleParams(_HEADS[column], fontSize=11,
+                    fontWeight="normal", anchor="end", color=INK))
+        for column, form in columns
+    ]  # fmt: skip
+    width = WIDTH - rows.width - 30 - len(columns) * (room + 8)
+    chart = alt.hconcat(alt.layer(*layers).properties(width=width, height=rows.height), *beside, spacing=8)
+    total = items.uncertain.height
+    shown = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
+    text = "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
+    text += f"Gain: what one more rating is expected to tell, in nats. Needed: for ± {items.settings['precision']:g}."
+    return themed(chart, title, shown + text)
+
+
+_HEADS = {"ratings": "ratings", "gain of one more": "gain", "ratings needed": "needed"}

@@ -45,7 +45,7 @@ def xrr_matrix_data(result: Cohesion, axis: str, *, max_groups: int | None = 40)
     shown = _shown(rows, max_groups)
     cells = [
         (
-            row.axis, row.group, row.other, g.STATISTICS[row.statistic], row.value, row.null_median, row.p_value,
+            row.axis, row.group, row.other, g.name_of(row.statistic), row.value, row.null_median, row.p_value,
             row.p_adjusted, g.state(row), row.n_raters, row.note,
         )
         for row in rows

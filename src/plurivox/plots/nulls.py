@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.lenses.results import Result, Row, p_text
+from plurivox.lenses.results import GroupResult, Row, p_text
 from plurivox.plots import groups as g
 from plurivox.plots.layout import inline, shorten, unique_labels
 from plurivox.plots.theme import WIDTH, load_altair, saying, themed
@@ -24,7 +24,7 @@ _SCHEMA = (
 
 
 def null_histograms_data(
-    result: Result,
+    result: GroupResult,
     statistic: str = "gai",
     axis: str | None = None,
     *,
@@ -52,7 +52,7 @@ def null_histograms_data(
 
 
 def null_histograms(
-    result: Result,
+    result: GroupResult,
     statistic: str = "gai",
     axis: str | None = None,
     *,
@@ -116,13 +116,13 @@ def null_histograms(
     return themed(chart, title, subtitle)
 
 
-def _tested(result: Result, statistic: str, axis: str | None, subset: str | None) -> g.ByGroup:
+def _tested(result: GroupResult, statistic: str, axis: str | None, subset: str | None) -> g.ByGroup:
     """Return the groups that have permutations."""
     rows = g.group_rows(result, (statistic,), axis, subset)
     return {key: own for key, own in rows.items() if len(g.null_draws(result, own[statistic]))}
 
 
-def _histogram(result: Result, row: Row) -> tuple[list[int], list[float]]:
+def _histogram(result: GroupResult, row: Row) -> tuple[list[int], list[float]]:
     draws = g.null_draws(result, row)
     low, high = np.quantile(draws, [0.005, 0.995])
     if np.isfinite(row.value):

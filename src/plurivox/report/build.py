@@ -66,7 +66,8 @@ def write_report(path: str | os.PathLike[str], ratings: Ratings, by: By | Sequen
     options
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are held against the rest of the crowd); ``several``, ``permutations``, ``bootstrap``, ``seed`` and
-        ``min_group_size`` as in :func:`plurivox.cohesion`; ``title``, the heading; ``command``, which makes the file
+        ``min_group_size`` as in :func:`plurivox.cohesion`; ``predictions`` and ``prior`` as in
+        :func:`plurivox.soft_scores`; ``title``, the heading; ``command``, which makes the file
         again and is shown in it; ``files``, names and paths of input files, whose SHA-256 is shown; ``progress``,
         called with what is being done, how far it is, and how far it goes.
 
@@ -109,7 +110,7 @@ def make_report(
         bootstrap, seed, title, command, _digests(ratings, files or {}), remarks, progress,
         extras,
     )  # fmt: skip
-    sections = [one.make(inputs) for one in SECTIONS]
+    sections = [section for one in SECTIONS if (section := one.make(inputs)) is not None]
     return Report(inputs, sections, top_findings(sections))
 
 

@@ -143,9 +143,9 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A section of the report, and the names of the inputs that it alone needs."""
+    """A section of the report, and the names of the inputs that it alone needs; None if it has nothing to say."""
 
-    make: Callable[[Inputs], Section]
+    make: Callable[[Inputs], Section | None]
     extras: tuple[str, ...] = ()
 
 

@@ -5,6 +5,7 @@ Of other packages, numpy and ``scipy.special``.
 
 from __future__ import annotations
 
+from plurivox.statistics.calibration import pit, pit_histogram, reliability
 from plurivox.statistics.cohesion import (
     ac1,
     ac2,
@@ -17,7 +18,10 @@ from plurivox.statistics.cohesion import (
     voting_agreement,
     xrr,
 )
-from plurivox.statistics.registry import STATISTICS, Statistic
+from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
+from plurivox.statistics.priors import PriorFit, fit_prior
+from plurivox.statistics.records import Statistic
+from plurivox.statistics.registry import STATISTICS
 from plurivox.statistics.responsiveness import (
     auroc,
     average_precision,
@@ -48,6 +52,7 @@ from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [
     "STATISTICS",
+    "PriorFit",
     "Statistic",
     "ac1",
     "ac2",
@@ -62,21 +67,29 @@ __all__ = [
     "expected_js",
     "expected_kl",
     "expected_rps",
+    "fit_prior",
     "gai",
     "harmonic_mean",
+    "information_gain",
     "js",
     "kendall_tau_b",
     "kl",
     "krippendorff_alpha",
+    "mean_interval",
     "mpa",
     "mpa_raw",
     "negentropy",
     "percent_agreement",
+    "pit",
+    "pit_histogram",
     "plurality_size",
     "posterior_mean",
     "precision",
+    "ratings_needed",
     "recall",
+    "reliability",
     "rps",
+    "share_interval",
     "spearman_rho",
     "undefined_reason",
     "voting_agreement",

@@ -171,9 +171,14 @@ def prediction_of(name: str, given: ArrayLike, shape: tuple[int, ...], floor: fl
         lowest = amount_of("floor", floor)
         if not 0 < lowest < 1:
             raise InputError(f"floor is {floor!r}", hint="Give a small probability above 0, such as 1e-6, or None.")
-        table = np.maximum(table, lowest)
-        table = table / table.sum(axis=1, keepdims=True)
+        table = raise_to(table, lowest)
     return np.asarray(np.broadcast_to(table, shape))
+
+
+def raise_to(q: Floats, floor: float) -> Floats:
+    """Return max(q, floor), divided by its sum."""
+    raised = np.maximum(q, floor)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def _refuse_predictions(name: str, table: Floats, sums: Floats) -> None:

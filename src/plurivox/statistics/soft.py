@@ -23,24 +23,18 @@ A prediction has to sum to 1 within 10⁻⁶, and is then divided by its sum.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.statistics import dirichlet
-from plurivox.statistics.checks import items_of, prediction_of, prior_of, values_of
+from plurivox.statistics import soft_blocks as blocks
+from plurivox.statistics.checks import items_of, prediction_of, prior_of
 from plurivox.statistics.levels import Floats
 
 Value = Any
 """A float for one item, an array of floats for many."""
-
-_BLOCK = 1 << 18
-"""Cells at a time: temporary arrays stay small."""
-_THREADS = 4
 
 # Against the shares of ratings ---------------------------------------------------------------------------------------
 
@@ -77,7 +71,7 @@ def cross_entropy(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> 
     array([inf, inf, nan])
     """
     shares, prediction, single = _empirical(p, q, floor)
-    return _give(_by_block(_cross_entropy, shares, prediction), single)
+    return _give(blocks.by_block(blocks.cross_entropy, shares, prediction), single)
 
 
 def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
@@ -98,7 +92,7 @@ def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
     0.8318
     """
     shares, prediction, single = _empirical(p, q, floor)
-    return _give(_by_block(dirichlet.divergence, shares, prediction), single)
+    return _give(blocks.by_block(dirichlet.divergence, shares, prediction), single)
 
 
 def js(p: ArrayLike, q: ArrayLike) -> Value:
@@ -121,7 +115,7 @@ def js(p: ArrayLike, q: ArrayLike) -> Value:
     0.6931
     """
     shares, prediction, single = _empirical(p, q)
-    return _give(_by_block(_js, shares, prediction), single)
+    return _give(blocks.by_block(blocks.js, shares, prediction), single)
 
 
 def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike | None = None) -> Value:
@@ -157,8 +151,8 @@ def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike |
     0.45
     """
     shares, prediction, single = _empirical(p, q)
-    steps = _steps(shares.shape[1], normalized, values)
-    return _give(_by_block(lambda x, y: _emd(x, y, steps), shares, prediction), single)
+    steps = blocks.step_lengths(shares.shape[1], normalized, values)
+    return _give(blocks.by_block(lambda x, y: blocks.emd(x, y, steps), shares, prediction), single)
 
 
 def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
@@ -180,8 +174,8 @@ def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
     0.28125
     """
     shares, prediction, single = _empirical(counts, q)
-    steps = _steps(shares.shape[1], normalized)
-    return _give(_by_block(lambda x, y: _rps(x, y, steps), shares, prediction), single)
+    steps = blocks.step_lengths(shares.shape[1], normalized)
+    return _give(blocks.by_block(lambda x, y: blocks.rps(x, y, steps), shares, prediction), single)
 
 
 # Under the posterior -------------------------------------------------------------------------------------------------
@@ -252,7 +246,7 @@ def expected_cross_entropy(
     inf
     """
     a, prediction, single = _expected(counts, q, prior, floor)
-    return _give(_by_block(_cross_entropy, a / a.sum(axis=1, keepdims=True), prediction), single)
+    return _give(blocks.by_block(blocks.cross_entropy, a / a.sum(axis=1, keepdims=True), prediction), single)
 
 
 def expected_entropy(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
@@ -273,7 +267,7 @@ def expected_entropy(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
     1.423785
     """
     a, single = _posterior(counts, prior)
-    return _give(_by_block(_entropy, a), single)
+    return _give(blocks.by_block(blocks.entropy, a), single)
 
 
 def expected_kl(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floor: float | None = None) -> Value:
@@ -295,7 +289,7 @@ def expected_kl(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floo
     0.139444
     """
     a, prediction, single = _expected(counts, q, prior, floor)
-    return _give(_by_block(_kl, a, prediction), single)
+    return _give(blocks.by_block(blocks.kl, a, prediction), single)
 
 
 def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Value:
@@ -316,7 +310,7 @@ def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Valu
     0.034272
     """
     a, prediction, single = _expected(counts, q, prior)
-    return _give(_by_block(_mean_js, a, prediction, cells=2 * _BLOCK), single)
+    return _give(blocks.by_block(blocks.mean_js, a, prediction, cells=2 * blocks.BLOCK), single)
 
 
 def expected_emd(
@@ -356,8 +350,8 @@ def expected_emd(
     0.25
     """
     a, prediction, single = _expected(counts, q, prior)
-    steps = _steps(a.shape[1], normalized, values)
-    return _give(_by_block(lambda x, y: _mean_emd(x, y, steps), a, prediction), single)
+    steps = blocks.step_lengths(a.shape[1], normalized, values)
+    return _give(blocks.by_block(lambda x, y: blocks.mean_emd(x, y, steps), a, prediction), single)
 
 
 def expected_rps(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normalized: bool = True) -> Value:
@@ -379,56 +373,10 @@ def expected_rps(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normal
     0.25
     """
     a, prediction, single = _expected(counts, q, prior)
-    steps = _steps(a.shape[1], normalized)
-    return _give(_by_block(lambda x, y: _rps(x, y, steps), a / a.sum(axis=1, keepdims=True), prediction), single)
-
-
-# One block of items --------------------------------------------------------------------------------------------------
-
-
-def _cross_entropy(p: Floats, q: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(p == 0, 0.0, -p * np.log(q))
-    return np.asarray(terms.sum(axis=1)) + 0.0  # no −0
-
-
-def _js(p: Floats, q: Floats) -> Floats:
-    m = (p + q) / 2
-    return (dirichlet.divergence(p, m) + dirichlet.divergence(q, m)) / 2
-
-
-def _emd(p: Floats, q: Floats, steps: Floats) -> Floats:
-    return np.asarray(np.abs(_cumulative(p) - _cumulative(q)) @ steps)
-
-
-def _rps(p: Floats, q: Floats, steps: Floats) -> Floats:
-    below, foretold = _cumulative(p), _cumulative(q)
-    above = _cumulative(p[:, ::-1])[:, ::-1]  # at k, the share of points above k
-    return np.asarray((below * above + (below - foretold) ** 2) @ steps)
-
-
-def _entropy(a: Floats) -> Floats:
-    rest = dirichlet.others(a)
-    terms = a / (a + rest) * dirichlet.digamma_rise(a + 1, rest)
-    return np.asarray(terms.sum(axis=1))
-
-
-def _kl(a: Floats, q: Floats) -> Floats:
-    """Return KL(μ‖q) and how far the entropy of the mean is above the mean entropy: two sums of positive terms."""
-    a0 = a.sum(axis=1, keepdims=True)
-    mean = a / a0
-    gaps = mean * (dirichlet.digamma_rest(a) - dirichlet.digamma_rest(a0))
-    return np.asarray(dirichlet.divergence(mean, q) + gaps.sum(axis=1))
-
-
-def _mean_js(a: Floats, q: Floats) -> Floats:
-    terms = dirichlet.mean_js_terms(a.ravel(), dirichlet.others(a).ravel(), q.ravel())
-    return np.asarray(terms.reshape(a.shape).sum(axis=1))
-
-
-def _mean_emd(a: Floats, q: Floats, steps: Floats) -> Floats:
-    below, above = (np.cumsum(a, axis=1)[:, :-1], np.cumsum(a[:, ::-1], axis=1)[:, -2::-1])
-    return np.asarray(dirichlet.mean_distance(below, above, _cumulative(q), _cumulative(q[:, ::-1])[:, ::-1]) @ steps)
+    steps = blocks.step_lengths(a.shape[1], normalized)
+    return _give(
+        blocks.by_block(lambda x, y: blocks.rps(x, y, steps), a / a.sum(axis=1, keepdims=True), prediction), single
+    )
 
 
 # Helpers -------------------------------------------------------------------------------------------------------------
@@ -454,36 +402,6 @@ def _expected(
     """Return a = α + n, predictions, and whether it is one item."""
     a, single = _posterior(counts, prior)
     return a, prediction_of("q", q, a.shape, floor), single
-
-
-def _cumulative(p: Floats) -> Floats:
-    """Return the probability of each point or a lower one, without the last, which is 1."""
-    return np.asarray(np.clip(np.cumsum(p, axis=1)[:, :-1], 0.0, 1.0))
-
-
-def _steps(n_points: int, normalized: bool, values: ArrayLike | None = None) -> Floats:
-    """Return the length of the step after each point but the last."""
-    lengths: Floats = np.diff(values_of(values, n_points))
-    if normalized:
-        lengths = lengths / lengths.sum()
-    elif values is not None:
-        lengths = np.diff(np.asarray(values, dtype=float))
-    return lengths
-
-
-def _by_block(function: Callable[..., Floats], *tables: Floats, cells: int = _BLOCK) -> Floats:
-    """Return one value for each item, computed for a block of items at a time, many blocks on several threads."""
-    n_items, n_points = tables[0].shape
-    size = max(1, cells // n_points)
-    starts = range(0, n_items, size)
-
-    def one(at: int) -> Floats:
-        return function(*(table[at : at + size] for table in tables))
-
-    if len(starts) < 2:
-        return np.concatenate([np.zeros(0), *map(one, starts)])
-    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:  # numpy and scipy let others run
-        return np.concatenate(list(pool.map(one, starts)))
 
 
 def _give(values: Floats, single: bool) -> Value:

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.errors import InputError
 from plurivox.statistics import cohesion_parts as parts
-from plurivox.statistics.checks import choice_of, counts_of, level_of, pair_of, weights_of
+from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, weights_of
 from plurivox.statistics.cohesion import xrr
 from plurivox.statistics.levels import Level
+from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
 from plurivox.statistics.ties import votes
 
 ONE_RATER = "a group of one cannot agree with itself"
@@ -97,7 +98,8 @@ def undefined_reason(
 
     ``statistic`` is a name of the registry. Statistics of two sides need ``counts_rest``. For statistics of
     responsiveness, such as ``"mpa"``, ``counts`` is ``ones`` and ``counts_rest`` is ``zeros``: the weight of samples
-    of each score that the reference calls unsafe and safe.
+    of each score that the reference calls unsafe and safe. Scores of predictions lack only ratings, and expected ones
+    not even these.
 
     Examples
     --------
@@ -108,9 +110,12 @@ def undefined_reason(
     >>> undefined_reason("mpa", [1, 0, 2], [0, 0, 0])
     'the reference calls everything unsafe'
     """
+    if statistic in METRICS:
+        rated = items_of("counts", counts)[0].any()
+        return NO_RATING if statistic in EMPIRICAL and not rated else None
     if statistic in _OF_ONE_SIDE:
         return _why_one(statistic, counts_of("counts", counts), level)
-    name = choice_of("statistic", statistic, sorted(_OF_ONE_SIDE | _OF_TWO_SIDES | _OF_REFERENCE))
+    name = choice_of("statistic", statistic, sorted(_OF_ONE_SIDE | _OF_TWO_SIDES | _OF_REFERENCE | {*METRICS}))
     if name in _OF_REFERENCE:
         if counts_rest is None:
             raise InputError(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from plurivox.report.parts import Registered
-from plurivox.report.sections import cohesion, items, methods, responsiveness, study
+from plurivox.report.sections import cohesion, items, methods, responsiveness, soft, study
 
 SECTIONS: tuple[Registered, ...] = (
     Registered(study.section),
     Registered(cohesion.section),
     Registered(responsiveness.section),
+    Registered(soft.section, ("predictions", "prior")),
     Registered(items.section),
     Registered(methods.section),
 )

@@ -20,6 +20,7 @@ from plurivox.report.parts import (
     top_rows,
     undefined_remarks,
 )
+from plurivox.statistics.registry import LABELS
 
 LEAD = (
     "Which groups agree among themselves more than with others? GAI is agreement within a group (IRR) over agreement "
@@ -30,12 +31,10 @@ LEAD = (
 )
 MAX_ROWS = 200
 MAX_PAIRED = 12  # groups of an axis up to which every pair is compared
-STATISTICS = {
-    "irr": "IRR", "xrr": "XRR", "gai": "GAI", "negentropy": "negentropy", "cross_negentropy": "cross-negentropy",
-    "plurality_size": "plurality size", "voting_agreement": "voting agreement", "percent_agreement": "percent "
-    "agreement",
-    "ac1": "AC1", "ac2": "AC2",
-}  # fmt: skip
+STATISTICS = (
+    "irr", "xrr", "gai", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "percent_agreement",
+    "ac1", "ac2",
+)  # fmt: skip
 
 
 def section(inputs: Inputs) -> Section:
@@ -112,9 +111,9 @@ def _ranking(found: Cohesion) -> Figure:
 
 
 def _table(found: Cohesion) -> DataTable:
-    frame = found.to_frame().filter(pl.col("statistic").is_in(list(STATISTICS)))
+    frame = found.to_frame().filter(pl.col("statistic").is_in(STATISTICS))
     frame = frame.filter(pl.col("group") != "").select(
-        "axis", "group", pl.col("statistic").replace(STATISTICS), "value", low="ci_low", high="ci_high",
+        "axis", "group", pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
     )  # fmt: skip
     shown, note = top_rows(frame, MAX_ROWS * len(STATISTICS))

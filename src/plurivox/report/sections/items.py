@@ -9,13 +9,16 @@ from plurivox.lenses.items import Items
 from plurivox.lenses.items import items as watch
 from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section
 
-LEAD = "Where do groups part ways, and which ratings are least sure? Of many items some differ by chance."
+LEAD = "Where do groups part ways, and which items deserve more ratings? Of many items some differ by chance."
 SHOWN = 100
 
 
 def section(inputs: Inputs) -> Section:
-    """List the items that divide groups most, and those that are least sure."""
-    found = watch(inputs.ratings, inputs.by, several=inputs.several, min_group_size=inputs.min_group_size)
+    """List the items that divide groups most, and those that deserve more ratings."""
+    found = watch(
+        inputs.ratings, inputs.by, several=inputs.several, prior=inputs.extras.get("prior", 1.0),
+        min_group_size=inputs.min_group_size,
+    )  # fmt: skip
     blocks: list[Block] = []
     remarks = []
     if found.divided.height:
@@ -24,7 +27,7 @@ def section(inputs: Inputs) -> Section:
         remarks.append(
             f"No item has {inputs.min_group_size} ratings from each of two groups, so none can be said to divide them."
         )
-    blocks.append(_uncertain(found, inputs))
+    blocks += [_unsure(found), _uncertain(found, inputs)]
     return Section("items", "Items to look at", LEAD, blocks, _findings(found), remarks)
 
 
@@ -47,18 +50,33 @@ def _divided(found: Items, inputs: Inputs) -> DataTable:
     return DataTable("items-divided", "The dividing items", frame.rename(names), _digits(2), note, search=True)
 
 
+def _unsure(found: Items) -> Figure:
+    return Figure(
+        "items-unsure", "Items that deserve more ratings", plots.items_uncertain(found),
+        "For the items that one more rating tells most about, the expected mean score with its credible interval.",
+        "One more rating tells most about items with few ratings, and with ratings that differ.",
+        plots.items_uncertain_data(found),
+    )  # fmt: skip
+
+
 def _uncertain(found: Items, inputs: Inputs) -> DataTable:
     frame = _with_text(found.uncertain.head(SHOWN), inputs).rename(
-        {"n_ratings": "ratings", "ci_low": "low", "ci_high": "high", "se": "standard error"}
-    )
+        {
+            "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
+            "information_gain": "gain of one more", "ratings_needed": "ratings needed",
+        }
+    )  # fmt: skip
+    shown, total = min(SHOWN, found.uncertain.height), found.uncertain.height
     note = (
-        f"The {min(SHOWN, found.uncertain.height):,} least sure of {found.uncertain.height:,} items; entropy in nats."
+        f"The {shown:,} of {total:,} items that one more rating tells most about: what it is expected to tell, and "
+        "the entropy of the ratings, in nats; the expected mean score, its 95 % credible interval; how many ratings "
+        f"the mean ± {found.settings['precision']:g} takes."
     )
-    return DataTable("items-uncertain", "The least sure items", frame, _digits(2), note, search=True)
+    return DataTable("items-uncertain", "More ratings wanted", frame, _digits(2), note, search=True)
 
 
 def _digits(n: int) -> dict[str, int]:
-    columns = ("its mean", "mean of that", "difference", "low", "high", "mean", "entropy", "standard error")
+    columns = ("its mean", "mean of that", "difference", "low", "high", "mean", "expected mean", "entropy")
     return dict.fromkeys(columns, n)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox import plots
+from plurivox.lenses.responding import STATISTICS
 from plurivox.lenses.responsiveness import responsiveness
-from plurivox.lenses.responsiveness_result import NAMES, Responsiveness
+from plurivox.lenses.responsiveness_result import Responsiveness
 from plurivox.report.parts import (
     Block,
     DataTable,
@@ -20,6 +21,7 @@ from plurivox.report.parts import (
     top_rows,
     undefined_remarks,
 )
+from plurivox.statistics.registry import LABELS
 
 LEAD = (
     "Does a higher score mean more severe (MPA), and do unsafe items get higher scores than safe ones (WRA)? Scores "
@@ -127,10 +129,10 @@ def _of_axis(found: Responsiveness, axis: str) -> list[Block]:
 
 def _table(found: Responsiveness) -> DataTable:
     frame = found.to_frame().select(
-        "axis", "group", "subset", pl.col("statistic").replace(NAMES), "value", low="ci_low", high="ci_high",
+        "axis", "group", "subset", pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
     )  # fmt: skip
-    shown, note = top_rows(frame, MAX_ROWS * len(NAMES))
+    shown, note = top_rows(frame, MAX_ROWS * len(STATISTICS))
     return DataTable(
         "responsiveness-table", "All responsiveness values", shown.rename({"p_corrected": "p corrected"}), note=note,
         search=True,

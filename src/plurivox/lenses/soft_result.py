@@ -1,0 +1,382 @@
+"""What :func:`plurivox.soft_scores` found, as tables, sentences and JSON."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from plurivox.errors import SelectionError
+from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, Table, frame_of, p_text
+from plurivox.lenses.soft_inputs import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
+from plurivox.lenses.soft_rows import ALL, ranked
+from plurivox.statistics.registry import LABELS
+from plurivox.statistics.soft_blocks import METRICS
+
+MAIN = "expected_emd"
+"""The metric of which sentences speak: it knows the order of the points, and how little a few ratings say."""
+HALF = 0.5
+"""A prior with a larger share of the weight than this outweighs the ratings."""
+TOO_SURE, TOO_VAGUE = 1.15, 0.85
+"""PIT variances beyond these multiples of 1/12 are worth a sentence."""
+LEANING = 0.05
+FEW = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SoftScores(Result):
+    """How good predicted rating distributions are.
+
+    Attributes
+    ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis of groups, how many were too small to show, and how many raters have no value on it.
+    draws
+        The bootstrap draws of each bin: ``groups`` are the predictions, ``resampled`` the metrics.
+    settings
+        What was asked for, the seed included, the prior, and how many items were scored.
+    tables
+        The finer tables, which the methods return.
+    """
+
+    tables: tuple[Table, ...] = ()
+
+    KIND: ClassVar[str] = "soft scores"
+    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
+
+    def __repr__(self) -> str:
+        return f"<SoftScores: {len(self.models)} models on {self.settings['n_items']:,} items>"
+
+    @property
+    def models(self) -> list[str]:
+        """The models, without what they are compared with."""
+        return list(self.settings["models"])
+
+    @property
+    def bins(self) -> list[str]:
+        """The bins of rating counts, from few to many."""
+        return list(self.settings["bins"])
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that were computed."""
+        return list(self.settings["metrics"])
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per model, bin and statistic, for each group that was asked for.
+
+        Models have a ``rank``, 1 the best; ``reference`` tells which rows are predictions to compare with.
+        """
+        frame = frame_of(self.rows).rename({"subset": "bin"}).drop("null_median")
+        own = pl.DataFrame(
+            {
+                "model": [row.model for row in self.rows],
+                "reference": [row.kind == "reference" for row in self.rows],
+            },
+            schema={"model": pl.String, "reference": pl.Boolean},
+        )
+        place = pl.when(~pl.col("reference") & pl.col("value").is_not_nan()).then("value")
+        keys = ["axis", "group", "bin", "statistic"]
+        whole = pl.concat([own, frame], how="horizontal").with_columns(rank=place.rank("min").over(keys).cast(pl.Int64))
+        first = ["model", "bin", "axis", "group", "statistic"]
+        return whole.select(*first, pl.exclude(*first))
+
+    def row(self, model: str, statistic: str, bin: str = ALL, axis: str = ALL, group: str = ALL) -> Row:  # noqa: A002
+        """Return one row."""
+        for row in self.rows:
+            if (row.model, row.statistic, row.subset, row.axis, row.group) == (model, statistic, bin, axis, group):
+                return row
+        raise SelectionError(f"there is no {statistic} of {model!r} in bin {bin!r}", hint="to_frame() lists all.")
+
+    def value(self, model: str, statistic: str, bin: str = ALL) -> float:  # noqa: A002
+        """Return one value."""
+        return self.row(model, statistic, bin).value
+
+    def ranking(self, statistic: str = MAIN, bin: str = ALL, axis: str = ALL, group: str = ALL) -> list[str]:  # noqa: A002
+        """Return the models from best to worst by one metric."""
+        return ranked(self._values(statistic, bin, axis, group, self.models))
+
+    def comparisons(self) -> pl.DataFrame:
+        """Return the difference of every two models, and of each with uniform and marginal, per bin and metric.
+
+        Negative: the first is better. ``p_better`` is how often it is so when items are drawn anew.
+        """
+        return self._table("comparisons")
+
+    def prior_weight(self) -> pl.DataFrame:
+        """Return which share of the weight the prior holds in each bin."""
+        return self._table("prior weight")
+
+    def sensitivity(self) -> pl.DataFrame:
+        """Return expected scores and ranks for priors of other strengths, the mean weight of a point."""
+        return self._table("sensitivity")
+
+    def calibration(self) -> pl.DataFrame:
+        """Return for each model the mean and variance of PITs, the calibration error, and a test of uniform PITs.
+
+        PITs should have the mean ½ and the variance 1/12. The test, Kolmogorov's and Smirnov's, is of one randomised
+        PIT per item.
+        """
+        return self._table("calibration")
+
+    def pit(self) -> pl.DataFrame:
+        """Return how the PITs of all ratings spread over ten bars, with 95 % intervals over items."""
+        return self._table("pit")
+
+    def reliability(self) -> pl.DataFrame:
+        """Return how often ratings reach each point where that was predicted with some probability."""
+        return self._table("reliability")
+
+    def missing(self) -> pl.DataFrame:
+        """Return which items a model lacks, and which of its items have no ratings."""
+        return self._table("missing")
+
+    def statements(self) -> list[Statement]:
+        """Return which model is best, how sure that is, what it depends on, and what was left out."""
+        return [
+            *self._best(),
+            *self._pairs(),
+            *(Statement(text, 2.9, statistic=MAIN) for text in self.losses()),
+            *(Statement(text, 2.6, statistic="prior") for text in self.prior_outweighs()),
+            *self._orders(),
+            *self._over_bins(),
+            *self._over_priors(),
+            *self._over_groups(),
+            *self._calibrated(),
+            *(Statement(text, 0.0) for text in self._left_out()),
+            *self.withheld_statement(),
+        ]
+
+    def losses(self) -> list[str]:
+        """Return a sentence for each model that is worse than predictions that know nothing of the item."""
+        sentences = []
+        for model in self.models:
+            beaten: dict[str, list[str]] = {UNIFORM: [], MARGINAL: []}
+            for metric, other in itertools.product(self.metrics, beaten):
+                if self.value(model, metric) > self.value(other, metric):
+                    beaten[other].append(metric)
+            if beaten[UNIFORM]:
+                sentences.append(
+                    f"{model} loses to the uniform prediction, which knows nothing, by {_listed(beaten[UNIFORM])}."
+                )
+            only = [metric for metric in beaten[MARGINAL] if metric not in beaten[UNIFORM]]
+            if only:
+                sentences.append(
+                    f"{model} loses to the marginal prediction, the same for every item, by {_listed(only)}."
+                )
+        return sentences
+
+    def prior_outweighs(self) -> list[str]:
+        """Return a sentence if the prior has more weight than the ratings in some bins."""
+        heavy = self.prior_weight().filter((pl.col("prior_share") > HALF) & (pl.col("bin") != ALL))
+        if not heavy.height:
+            return []
+        bins = _words([f"{bin_} ({share:.0%})" for bin_, share in heavy.select("bin", "prior_share").iter_rows()])
+        return [
+            "The prior outweighs the ratings of items with few of them: its share of the weight, by number of ratings, "
+            f"is {bins}. Expected scores of such items reward flat predictions."
+        ]
+
+    def _best(self) -> list[Statement]:
+        metric = self._main
+        order = [name for name in self.ranking(metric) if not math.isnan(self.value(name, metric))]
+        if not order:
+            return []
+        cells = [f"{name} {_with_interval(self.row(name, metric))}" for name in order[: FEW + 1]]
+        text = f"{cells[0]} is the best of {len(order)} models by {LABELS[metric]}" if len(order) > 1 else cells[0]
+        if len(order) > 1:
+            text += f", before {_words(cells[1:])}" + (" and others" if len(order) > FEW + 1 else "")
+        else:
+            text = f"{order[0]} has {LABELS[metric]} {_with_interval(self.row(order[0], metric))}"
+        beside = _words([f"{name} {self.value(name, metric):.3f}" for name in REFERENCES])
+        return [Statement(f"{text}; to compare: {beside}.", 2.4, statistic=metric)]
+
+    def _pairs(self) -> list[Statement]:
+        """Return how sure the order of neighbours in the ranking is."""
+        frame = self.comparisons().filter(bin=ALL, statistic=self._main)
+        known = {(row["model"], row["other"]): row for row in frame.iter_rows(named=True)}
+        n_tested = self.comparisons().filter(pl.col("bin") == ALL, pl.col("p_value").is_not_null()).height
+        found = []
+        for one, other in list(itertools.pairwise(self.ranking(self._main)))[:FEW]:
+            row, sign = (known[one, other], 1.0) if (one, other) in known else (known.get((other, one)), -1.0)
+            if row is None or row["ci_low"] is None:
+                continue
+            low, high = sorted((-sign * row["ci_low"], -sign * row["ci_high"]))
+            better = row["p_better"] if sign > 0 else 1 - row["p_better"]
+            sure = row["p_adjusted"] < SIGNIFICANT
+            ending = f"in {better:.0%} of resamplings, {p_text(row['p_value'])}, " + (
+                f"survives correction over {n_tested} comparisons"
+                if sure
+                else f"does not survive correction over {n_tested} comparisons"
+            )
+            text = (
+                f"{one} is better than {other} by {-sign * row['difference']:.3f} ({low:.3f} to {high:.3f}) in "
+                f"{LABELS[self._main]}, {ending}."
+            )
+            weight = (3.0 if sure else 1.0) + 1.0 - (row["p_adjusted"] if sure else row["p_value"])
+            found.append(Statement(text, weight, statistic=self._main))
+        return found
+
+    def _orders(self) -> list[Statement]:
+        """Tell whether metrics agree on the order of models."""
+        if len(self.models) < 2:
+            return []
+        orders = {metric: tuple(self.ranking(metric)) for metric in self.metrics}
+        if len(set(orders.values())) == 1:
+            first = next(iter(orders.values()))
+            return [Statement(f"All {len(orders)} metrics put the models in the same order: {', '.join(first)}.", 1.9)]
+        winners = _grouped((order[0], metric) for metric, order in orders.items())
+        if len(winners) == 1:
+            winner = next(iter(winners))
+            texts = _grouped((", ".join(order[1:]), metric) for metric, order in orders.items())
+            parts = "; ".join(f"{rest} by {_listed(metrics)}" for rest, metrics in texts.items())
+            return [Statement(f"All metrics put {winner} first, and disagree on the others: {parts}.", 1.9)]
+        parts = _words([f"{name} by {_listed(metrics)}" for name, metrics in winners.items()])
+        return [Statement(f"Metrics disagree on the best model: {parts}.", 2.7)]
+
+    def _over_bins(self) -> list[Statement]:
+        winners = _grouped((self.ranking(self._main, one)[0], one) for one in self.bins)
+        if len(winners) < 2:
+            return []
+        parts = _words([f"{name} with {_words(bins)}" for name, bins in winners.items()])
+        text = f"Who is best by {LABELS[self._main]} depends on how many ratings an item has: {parts}."
+        return [Statement(text, 2.0, statistic=self._main)]
+
+    def _over_priors(self) -> list[Statement]:
+        frame = self.sensitivity().filter(pl.col("rank").is_not_null())
+        if len(self.models) < 2 or not frame.height:
+            return []
+        moving, texts = [], []
+        for metric in frame["statistic"].unique(maintain_order=True):
+            own = frame.filter(statistic=metric)
+            orders = [
+                (strength, tuple(part.sort("rank", "model")["model"]))
+                for (strength,), part in own.group_by("strength", maintain_order=True)
+            ]
+            if len({order for _, order in orders}) > 1:
+                moving.append(metric)
+                texts.append(_runs(orders))
+        strengths = frame["strength"].to_list()
+        span = f"{min(strengths):g} to {max(strengths):g}"
+        if not moving:
+            text = f"The ranking by every expected metric is the same for all prior strengths from {span}."
+            return [Statement(text, 1.2, statistic="prior")]
+        alike = {text: [m for m, t in zip(moving, texts, strict=True) if t == text] for text in texts}
+        parts = "; ".join(f"by {_listed(metrics)}, {text}" for text, metrics in alike.items())
+        return [Statement(f"The ranking moves with the strength of the prior: {parts}.", 2.5, statistic="prior")]
+
+    def _over_groups(self) -> list[Statement]:
+        keys = dict.fromkeys((row.axis, row.group) for row in self.rows if row.axis != ALL)
+        found = []
+        for axis, groups in _grouped(keys).items():
+            winners = _grouped((self.ranking(self._main, ALL, axis, group)[0], group) for group in groups)
+            if len(winners) > 1:
+                parts = _words([f"{name} for {_words(of)}" for name, of in winners.items()])
+                text = f"Who is best by {LABELS[self._main]} depends on whose ratings count, by {axis}: {parts}."
+                found.append(Statement(text, 1.8, axis, self._main))
+        return found
+
+    def _calibrated(self) -> list[Statement]:
+        found, fine = [], []
+        rows = list(self.calibration().iter_rows(named=True))
+        for row in rows:
+            habits = []
+            ratio = row["pit_variance"] * 12
+            if ratio > TOO_SURE:
+                habits.append(f"is too sure: ratings fall outside its narrow predictions (PIT variance {ratio:.1f} "
+                              "times what is right)")  # fmt: skip
+            elif ratio < TOO_VAGUE:
+                habits.append(f"is too vague (PIT variance {ratio:.1f} times what is right)")
+            if abs(row["pit_mean"] - HALF) > LEANING:
+                side = "low" if row["pit_mean"] > HALF else "high"
+                habits.append(f"predicts too {side} (mean PIT {row['pit_mean']:.2f}, right is .50)")
+            if habits and row["p_value"] < SIGNIFICANT / len(rows):
+                text = f"{row['model']} {_words(habits)}; {p_text(row['p_value'])}."
+                found.append(Statement(text, 2.3, statistic="pit"))
+            else:
+                fine.append(row["model"])
+        if fine and len(fine) == len(rows):
+            found.append(Statement("No model is clearly miscalibrated.", 1.1, statistic="pit"))
+        return found
+
+    def _left_out(self) -> Iterable[str]:
+        s = self.settings
+        whole = s["n_items"] + s["n_unpredicted"] + s["n_few"]
+        if whole > s["n_items"]:
+            yield f"Scored are {s['n_items']:,} of {whole:,} items: those that every model predicts" + (
+                f" and that have at least {s['min_ratings']:,} ratings." if s["n_few"] else "."
+            )
+        missing = self.missing().group_by("model", "problem", maintain_order=True).len().iter_rows()
+        for model, problem, n in missing:
+            items = "1 item" if n == 1 else f"{n:,} items"
+            what = {NO_PREDICTION: f"{model} lacks {items} that were rated", NO_RATING:
+                    f"{model} predicts {items} without ratings"}[problem]  # fmt: skip
+            yield f"{what}; missing() lists them."
+        if s["n_unrated"]:
+            items = "1 item has" if s["n_unrated"] == 1 else f"{s['n_unrated']:,} items have"
+            yield f"{items} no rating: expected scores use the prior alone there, the others leave them out."
+        if s["n_in_no_bin"]:
+            yield f"{s['n_in_no_bin']:,} items are in none of the bins, but count in all."
+        if s["prior_note"]:
+            yield s["prior_note"]
+
+    @property
+    def _main(self) -> str:
+        return MAIN if MAIN in self.metrics else self.metrics[-1]
+
+    def _values(self, statistic: str, bin_: str, axis: str, group: str, names: Sequence[str]) -> dict[str, float]:
+        key = (statistic, bin_, axis, group)
+        return {
+            row.model: row.value
+            for row in self.rows
+            if (row.statistic, row.subset, row.axis, row.group) == key and row.model in names
+        }
+
+    def _table(self, name: str) -> pl.DataFrame:
+        return next(table.frame for table in self.tables if table.name == name)
+
+
+def _listed(metrics: Sequence[str]) -> str:
+    """Return the names of metrics; all of them are ``every metric``."""
+    return "every metric" if len(metrics) == len(METRICS) else _words([LABELS[metric] for metric in metrics])
+
+
+def _words(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the second of each pair by the first, in order."""
+    groups: dict[str, list[str]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def _runs(orders: Sequence[tuple[float, tuple[str, ...]]]) -> str:
+    """Tell who is best, or in which order all are, from which strength to which."""
+    firsts = len({order[0] for _, order in orders}) > 1
+    runs: list[tuple[str, float, float]] = []
+    for strength, order in orders:
+        name = order[0] if firsts else " before ".join(order)
+        if runs and runs[-1][0] == name:
+            runs[-1] = (name, runs[-1][1], strength)
+        else:
+            runs.append((name, strength, strength))
+    what = "is best" if firsts else ""
+    texts = [
+        f"{name}{' ' + what if what else ''} " + (f"at {low:g}" if low == high else f"from {low:g} to {high:g}")
+        for name, low, high in runs
+    ]
+    return _words(texts)
+
+
+def _with_interval(row: Row) -> str:
+    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.3f} to {row.ci_high:.3f})"
+    return f"{row.value:.3f}{interval}"

@@ -1,0 +1,259 @@
+"""Means of item scores per bin of rating counts, and what resampled items make of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.inference.bootstrap import item_weights, percentile_interval
+from plurivox.inference.multiplicity import adjust
+from plurivox.lenses.passes import Running, batched
+from plurivox.lenses.results import Row
+from plurivox.lenses.soft_inputs import MARGINAL, REFERENCES, UNIFORM, Counts, Floats
+from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
+from plurivox.statistics.undefined import NO_RATING
+
+ALL = "all"
+MOST_UNITS = 20_000
+"""Units that the bootstrap draws; with more items, a unit is a few items of one bin, chosen at random."""
+
+COMPARISONS = {
+    "bin": pl.String, "statistic": pl.String, "model": pl.String, "other": pl.String, "difference": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "p_better": pl.Float64, "p_value": pl.Float64,
+    "p_adjusted": pl.Float64, "n_items": pl.Int64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """The ratings of all raters, or of a group, that predictions are held against.
+
+    Attributes
+    ----------
+    counts
+        Items × points.
+    codes
+        The number of each item's bin; ``len(bins)`` for items in none.
+    bins
+        The names of the bins.
+    predictions
+        For each model and reference, items × points.
+    """
+
+    counts: Counts
+    codes: NDArray[np.int64]
+    bins: tuple[str, ...]
+    predictions: Mapping[str, Floats]
+    n_raters: int
+    axis: str = ALL
+    group: str = ALL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Sums of item scores over units, sorted by bin.
+
+    Attributes
+    ----------
+    finite, infinite
+        Units × predictions × metrics: the sum of finite scores, and how many are infinite.
+    n_items, n_rated
+        For each unit, how many items it has, and how many of them have a rating.
+    starts
+        Where the units of each bin begin, those in no bin last, and the end of all.
+    """
+
+    target: Target
+    metrics: tuple[str, ...]
+    finite: Floats
+    infinite: Floats
+    n_items: Floats
+    n_rated: Floats
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, target: Target, scoring: Scoring, seed: int, tell: Callable[[int, int], object]) -> Sums:
+        """Score every item by every prediction, and add up."""
+        unit, starts = _units(target.codes, len(target.bins) + 1, seed)
+        n_units, shape = int(starts[-1]), (len(target.predictions), len(scoring.metrics))
+        finite, infinite = np.zeros((n_units, *shape)), np.zeros((n_units, *shape))
+        for at, q in enumerate(target.predictions.values()):
+            tell(at, shape[0])
+            scores = scoring.scores(target.counts, q)
+            endless = np.isposinf(scores)
+            scores[~np.isfinite(scores)] = 0.0
+            for m in range(shape[1]):
+                finite[:, at, m] = np.bincount(unit, weights=scores[:, m], minlength=n_units)
+                if endless[:, m].any():
+                    infinite[:, at, m] = np.bincount(unit, weights=endless[:, m], minlength=n_units)
+        tell(shape[0], shape[0])
+        rated = target.counts.sum(axis=1) > 0
+        n_items = np.bincount(unit, minlength=n_units).astype(float)
+        n_rated = np.bincount(unit, weights=rated.astype(float), minlength=n_units)
+        return cls(target, scoring.metrics, finite, infinite, n_items, np.asarray(n_rated, dtype=float), starts)
+
+    def values(self) -> Floats:
+        """Return the mean of each bin and, last, of all items: bins + 1 × predictions × metrics."""
+        ones = np.ones((1, int(self.starts[-1])), dtype=np.int64)
+        return np.asarray(self._means(ones)[0])
+
+    def draws(self, n: int, seed: int, how: Running) -> Floats:
+        """Return the means when items are drawn with replacement: draws × bins + 1 × predictions × metrics."""
+
+        def work(first: int, last: int) -> Floats:
+            return self._means(item_weights(int(self.starts[-1]), last - first, seed, first))
+
+        n_units = int(self.starts[-1])
+        cost = (self.finite.size + 20 * n_units) / 1e9
+        made = batched(work, n, how, cost=cost, width=n_units)
+        return np.concatenate([np.zeros((0, len(self.target.bins) + 1, *self.finite.shape[1:])), *made])
+
+    def _means(self, weights: NDArray[np.int64]) -> Floats:
+        from plurivox.kernels.resampling import weighted_sums
+
+        n_units, shape = int(self.starts[-1]), self.finite.shape[1:]
+        size = int(np.prod(shape))
+        columns = [self.finite.reshape(n_units, size), self.n_items[:, None], self.n_rated[:, None]]
+        endless = self.infinite.any()
+        if endless:
+            columns.append(self.infinite.reshape(n_units, size))
+        parts = np.zeros((len(weights), len(self.starts) - 1, sum(column.shape[1] for column in columns)))
+        weighted_sums(weights, np.concatenate(columns, axis=1), self.starts, parts)
+        sums = np.concatenate([parts[:, :-1], parts.sum(axis=1, keepdims=True)], axis=1)
+        counted = np.where(
+            [name in EMPIRICAL for name in self.metrics], sums[..., size + 1, None], sums[..., size, None]
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN where no item was drawn
+            means = sums[..., :size].reshape(*sums.shape[:2], *shape) / counted[..., None, :]
+        if endless:
+            means[sums[..., size + 2 :].reshape(means.shape) > 0] = np.inf
+        return np.asarray(means)
+
+
+def _units(codes: NDArray[np.int64], n_bins: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the unit of each item, and where the units of each bin begin; a unit's items are of one bin."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1005,)))
+    sizes = np.bincount(codes, minlength=n_bins)
+    n_units = sizes.copy()
+    if len(codes) > MOST_UNITS:
+        n_units = np.minimum(sizes, np.maximum(sizes * MOST_UNITS // len(codes), 200))
+    starts = np.concatenate([[0], np.cumsum(n_units)])
+    unit = np.empty(len(codes), dtype=np.int64)
+    for number, size in enumerate(sizes.tolist()):
+        place = np.arange(size) if size == n_units[number] else rng.permutation(size)
+        unit[codes == number] = starts[number] + place * n_units[number] // max(size, 1)
+    return unit, starts
+
+
+# Rows ----------------------------------------------------------------------------------------------------------------
+
+
+def rows_of(sums: Sums, values: Floats, draws: Floats, *, bins: bool = True) -> list[Row]:
+    """Return a row for each bin, all items first, prediction and metric."""
+    target = sums.target
+    n_ratings = target.counts.sum(axis=1)
+    interval = percentile_interval(draws) if len(draws) else None
+    numbers = [len(target.bins), *(range(len(target.bins)) if bins else ())]
+    rows = []
+    for b in numbers:
+        inside = slice(None) if b == len(target.bins) else target.codes == b
+        n_items, n_rated = len(n_ratings[inside]), int(np.count_nonzero(n_ratings[inside]))
+        total = int(n_ratings[inside].sum())
+        for p, name in enumerate(target.predictions):
+            for m, metric in enumerate(sums.metrics):
+                counted = n_rated if metric in EMPIRICAL else n_items
+                row = Row(
+                    "reference" if name in REFERENCES else "model", target.axis, target.group, metric,
+                    float(values[b, p, m]), n_raters=target.n_raters, n_items=counted, n_ratings=total,
+                    note=_note(float(values[b, p, m]), int(_in_bin(sums, b, p, m)), counted, n_items),
+                    subset=ALL if b == len(target.bins) else target.bins[b], model=name,
+                )  # fmt: skip
+                if interval is not None and not math.isnan(row.value):
+                    row = row.with_interval(
+                        float(interval.low[b, p, m]), float(interval.high[b, p, m]),
+                        float(interval.n_undefined[b, p, m]) / len(draws),
+                    )  # fmt: skip
+                rows.append(row)
+    return rows
+
+
+def _in_bin(sums: Sums, b: int, p: int, m: int) -> float:
+    first, last = (0, sums.starts[-1]) if b == len(sums.target.bins) else (sums.starts[b], sums.starts[b + 1])
+    return float(sums.infinite[first:last, p, m].sum())
+
+
+def _note(value: float, n_infinite: int, counted: int, n_items: int) -> str:
+    if math.isnan(value):
+        return NO_RATING if n_items else "no item is in this bin"
+    notes = []
+    if n_infinite:
+        items = "1 item was" if n_infinite == 1 else f"{n_infinite:,} items were"
+        notes.append(f"{items} given a point held impossible (probability 0); a floor makes this finite")
+    if counted < n_items:
+        notes.append(f"{n_items - counted:,} items without a rating are left out")
+    return "; ".join(notes)
+
+
+# Comparisons ---------------------------------------------------------------------------------------------------------
+
+
+def comparisons(sums: Sums, values: Floats, draws: Floats, correction: str) -> pl.DataFrame:
+    """Return every two models, and each model with uniform and marginal, per bin and metric.
+
+    p-values are corrected over all pairs and metrics of a bin. E[CE] and E[KL] of two predictions differ by the same,
+    as do CE and KL, since the ratings' own entropy is in both; the correction counts each such couple once.
+    """
+    target = sums.target
+    names = list(target.predictions)
+    models = [name for name in names if name not in REFERENCES]
+    pairs = [(one, other) for at, one in enumerate(models) for other in (*models[at + 1 :], UNIFORM, MARGINAL)]
+    frames = [pl.DataFrame(schema=COMPARISONS)]
+    for b in (len(target.bins), *range(len(target.bins))):
+        n_items = len(target.codes) if b == len(target.bins) else int(np.count_nonzero(target.codes == b))
+        rows = [
+            (
+                ALL if b == len(target.bins) else target.bins[b], metric, one, other,
+                *_difference(values[b, :, m], draws[:, b, :, m], names.index(one), names.index(other)), None, n_items,
+            )
+            for one, other in pairs
+            for m, metric in enumerate(sums.metrics)
+        ]  # fmt: skip
+        frames.append(_corrected(pl.DataFrame(rows, schema=COMPARISONS, orient="row"), correction))
+    return pl.concat(frames)
+
+
+def _difference(values: Floats, draws: Floats, one: int, other: int) -> tuple[float | None, ...]:
+    """Return the difference, its interval, how likely the first is better, and p."""
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ is the NaN that is meant
+        difference = float(values[one] - values[other])
+        drawn = draws[:, one] - draws[:, other]
+    drawn = drawn[~np.isnan(drawn)]
+    if math.isnan(difference) or not len(drawn):
+        return difference, None, None, None, None
+    interval = percentile_interval(drawn)
+    lower, higher = int(np.count_nonzero(drawn < 0)), int(np.count_nonzero(drawn > 0))
+    better = (lower + (len(drawn) - lower - higher) / 2) / len(drawn)
+    p = min(1.0, 2 * (1 + len(drawn) - max(lower, higher)) / (len(drawn) + 1))
+    return difference, float(interval.low), float(interval.high), better, p
+
+
+_SAME = {"kl": "cross_entropy", "expected_kl": "expected_cross_entropy"}
+
+
+def _corrected(frame: pl.DataFrame, correction: str) -> pl.DataFrame:
+    key = frame.with_columns(pl.col("statistic").replace(_SAME)).select("statistic", "model", "other")
+    first = key.with_row_index("row").unique(["statistic", "model", "other"], keep="first", maintain_order=True)
+    p = frame["p_value"].to_numpy().astype(float)
+    known = dict(zip(first.drop("row").iter_rows(), adjust(p[first["row"].to_numpy()], correction), strict=True))
+    adjusted = pl.Series("p_adjusted", [known[one] for one in key.iter_rows()], dtype=pl.Float64)
+    return frame.with_columns(pl.when(frame["p_value"].is_not_null()).then(adjusted).alias("p_adjusted"))
+
+
+def ranked(values: Mapping[str, float]) -> list[str]:
+    """Return names from the lowest value, which is best, to the highest; undefined ones last, equal ones by name."""
+    return sorted(values, key=lambda name: (math.isnan(values[name]), values[name], name))

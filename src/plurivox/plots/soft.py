@@ -1,0 +1,287 @@
+"""Predicted rating distributions: ranking, few and many ratings, strength of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from plurivox.errors import SelectionError
+from plurivox.lenses.soft_inputs import MARGINAL, POSTERIOR_MEAN, REFERENCES, UNIFORM
+from plurivox.lenses.soft_result import MAIN, SoftScores
+from plurivox.lenses.soft_rows import ALL
+from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.statistics.registry import LABELS
+from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
+
+DRAWN = ("cross_entropy", "js", "emd", "rps", "expected_cross_entropy", "expected_js", "expected_emd", "expected_rps")
+"""KL is left out: of two predictions it differs by as much as cross-entropy does."""
+_EXPECTED = DRAWN[4:]
+_DASHES = {UNIFORM: [1, 3], MARGINAL: [5, 3], POSTERIOR_MEAN: [8, 3, 1, 3]}
+_LABEL = 22
+_GAP = 28
+_FAR = 4
+
+
+def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # noqa: A002
+    """Return what :func:`soft_ranking` draws: every score with its interval, the best model first."""
+    order = [*_chosen(result, bin), *REFERENCES]
+    frame = result.to_frame().filter(axis=ALL, group=ALL, bin=_known(bin, result))
+    place = pl.col("model").replace_strict(order, range(len(order)), default=None, return_dtype=pl.Int64)
+    return (
+        frame.with_columns(place=place, kind=pl.col("statistic").is_in(EMPIRICAL).replace_strict(_KINDS))
+        .filter(pl.col("place").is_not_null())
+        .sort("place", maintain_order=True)
+        .select(
+            "model", "kind", metric=pl.col("statistic").replace_strict(LABELS), score="value", **{"ci low": "ci_low",
+            "ci high": "ci_high"}, rank="rank", items="n_items", ratings="n_ratings", note="note",
+        )
+    )  # fmt: skip
+
+
+def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
+    """Draw how good each model is by every metric, with 95 % intervals, beside predictions to compare with.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.soft_scores` found.
+    bin
+        Items with how many ratings; all by default.
+    """
+    title = "How good predictions are, by each metric"
+    drawn = defined(soft_ranking_data(result, bin), "score")
+    if drawn.is_empty():
+        return saying(title, "No score is defined or finite.")
+    alt = load_altair()
+    rows = Rows.of(("", name) for name in drawn["model"].unique(maintain_order=True))
+    placed = rows.place(drawn.with_columns(axis=pl.lit(""), group=pl.col("model")))
+    known = placed["metric"].to_list()
+    columns = [LABELS[name] for name in DRAWN[:4] if LABELS[name] in known or f"E[{LABELS[name]}]" in known]
+    width = (WIDTH - rows.width - 16 * len(columns)) // len(columns)
+    lines = []
+    for kind, form in (("expected", "E[{}]"), ("empirical", "{}")):
+        names = [form.format(name) for name in columns if form.format(name) in known]
+        panels = [
+            _scores(placed.filter(metric=name), name, rows, labels=at == 0).properties(
+                width=width, height=rows.height, name=f"{kind}_{at}"
+            )
+            for at, name in enumerate(names)
+        ]
+        if panels:
+            lines.append(alt.hconcat(*panels, spacing=16))
+    return themed(alt.vconcat(*lines, spacing=14), title, _ranking_words(result, bin, drawn))
+
+
+def _scores(placed: pl.DataFrame, name: str, rows: Rows, *, labels: bool) -> Any:
+    alt = load_altair()
+    axis_scale = _scale(name, placed["score"], [*placed["ci low"], *placed["ci high"]])
+    model = f"indexof({list(REFERENCES)!r}, datum.model) < 0"
+
+    def x(column: str) -> Any:
+        return alt.X(f"{column}:Q", title=name, scale=axis_scale, axis=alt.Axis(tickCount=3, format="~g"))
+
+    base = alt.Chart(inline(placed)).encode(y=rows.y(labels=labels))
+    colour = alt.condition(model, alt.value(COLOURS[0]), alt.value(QUIET))
+    tooltip = ["model:N", "metric:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("score", "ci low", "ci high"))]
+    return alt.layer(
+        base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x("score"), color=colour, tooltip=tooltip,
+            shape=alt.condition(model, alt.value("circle"), alt.value("diamond")),
+        ),
+    )  # fmt: skip
+
+
+def _ranking_words(result: SoftScores, bin_: str, drawn: pl.DataFrame) -> str:
+    text = _shown_words(result, drawn["model"].unique().to_list())
+    text += "" if bin_ == ALL else f"Items with {bin_} ratings. "
+    text += (
+        "Further left is better. Circles: models, the best by E[EMD] on top; diamonds: predictions to compare with. "
+    )
+    if drawn["ci low"].is_not_null().any():
+        text += f"Line: 95 % interval from {result.settings['bootstrap']:,} draws of items. "
+    endless = sorted({row.model for row in result.rows if row.value == float("inf") and row.subset == bin_})
+    if endless:
+        text += f"Infinite scores of {', '.join(map(shorten, endless[:3]))} are not drawn. "
+    return text
+
+
+def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
+    """Return what :func:`soft_by_bin` draws: every score by the number of ratings that items have."""
+    shown = [*_chosen(result, ALL), *REFERENCES]
+    frame = result.to_frame().filter(
+        pl.col("axis") == ALL, pl.col("bin").is_in(result.bins), pl.col("model").is_in(shown)
+    )
+    weight = result.prior_weight().select("bin", pl.col("prior_share").alias("share of prior"))
+    place = {name: at for at, name in enumerate(result.bins)}
+    return frame.join(weight, on="bin", how="left", maintain_order="left").select(
+        "model", pl.col("bin").alias("ratings of an item"), pl.col("bin").replace_strict(place).alias("position"),
+        metric=pl.col("statistic").replace_strict(LABELS), score="value",
+        **{"ci low": "ci_low", "ci high": "ci_high", "share of prior": "share of prior"}, items="n_items",
+    )  # fmt: skip
+
+
+def soft_by_bin(result: SoftScores) -> Any:
+    """Draw expected scores by how many ratings an item has, one line per model, with 95 % intervals.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.soft_scores` found.
+    """
+    title = "With few ratings and with many"
+    if len(result.bins) < 2:
+        return saying(title, "All items have about as many ratings.")
+    data = soft_by_bin_data(result)
+    drawn = defined(data, "score")
+    names = [LABELS[name] for name in _EXPECTED if LABELS[name] in drawn["metric"].to_list()]
+    if not names:
+        return saying(title, "No expected score is defined.")
+    labels = unique_labels(result.bins, 10)
+    axis = row_axis(labels, title="ratings of an item", domain=True, ticks=True, labelAngle=0)
+    alt = load_altair()
+    x = alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(labels)))))
+    text = _shown_words(result, drawn["model"].unique().to_list())
+    text += "Lower is better. Grey: predictions to compare with. Lines between bins lead the eye only. "
+    return _panels(drawn, names, x, title, text, shown=_in_order(result, drawn), points=True)
+
+
+def prior_sensitivity_data(result: SoftScores) -> pl.DataFrame:
+    """Return what :func:`prior_sensitivity` draws: expected scores and ranks by the strength of the prior."""
+    shown = [*_chosen(result, ALL), *REFERENCES]
+    return (
+        result.sensitivity()
+        .filter(pl.col("model").is_in(shown))
+        .select(
+            "strength", "model", metric=pl.col("statistic").replace_strict(LABELS), score="value", rank="rank",
+            **{"share of prior": "prior_share"},
+        )
+    )  # fmt: skip
+
+
+def prior_sensitivity(result: SoftScores) -> Any:
+    """Draw how expected scores, and with them the ranking, move with the strength of the prior.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.soft_scores` found.
+    """
+    title = "How scores move with the prior"
+    drawn = defined(prior_sensitivity_data(result), "score")
+    names = [LABELS[name] for name in _EXPECTED if LABELS[name] in drawn["metric"].to_list()]
+    if not names:
+        return saying(title, "The curve over priors was not asked for, or no score is finite.")
+    alt = load_altair()
+    x = alt.X(
+        "strength:Q", title="prior weight of a point", scale=alt.Scale(type="log"),
+        axis=alt.Axis(values=[0.01, 0.1, 1, 10, 100], format="~g"),
+    )  # fmt: skip
+    used = sum(result.settings["prior"]) / len(result.settings["prior"])
+    text = _shown_words(result, drawn["model"].unique().to_list())
+    text += f"Where lines cross, the ranking changes. Upright line: the prior used, {used:.3g}. "
+    if result.settings["n_items_of_curve"] < result.settings["n_items"]:
+        text += f"A sample of {result.settings['n_items_of_curve']:,} items. "
+    return _panels(drawn, names, x, title, text, shown=_in_order(result, drawn), mark=used)
+
+
+def _panels(
+    drawn: pl.DataFrame,
+    names: Sequence[str],
+    x: Any,
+    title: str,
+    subtitle: str,
+    *,
+    shown: Sequence[str],
+    points: bool = False,
+    mark: float | None = None,
+) -> Any:
+    """Draw lines of all predictions, a panel for each metric, two beside each other."""
+    alt = load_altair()
+    labels = dict(zip(shown, unique_labels(shown, _LABEL), strict=True))
+    placed = drawn.with_columns(label=pl.col("model").replace_strict(labels))
+    encoded = _encodings(shown, list(labels.values()))
+    panels = []
+    for at, name in enumerate(names):
+        own = placed.filter(metric=name)
+        models = own.filter(~pl.col("model").is_in(REFERENCES))
+        ends = [*models["ci low"], *models["ci high"]] if points else []
+        scale = _scale(name, models["score"], [*own["score"], *ends])
+        y = alt.Y("score:Q", title=name, scale=scale, axis=alt.Axis(tickCount=5, format="~g"))
+        base = alt.Chart(inline(own)).encode(x=x, color=encoded["color"])
+        layers = [base.mark_line(strokeWidth=1.8, clip=True).encode(y=y, strokeDash=encoded["strokeDash"])]
+        if points:
+            sure = alt.Chart(inline(models)).encode(x=x, color=encoded["color"]).mark_rule(strokeWidth=1.2, clip=True)
+            layers.append(sure.encode(y=alt.Y("ci low:Q", scale=scale), y2=alt.Y2("ci high")))
+            tooltip = ["model:N", "ratings of an item:N", alt.Tooltip("score:Q", format=".3f"), "items:Q"]
+            dots = base.mark_point(filled=True, size=45, opacity=1, clip=True)
+            layers.append(dots.encode(y=y, shape=encoded["shape"], tooltip=tooltip))
+        if mark is not None:
+            rule = alt.Chart(alt.InlineData(values=[{"strength": mark}])).mark_rule(color=QUIET, strokeWidth=1)
+            layers.append(rule.encode(x=x))
+        panels.append(alt.layer(*layers).properties(width=(WIDTH - 2 * 60 - _GAP) // 2, height=170, name=f"panel_{at}"))
+    lines = [alt.hconcat(*panels[at : at + 2], spacing=_GAP) for at in range(0, len(panels), 2)]
+    return themed(alt.vconcat(*lines, spacing=16), title, subtitle)
+
+
+def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Any:
+    """Return the scale of scores: logarithmic for cross-entropies of which the worst is many times the best."""
+    alt = load_altair()
+    known = [value for value in core if value is not None] or [value for value in around if value is not None]
+    if "CE" in name and min(known) > 0 and max(known) > _FAR * min(known):
+        inner = [value for value in (*known, *around) if value is not None and value > 0]
+        return alt.Scale(type="log", domain=[min(inner) / 1.1, max(inner) * 1.1], nice=False)
+    low, high = extent(known, around)
+    return alt.Scale(domain=[low, high], nice=False, zero=False)
+
+
+def _encodings(shown: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
+    """Return colour, dashes and shape of each prediction: models in colour, the others grey and dashed."""
+    alt = load_altair()
+    colours, dashes, shapes = [], [], []
+    for number, name in enumerate(shown):
+        beside = name in REFERENCES
+        colours.append(QUIET if beside else COLOURS[number % len(COLOURS)])
+        dashes.append(_DASHES[name] if beside else [1, 0])
+        shapes.append("stroke" if beside else SHAPES[number % len(SHAPES)])
+    columns = max(1, (WIDTH - 20) // (pixels(labels) + 44))
+    legend = alt.Legend(title=None, columns=columns, symbolOpacity=1, symbolSize=100)
+    kinds = {"color": (alt.Color, colours), "strokeDash": (alt.StrokeDash, dashes), "shape": (alt.Shape, shapes)}
+    return {
+        name: kind("label:N", legend=legend, scale=alt.Scale(domain=list(labels), range=values))
+        for name, (kind, values) in kinds.items()
+    }
+
+
+_KINDS = {True: "empirical", False: "expected"}
+
+
+def _known(bin_: str, result: SoftScores) -> str:
+    if bin_ not in (ALL, *result.bins):
+        raise SelectionError(f"there is no bin {bin_!r}; there are: {', '.join((ALL, *result.bins))}")
+    return bin_
+
+
+def _chosen(result: SoftScores, bin_: str) -> list[str]:
+    """Return the best models, as many as there are colours."""
+    metric = MAIN if MAIN in result.metrics else next(name for name in reversed(METRICS) if name in result.metrics)
+    return result.ranking(metric, _known(bin_, result))[: len(COLOURS)]
+
+
+def _in_order(result: SoftScores, drawn: pl.DataFrame) -> list[str]:
+    known = set(drawn["model"])
+    return [name for name in (*_chosen(result, ALL), *REFERENCES) if name in known]
+
+
+def _shown_words(result: SoftScores, shown: Sequence[str]) -> str:
+    n = len([name for name in shown if name not in REFERENCES])
+    return f"The best {n} of {len(result.models)} models. " if n < len(result.models) else ""
+
+
+__all__ = [
+    "prior_sensitivity", "prior_sensitivity_data", "soft_by_bin", "soft_by_bin_data", "soft_ranking",
+    "soft_ranking_data",
+]  # fmt: skip

@@ -1,0 +1,197 @@
+"""Predicted rating distributions: a checked table of models × items × points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.attributes import COUNTED_FROM_1, Locate, id_texts, places_of
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
+from plurivox.ratings import require_columns, to_polars
+from plurivox.scale import Scale
+from plurivox.statistics.checks import SUM_TOLERANCE
+
+ONE_MODEL = "model"
+"""The name of a model in a table that names none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Predictions:
+    """What models predict of the ratings of items, on a scale.
+
+    Make one with :func:`plurivox.read_predictions` or :meth:`from_frame`.
+
+    Attributes
+    ----------
+    scale
+        The points, in the order of the last dimension of ``shares``.
+    models
+        Their names, sorted.
+    items
+        The ids of items that any model predicts, as text, sorted.
+    shares
+        Models × items × points: probabilities that sum to 1, NaN where a model predicts nothing of an item.
+    source
+        Where they came from.
+    """
+
+    scale: Scale
+    models: tuple[str, ...]
+    items: pl.Series
+    shares: NDArray[np.float64]
+    source: str = "frame"
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        scale: Scale,
+        *,
+        item: str = "item",
+        model: str | None = "model",
+        source: str = "predictions",
+        locate: Locate = COUNTED_FROM_1,
+    ) -> Predictions:
+        """Check a frame of pandas, polars, pyarrow or anything else that narwhals knows.
+
+        Parameters
+        ----------
+        frame
+            One row per model and item: the model's name, the item's id, and a column of probabilities for each point of
+            the scale, named like the point. Other columns are not used.
+        scale
+            The scale.
+        item, model
+            The columns that hold them; without a column ``model`` all rows are of one model.
+        source, locate
+            How to name the table and its rows in messages.
+
+        Raises
+        ------
+        InputError
+            With the rows where a probability is missing, negative or no number, where those of an item do not sum to 1
+            within 10⁻⁶, or where a model predicts an item twice.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"model": ["a", "b"], "item": [7, 7], "1": [0.5, 0.1], "2": [0.5, 0.9]})
+        >>> Predictions.from_frame(frame, Scale.range(1, 2))
+        <Predictions: 2 models, 1 items, on 1 < 2>
+        """
+        table = to_polars(frame)
+        if model is not None and model not in table.columns:
+            model = None
+        require_columns(table.columns, [item], source)
+        if not table.height:
+            raise InputError("there is no prediction", source=source, hint="Give one row per model and item.")
+        check = _Check(source, locate)
+        columns = check.points(table.columns, scale, [name for name in (item, model) if name])
+        names = check.ids(pl.repeat(ONE_MODEL, table.height, eager=True) if model is None else table[model], "model")
+        ids = check.ids(table[item], "item")
+        shares = check.shares(table.select(columns))
+        models, items = names.unique().sort(), ids.unique().sort()
+        row = places_of(names, models)
+        column = places_of(ids, items)
+        check.once(row * len(items) + column, names, ids)
+        placed = np.full((len(models), len(items), len(scale)), np.nan)
+        placed[row, column] = shares
+        placed.flags.writeable = False
+        return cls(scale, tuple(models), items, placed, source)
+
+    def __repr__(self) -> str:
+        return f"<Predictions: {len(self.models)} models, {len(self.items):,} items, on {self.scale}>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Looks at the parts of a table, and raises with its name and rows."""
+
+    source: str
+    locate: Locate
+
+    def points(self, columns: Sequence[str], scale: Scale, taken: Sequence[str]) -> list[str]:
+        """Return the column of each point."""
+        found: dict[int, list[str]] = {}
+        for name in columns:
+            if name not in taken:
+                try:
+                    found.setdefault(scale.position(name), []).append(name)
+                except ScaleError:
+                    continue
+        missing = [str(label) for at, label in enumerate(scale.labels) if at not in found]
+        if missing:
+            shown = ", ".join(missing[:8]) + (" …" if len(missing) > 8 else "")
+            raise ColumnError(
+                f"there is no column for the point {shown}; it has {', '.join(columns[:20])}",
+                source=self.source,
+                hint=f"Give one column of probabilities for each point of {scale}, named like the point.",
+            )
+        for names in (found[at] for at in range(len(scale))):
+            if len(names) > 1:
+                raise ColumnError(f"the columns {' and '.join(names)} name the same point", source=self.source)
+        return [found[at][0] for at in range(len(scale))]
+
+    def ids(self, column: pl.Series, role: str) -> pl.Series:
+        """Return ids as text."""
+        texts = id_texts(column)
+        blank = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
+        if blank.any():
+            raise IdError(f"the {role} is missing", column=column.name, **self._where(blank), hint="Give it.")
+        return texts
+
+    def shares(self, table: pl.DataFrame) -> NDArray[np.float64]:
+        """Return probabilities, each row divided by its sum."""
+        numbers = np.empty((table.height, table.width))
+        for at, column in enumerate(table):
+            numbers[:, at] = self._numbers(column)
+        sums = numbers.sum(axis=1)
+        wrong = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
+        if wrong.any():
+            first = sums[np.flatnonzero(wrong)[0]]
+            raise InputError(
+                f"the probabilities sum to {first:.7g}, not to 1",
+                **self._where(wrong),
+                hint="Give probabilities with enough digits, or divide those of each item by their sum.",
+            )
+        numbers /= sums[:, None]
+        return numbers
+
+    def _numbers(self, column: pl.Series) -> NDArray[np.float64]:
+        numbers = column.cast(pl.Float64, strict=False)
+        values = numbers.fill_null(np.nan).to_numpy()
+        unread = (numbers.is_null() & column.is_not_null()).to_numpy()
+        for wrong, what in (
+            (unread, "is not a number"),
+            (~np.isfinite(values), "is not a finite number" if np.isinf(values).any() else "is missing"),
+            (values < 0, "is negative"),
+        ):
+            if wrong.any():
+                shown = column[int(np.flatnonzero(wrong)[0])]
+                raise InputError(
+                    f"a probability {what}" if shown is None or shown != shown else f"the probability {shown} {what}",
+                    column=column.name,
+                    **self._where(wrong),
+                    hint="Give a number from 0 to 1 for every point, or leave the whole row out.",
+                )
+        return values
+
+    def once(self, cells: NDArray[np.int64], models: pl.Series, items: pl.Series) -> None:
+        """Raise if a model predicts an item twice."""
+        repeated = pl.Series(cells).is_duplicated().to_numpy()
+        if repeated.any():
+            first = int(np.flatnonzero(repeated)[0])
+            raise DuplicateError(
+                f"{models[first]} predicts item {items[first]} more than once",
+                **self._where(repeated),
+                hint="Keep one row per model and item.",
+            )
+
+    def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
+        rows = np.flatnonzero(wrong)
+        places = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
+        return {"source": self.source, "places": places, "n_places": len(rows)}

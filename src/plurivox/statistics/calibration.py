@@ -1,0 +1,197 @@
+"""Calibration: whether ratings fall where predicted distributions say they will.
+
+The PIT (probability integral transform) of a rating is where it lies in its predicted distribution, from 0 to 1. A
+point of the scale covers a stretch of that range as long as its probability, so a rating's place within its stretch is
+drawn at random. If predictions are right, PITs are uniform: too many at both ends means predictions that are too sure,
+too many in the middle too vague ones, more at one end ones that lean to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurivox.errors import InputError
+from plurivox.statistics.checks import items_of, prediction_of
+from plurivox.statistics.levels import Floats
+
+_BLOCK = 1 << 16  # items at a time
+
+
+def pit(scores: ArrayLike, q: ArrayLike, seed: int = 0) -> Floats:
+    """Return the randomised PIT of ratings: u = F_q(y − 1) + v·q_y with v uniform on 0 to 1.
+
+    Parameters
+    ----------
+    scores
+        The position of each rating on the scale, counted from 0.
+    q
+        The predicted distribution of each rating's item, ratings × points; one row may serve all.
+    seed
+        Same seed, same v.
+
+    Returns
+    -------
+    array of float
+        One number from 0 to 1 for each rating, uniform if the predictions are right.
+
+    References
+    ----------
+    Czado, Gneiting and Held (2009), Predictive model assessment for count data.
+
+    Examples
+    --------
+    >>> pit([0, 1], [0.5, 0.5], seed=1).round(3).tolist()
+    [0.088, 0.929]
+    """
+    positions = np.asarray(scores)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu":
+        raise InputError("scores holds no positions", hint="Give one whole number for each rating, 0 the lowest point.")
+    n_points = np.shape(q)[-1] if np.ndim(q) else 0
+    table = prediction_of("q", q, (len(positions), n_points))
+    if len(positions) and not (positions.min() >= 0 and positions.max() < n_points):
+        raise InputError(
+            f"scores holds {positions.min()} to {positions.max()}, and there are {n_points} points",
+            hint=f"Give positions from 0 to {n_points - 1}.",
+        )
+    v = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1003,))).random(len(positions))
+    rows = np.arange(len(positions))
+    upper = np.cumsum(table, axis=1)
+    own = table[rows, positions]
+    return np.asarray(np.clip(upper[rows, positions] - own + v * own, 0.0, 1.0))
+
+
+class Histogram(NamedTuple):
+    """Shares of ratings in equal bars from 0 to 1."""
+
+    share: Floats
+    """One for each bar; all sum to 1."""
+    error: Floats
+    """Standard errors, items being drawn at random with all their ratings."""
+    mean: float
+    """The mean PIT: ½ if predictions lean to neither side, above if ratings are higher than predicted."""
+    variance: float
+    """The variance of PITs: 1/12 if predictions are as sure as they should be, above if they are too sure."""
+
+
+def pit_histogram(counts: ArrayLike, q: ArrayLike, n_bars: int = 10) -> Histogram:
+    """Return how the PITs of all ratings spread, each rating spread evenly over the stretch of its point.
+
+    This is what histograms of :func:`pit` come to on average over v, so it needs no seed, and no ratings one by one.
+
+    Parameters
+    ----------
+    counts
+        How many raters gave each point, items × points.
+    q
+        Predicted probabilities of the same shape; one row may serve all items.
+    n_bars
+        How many bars of equal width.
+
+    References
+    ----------
+    Czado, Gneiting and Held (2009), Predictive model assessment for count data.
+
+    Examples
+    --------
+    >>> pit_histogram([[1, 3]], [0.25, 0.75], n_bars=4).share.tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    table, _ = items_of("counts", counts, whole=True)
+    prediction = prediction_of("q", q, table.shape)
+    edges = np.linspace(0.0, 1.0, n_bars + 1)
+    total, moments = 0.0, np.zeros(2)
+    sums, products, squares, own = np.zeros(n_bars), np.zeros(n_bars), np.zeros(n_bars), 0.0
+    for n, low, high in _stretches(table, prediction):
+        spread = np.einsum("ic,icb->ib", n, _overlap(low, high, edges))
+        rated = n.sum(axis=1)
+        total += float(rated.sum())
+        own += float(rated @ rated)
+        sums += spread.sum(axis=0)
+        squares += (spread**2).sum(axis=0)
+        products += np.einsum("i,ib->b", rated, spread)
+        moments += [(n * (low + high)).sum() / 2, (n * (low**2 + low * high + high**2)).sum() / 3]
+    if not total:
+        nothing = np.full(n_bars, np.nan)
+        return Histogram(nothing, nothing, np.nan, np.nan)
+    share = sums / total
+    spread = squares - 2 * share * products + share**2 * own  # of an item's ratings in a bar around its fair share
+    mean, square = moments / total
+    return Histogram(share, np.sqrt(np.maximum(spread, 0.0)) / total, float(mean), float(square - mean**2))
+
+
+class Reliability(NamedTuple):
+    """Predicted and observed shares of ratings at or above each threshold, thresholds × bins of the prediction."""
+
+    predicted: Floats
+    """The mean predicted probability, NaN in an empty bin."""
+    observed: Floats
+    """The share of ratings that are at or above the threshold."""
+    n_items: NDArray[np.int64]
+    n_ratings: Floats
+
+    def errors(self) -> Floats:
+        """Return for each threshold the mean of |observed − predicted|, over ratings."""
+        gaps = np.abs(self.observed - self.predicted)
+        weights = self.n_ratings
+        return np.asarray(np.nansum(gaps * weights, axis=1) / np.maximum(weights.sum(axis=1), 1))
+
+
+def reliability(counts: ArrayLike, q: ArrayLike, n_bins: int = 10) -> Reliability:
+    """Return, for each point but the lowest, how often ratings reach it where that had some predicted probability.
+
+    Parameters
+    ----------
+    counts, q
+        As in :func:`pit_histogram`.
+    n_bins
+        How many bins of equal width the predicted probability is sorted into.
+
+    References
+    ----------
+    Murphy and Winkler (1977), Reliability of subjective probability forecasts of precipitation and temperature.
+
+    Examples
+    --------
+    >>> found = reliability([[1, 3], [3, 1]], [[0.3, 0.7], [0.7, 0.3]], n_bins=2)
+    >>> found.predicted.tolist(), found.observed.tolist()
+    ([[0.3, 0.7]], [[0.25, 0.75]])
+    """
+    table, _ = items_of("counts", counts, whole=True)
+    prediction = prediction_of("q", q, table.shape)
+    rated = table.sum(axis=1)
+    table, prediction, rated = table[rated > 0], prediction[rated > 0], rated[rated > 0]
+    n_steps = table.shape[1] - 1
+    sums = np.zeros((3, n_steps, n_bins))
+    n_items = np.zeros((n_steps, n_bins), dtype=np.int64)
+    foretold = np.clip(np.cumsum(prediction[:, ::-1], axis=1)[:, ::-1], 0.0, 1.0)
+    reached = np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
+    for k in range(n_steps):
+        at = np.minimum((foretold[:, k + 1] * n_bins).astype(np.int64), n_bins - 1)
+        n_items[k] = np.bincount(at, minlength=n_bins)
+        for part, weights in zip(sums, (rated, rated * foretold[:, k + 1], reached[:, k + 1]), strict=True):
+            part[k] = np.bincount(at, weights=weights, minlength=n_bins)
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN in an empty bin
+        return Reliability(sums[1] / sums[0], sums[2] / sums[0], n_items, sums[0])
+
+
+def _stretches(counts: Floats, q: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield counts of some items, and where the stretch of each point begins and ends."""
+    for start in range(0, len(counts), _BLOCK):
+        part = q[start : start + _BLOCK]
+        high = np.minimum(np.cumsum(part, axis=1), 1.0)
+        high[:, -1] = 1.0
+        low = np.concatenate([np.zeros((len(part), 1)), high[:, :-1]], axis=1)
+        yield counts[start : start + _BLOCK], low, high
+
+
+def _overlap(low: Floats, high: Floats, edges: Floats) -> Floats:
+    """Return which share of each stretch lies in each bar, items × points × bars; a stretch of length 0 is in one."""
+    inside = np.clip(np.minimum(high[..., None], edges[1:]) - np.maximum(low[..., None], edges[:-1]), 0.0, None)
+    length = inside.sum(axis=-1, keepdims=True)
+    bar = np.minimum((low * (len(edges) - 1)).astype(np.int64), len(edges) - 2)
+    whole = np.arange(len(edges) - 1) == bar[..., None]
+    return np.asarray(np.where(length > 0, inside / np.where(length > 0, length, 1.0), whole))
