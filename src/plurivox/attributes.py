@@ -121,7 +121,7 @@ def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
 
 def id_texts(ids: pl.Series) -> pl.Series:
     """Return ids as text, by which tables are matched; whole floats that a frame holds as the integers they were."""
-    return as_categories(ids) if ids.dtype.is_float() else as_text(ids)
+    return as_categories(ids.fill_nan(None)) if ids.dtype.is_float() else as_text(ids)
 
 
 def places_of(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:

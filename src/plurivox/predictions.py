@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.attributes import COUNTED_FROM_1, Locate, id_texts, places_of
+from plurivox.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
-from plurivox.ratings import require_columns, to_polars
+from plurivox.ratings import to_polars
 from plurivox.scale import Scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
@@ -54,6 +54,7 @@ class Predictions:
         *,
         item: str = "item",
         model: str | None = "model",
+        name: str = ONE_MODEL,
         source: str = "predictions",
         locate: Locate = COUNTED_FROM_1,
     ) -> Predictions:
@@ -68,6 +69,8 @@ class Predictions:
             The scale.
         item, model
             The columns that hold them; without a column ``model`` all rows are of one model.
+        name
+            What to call a model that no column names.
         source, locate
             How to name the table and its rows in messages.
 
@@ -86,12 +89,17 @@ class Predictions:
         table = to_polars(frame)
         if model is not None and model not in table.columns:
             model = None
-        require_columns(table.columns, [item], source)
+        if item not in table.columns:
+            raise ColumnError(
+                f"there is no column '{item}' with the items; it has {', '.join(table.columns[:20])}",
+                source=source,
+                hint="Name the columns with item= and model=.",
+            )
         if not table.height:
             raise InputError("there is no prediction", source=source, hint="Give one row per model and item.")
         check = _Check(source, locate)
         columns = check.points(table.columns, scale, [name for name in (item, model) if name])
-        names = check.ids(pl.repeat(ONE_MODEL, table.height, eager=True) if model is None else table[model], "model")
+        names = check.ids(pl.repeat(name, table.height, eager=True) if model is None else table[model], "model")
         ids = check.ids(table[item], "item")
         shares = check.shares(table.select(columns))
         models, items = names.unique().sort(), ids.unique().sort()
@@ -133,7 +141,11 @@ class _Check:
             )
         for names in (found[at] for at in range(len(scale))):
             if len(names) > 1:
-                raise ColumnError(f"the columns {' and '.join(names)} name the same point", source=self.source)
+                raise ColumnError(
+                    f"the columns {' and '.join(names)} name the same point",
+                    source=self.source,
+                    hint="Keep one of them, or rename the other.",
+                )
         return [found[at][0] for at in range(len(scale))]
 
     def ids(self, column: pl.Series, role: str) -> pl.Series:
@@ -142,6 +154,15 @@ class _Check:
         blank = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
         if blank.any():
             raise IdError(f"the {role} is missing", column=column.name, **self._where(blank), hint="Give it.")
+        odd = texts.str.contains(r"\p{Cc}").to_numpy()
+        if odd.any():
+            first = texts[int(np.flatnonzero(odd)[0])]
+            raise IdError(
+                f"the {role} {first!r} holds a control character",
+                column=column.name,
+                **self._where(odd),
+                hint="Remove it; names may hold any printable text.",
+            )
         return texts
 
     def shares(self, table: pl.DataFrame) -> NDArray[np.float64]:
@@ -149,7 +170,8 @@ class _Check:
         numbers = np.empty((table.height, table.width))
         for at, column in enumerate(table):
             numbers[:, at] = self._numbers(column)
-        sums = numbers.sum(axis=1)
+        with np.errstate(over="ignore"):
+            sums = numbers.sum(axis=1)
         wrong = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
         if wrong.any():
             first = sums[np.flatnonzero(wrong)[0]]
@@ -162,18 +184,25 @@ class _Check:
         return numbers
 
     def _numbers(self, column: pl.Series) -> NDArray[np.float64]:
-        numbers = column.cast(pl.Float64, strict=False)
+        if column.dtype.is_nested() or column.dtype == pl.Object:
+            raise ColumnError(
+                f"it holds {column.dtype} instead of numbers", source=self.source, column=column.name,
+                hint="Give one number from 0 to 1 in each row.",
+            )  # fmt: skip
+        column = clean(column)
+        texts = column.str.strip_chars() if column.dtype == pl.String else column
+        numbers = texts.cast(pl.Float64, strict=False)
         values = numbers.fill_null(np.nan).to_numpy()
-        unread = (numbers.is_null() & column.is_not_null()).to_numpy()
         for wrong, what in (
-            (unread, "is not a number"),
-            (~np.isfinite(values), "is not a finite number" if np.isinf(values).any() else "is missing"),
+            (column.is_null().to_numpy(), "is missing"),
+            (np.isnan(values), "is not a number"),
+            (np.isinf(values), "is not a finite number"),
             (values < 0, "is negative"),
         ):
             if wrong.any():
                 shown = column[int(np.flatnonzero(wrong)[0])]
                 raise InputError(
-                    f"a probability {what}" if shown is None or shown != shown else f"the probability {shown} {what}",
+                    f"a probability {what}" if shown is None else f"the probability {shown} {what}",
                     column=column.name,
                     **self._where(wrong),
                     hint="Give a number from 0 to 1 for every point, or leave the whole row out.",

@@ -93,7 +93,7 @@ def _tables(found: "Items", top: int, *, divided: bool) -> "list[Shown]":
         [
             row["item"], f"{row['n_ratings']:,}", _number(row["mean"]), _number(row["expected_mean"]),
             f"[{row['ci_low']:.2f}, {row['ci_high']:.2f}]", f"{row['information_gain']:.3f}",
-            f"{row['ratings_needed']:,}",
+            "∞" if row["ratings_needed"] is None else f"{row['ratings_needed']:,}",
         ]
         for row in found.uncertain.head(top).iter_rows(named=True)
     ]  # fmt: skip

@@ -301,8 +301,7 @@ def load_questions(reading: Reading, rule: str | None) -> dict[str, Loaded]:
 
 def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
-    from plurivox.errors import ColumnError, ScaleError
-    from plurivox.io.reading import read_ratings
+    from plurivox.errors import ScaleError
 
     if text == "crowd" or ("=" in text and not Path(text).exists()):
         if scale or where:
@@ -310,15 +309,24 @@ def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str |
         return text
     points = ratings.scale if scale == "same" else read_scale(scale)
     try:
-        found = read_ratings(text, scale=points)
-    except ColumnError:  # then it should have the names of the ratings
-        found = read_ratings(text, scale=points, item=reading.item, rater=reading.rater, score=reading.score)
+        found = read_beside(text, reading, points)
     except ScaleError as error:
         raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
     intake = found.intake
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
     print(f"{intake.source}: reference, {taken}; scale {found.scale}", file=sys.stderr)
     return found.where(raters=attribute_value(where, "--reference-where"))
+
+
+def read_beside(file: str, reading: Reading, scale: "Scale | None") -> "Ratings":
+    """Read other ratings, whose columns have obvious names or those of the ratings."""
+    from plurivox.errors import ColumnError
+    from plurivox.io.reading import read_ratings
+
+    try:
+        return read_ratings(file, scale=scale)
+    except ColumnError:
+        return read_ratings(file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score)
 
 
 def _read(reading: Reading, config: "Config") -> "Ratings":

@@ -62,15 +62,18 @@ def report(
     from plurivox.cli.progress import telling
     from plurivox.io.reading import read_predictions
     from plurivox.report import write_report
+    from plurivox.statistics.checks import prior_of
 
     loaded = load(reading)
     against = None
     if reference is not None:
         against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
-    ratings = loaded.ratings
+    ratings, weights = loaded.ratings, read_prior(prior)
+    if not isinstance(weights, str):
+        prior_of(weights, len(ratings.scale))  # rather now than after minutes
     known = None
     if predictions is not None:
-        known = read_predictions(predictions, ratings.scale, item=ratings.intake.columns.get("item"))
+        known = read_predictions(predictions, ratings.scale, like=ratings)
     named = [reading.file, loaded.raters_file, loaded.items_file, reference, predictions]
     files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}
     by = loaded.by or [(name,) for name in ratings.raters.columns[1:]]
@@ -91,7 +94,7 @@ def report(
             command=shlex.join(["plurivox", *sys.argv[1:]]),
             files=files,
             predictions=known,
-            prior=read_prior(prior),
+            prior=weights,
             progress=progress,
         )
     print(path.resolve())

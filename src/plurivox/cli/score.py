@@ -17,6 +17,7 @@ from plurivox.cli.options import (
     Threads,
     load,
     one_format,
+    read_beside,
     read_prior,
     reads_ratings,
 )
@@ -80,18 +81,20 @@ def score(
     Lower is better. With --by, models are also scored against each group's ratings.
     """
     from plurivox.cli.progress import telling
-    from plurivox.io.reading import read_predictions, read_ratings
+    from plurivox.io.reading import read_predictions
     from plurivox.lenses.soft_scores import soft_scores
     from plurivox.statistics.soft_blocks import METRICS
 
     one_format(json=json, csv=csv, markdown=markdown)
     if table not in TABLES:
         raise typer.BadParameter(f"--table is one of {', '.join(TABLES)}, not {table!r}")
+    if reading.file == predictions == "-":
+        raise typer.BadParameter("only one of the two tables can come from standard input")
     loaded = load(reading)
     ratings = loaded.ratings
-    known = read_predictions(predictions, ratings.scale, item=ratings.intake.columns.get("item"))
+    known = read_predictions(predictions, ratings.scale, like=ratings)
     print(f"{known.source}: predictions of {', '.join(known.models)}", file=sys.stderr)
-    others = None if train is None else read_ratings(train, scale=ratings.scale)
+    others = None if train is None else read_beside(train, reading, ratings.scale)
     with telling() as progress:
         found = soft_scores(
             ratings,

@@ -57,6 +57,11 @@ def _cell(row: Row, rank: int | None) -> str:
     return number(row.value) + (f" ({rank})" if rank and not math.isnan(row.value) else "")
 
 
+def _rank(order: list[str], name: str) -> int | None:
+    """Return the rank of a model among several."""
+    return order.index(name) + 1 if len(order) > 1 and name in order else None
+
+
 def number(value: float | None) -> str:
     """Return a score with three decimals."""
     if value is None or math.isnan(value):
@@ -68,10 +73,7 @@ def _scores(found: SoftScores, metrics: list[str], title: str) -> Shown:
     order = {metric: found.ranking(metric) for metric in metrics}
     lines = []
     for name in _names(found, metrics[-2] if len(metrics) > 1 else metrics[0]):
-        cells = [
-            _cell(found.row(name, metric), order[metric].index(name) + 1 if name in order[metric] else None)
-            for metric in metrics
-        ]
+        cells = [_cell(found.row(name, metric), _rank(order[metric], name)) for metric in metrics]
         lines.append([name, *cells])
     n = f"{found.settings['n_items']:,} items, {found.settings['n_ratings']:,} ratings"
     return Shown(f"{title}: {n}", ["model", *(LABELS[metric] for metric in metrics)], lines)
@@ -85,7 +87,7 @@ def _bins(found: SoftScores, metric: str) -> Shown:
         cells = []
         for one in found.bins:
             order = found.ranking(metric, one)
-            cells.append(_cell(found.row(name, metric, one), order.index(name) + 1 if name in order else None))
+            cells.append(_cell(found.row(name, metric, one), _rank(order, name)))
         lines.append([name, *cells])
     lines.append(["items", *(f"{n_items[one]:,}" for one in found.bins)])
     lines.append(["prior's share of the weight", *(_percent(weight[one]) for one in found.bins)])
@@ -130,7 +132,7 @@ def _curve(found: SoftScores, metrics: list[str]) -> list[Shown]:
         if not own.height:
             continue
         cells = {
-            (name, strength): number(value) + (f" ({rank})" if rank else "")
+            (name, strength): number(value) + (f" ({rank})" if rank and len(found.models) > 1 else "")
             for strength, name, value, rank in own.select("strength", "model", "value", "rank").iter_rows()
         }
         strengths = own["strength"].unique(maintain_order=True).to_list()
@@ -161,7 +163,7 @@ def _more(found: SoftScores) -> list[Shown]:
             }
             order = found.ranking(metric, ALL, axis, group)
             first = next(iter(own.values()))
-            cells = [_cell(own[name], order.index(name) + 1) for name in found.models]
+            cells = [_cell(own[name], _rank(order, name)) for name in found.models]
             cells += [number(own[name].value) if name in own else "–" for name in REFERENCES]
             lines.append([group, f"{first.n_raters:,}", f"{first.n_items:,}", *cells])
         header = ["group", "raters", "items", *found.models, *REFERENCES]

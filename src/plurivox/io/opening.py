@@ -117,7 +117,7 @@ def _unpacked(
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(cast(io.RawIOBase, raw))
     start = _peek(buffered)
     if not start:
-        raise FileError("the file is empty", source=name, hint="It needs a header and one row per rating.")
+        raise FileError("the file is empty", source=name, hint="It needs a header and at least one row.")
     inner, packing = _claims(path)
     found = _looks_like(start)
     if os.fspath(path) == STDIN and found in ("gzip", "zstd"):
@@ -133,7 +133,7 @@ def _unpacked(
     with readable(name):
         start = _peek(stream)
     if not start:
-        raise FileError("the file is empty", source=name, hint="It needs a header and one row per rating.")
+        raise FileError("the file is empty", source=name, hint="It needs a header and at least one row.")
     found = _looks_like(start)
     kind = format or inner or _guess(start)
     if (kind == "parquet") != (found == "Parquet") or (kind != "parquet" and found is not None):

@@ -13,7 +13,7 @@ import polars as pl
 
 from plurivox.attributes import AttributeTable
 from plurivox.border import LongTable, check
-from plurivox.errors import FileError, InputError, ScoreError
+from plurivox.errors import ColumnError, FileError, InputError, ScoreError
 from plurivox.io import store
 from plurivox.io.opening import Format, Opened, open_source
 from plurivox.io.recognise import Layout, Recognised, id_column, recognise
@@ -119,6 +119,7 @@ def read_predictions(
     *,
     item: str | None = None,
     model: str | None = None,
+    like: Ratings | None = None,
     format: Format | None = None,  # noqa: A002
     encoding: str = "utf-8",
 ) -> Predictions:
@@ -134,6 +135,8 @@ def read_predictions(
     item, model
         The columns that hold them; obvious names are recognised. In a table without a column ``model``, all rows are of
         one model, called like the file.
+    like
+        Ratings: a column that is called like theirs of items holds the items, if there is one.
     format, encoding
         What the file is, if its name does not tell, and the encoding of its text.
 
@@ -145,23 +148,31 @@ def read_predictions(
     points = as_scale(scale)
     assert points is not None
     table = read_table(source, format=format, encoding=encoding)
-    if model is not None:
-        require_columns(table.columns, [model], table.name)
-    named = model or next((name for name in table.columns if name.casefold() == "model"), None)
-    others = [name for name in table.columns if name != named]
-    frame = table.frame()
-    if named is None:
-        named = "model"
-        name = "model" if source == "-" else Path(source).name.partition(".")[0]
-        frame = frame.with_columns(pl.lit(name).alias(named))
+    for given in (item, model):
+        if given is not None and given not in table.columns:
+            raise ColumnError(
+                f"there is no column '{given}'; it has {', '.join(table.columns)}",
+                source=table.name,
+                hint="Name the columns with item= and model=.",
+            )
+    wanted = "item" if like is None else like.intake.columns.get("item", "item")
     return Predictions.from_frame(
-        frame,
+        table.frame(),
         points,
-        item=id_column(others, "item", item or "item", table.name),
-        model=named,
+        item=item or id_column(table.columns, "item", wanted, table.name),
+        model=model or next((name for name in table.columns if name.casefold() == "model"), None),
+        name=_name_of(source),
         source=table.name,
         locate=table.locate,
     )
+
+
+def _name_of(source: Source) -> str:
+    """Return the name of a file without what tells its format."""
+    name = "" if source == "-" else Path(source).name
+    for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet"):
+        name = name.removesuffix(ending)
+    return name.strip() or "model"
 
 
 def as_scale(scale: Scale | str | Sequence[Label] | None) -> Scale | None:
@@ -175,7 +186,7 @@ def read_table(source: Source, *, format: Format | None = None, encoding: str = 
     """Read a whole file as a frame, for attribute tables."""
     with _raw_table(source, format, encoding, None) as table:
         if isinstance(table, Ratings):
-            raise FileError("it holds ratings, not attributes", source=os.fspath(source))
+            raise FileError("it holds ratings that plurivox stored, not a table", source=os.fspath(source))
         frame = table.frame()
         return RawTable(table.name, table.columns, iter([frame]), text=table.text, locate=table.locate)
 

@@ -22,6 +22,7 @@ from plurivox.statistics.soft import posterior_mean
 from plurivox.tallies import group_counts
 
 BLOCK = 8192
+OUT_OF_REACH = 2.0**53
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -39,7 +40,7 @@ class Items:
         ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters would
         give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``information_gain``, what one more rating is
         expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until the interval is
-        expected to be no wider than the mean ± ``settings["precision"]``.
+        expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
     settings
         What was asked for; ``prior`` is the weight of each point.
     """
@@ -60,9 +61,10 @@ class Items:
         """
         places = np.arange(len(self._ids))
         if items is not None:
-            places = places_of(pl.Series(items, dtype=pl.String), self._ids)
+            wanted = [items] if isinstance(items, str) else [str(item) for item in items]
+            places = places_of(pl.Series(wanted, dtype=pl.String), self._ids)
             if (places < 0).any():
-                unknown = items[int(np.flatnonzero(places < 0)[0])]
+                unknown = wanted[int(np.flatnonzero(places < 0)[0])]
                 raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
         counts, points = self._counts[places], self.settings["points"]
         prior = np.array(self.settings["prior"])
@@ -120,7 +122,7 @@ def items(
     axes_by = [one for one in each_axis(by) if not (isinstance(one, str) and one in (several or {}))]
     values = np.array(ratings.scale.values)
     divided = [pl.DataFrame(schema=_DIVIDED)]
-    for one in axes_by if ratings.has_raters else ():
+    for one in axes_by:
         axis = Axis.of(ratings, one, min_group_size=min_group_size)
         if axis.attributes != ("rater",) and len(axis.shown) > 1:
             divided += [
@@ -186,18 +188,18 @@ def _uncertain(
     n = counts.sum(axis=1)
     share = counts / np.maximum(n, 1)[:, np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 · ln 0 is 0, and 0/0 the NaN that is meant
-        entropy = -np.where(counts > 0, share * np.log(share), 0.0).sum(axis=1)
+        entropy = 0.0 - np.where(counts > 0, share * np.log(share), 0.0).sum(axis=1)
         mean = np.einsum("ic,c->i", counts, values) / n
     low, high = mean_interval(counts, values, prior)
+    needed = ratings_needed(counts, precision, values, prior)
     frame = pl.DataFrame(
         {
             "item": ids, "n_ratings": n, "mean": mean,
             "expected_mean": np.einsum("ic,c->i", posterior_mean(counts, prior), values), "ci_low": low,
             "ci_high": high, "information_gain": information_gain(counts, prior),
-            "ratings_needed": ratings_needed(counts, precision, values, prior), "entropy": entropy,
-        },
-        schema_overrides={"ratings_needed": pl.Int64},
-        strict=False,
+            "ratings_needed": pl.Series(np.where(needed < OUT_OF_REACH, needed, np.nan)).fill_nan(None).cast(pl.Int64),
+            "entropy": entropy,
+        }
     )  # fmt: skip
     unrated = pl.col("n_ratings") == 0
     gain = pl.col("information_gain").round(12)  # equal but for rounding: the wider interval first

@@ -111,9 +111,9 @@ def _refuse_missing(missing: pl.DataFrame, source: str) -> None:
 
 def _refuse_nothing(ratings: Ratings, predictions: Predictions, missing: pl.DataFrame, n: int, least: int) -> None:
     if n:
-        problem = f"no predicted item has {least:,} ratings"
-    elif len(predictions.models) > 1 and not (missing["problem"] == NO_PREDICTION).all():
-        problem = "no rated item is predicted by every model"
+        raise InputError(f"no predicted item has {least:,} ratings", hint="Lower --min-ratings (min_ratings=).")
+    if len(predictions.models) > 1 and not (missing["problem"] == NO_PREDICTION).all():
+        problem = "no item of the ratings is predicted by every model"
     else:
         there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], predictions.items))
         problem = f"no predicted item is among the ratings: predictions have items like {here}, ratings {there}"
@@ -237,10 +237,11 @@ def _bin(text: str) -> Bin:
     found = re.fullmatch(r"(\d+)(?:\s*[-–]\s*(\d+)|(\+))?", text)
     if not found:
         raise InputError(f"{text!r} is no bin of rating counts", hint="Write 2-3, 4 or 10+, with commas between.")
-    low, high = int(found[1]), found[2] and int(found[2])
-    if high and high < low:
+    low = int(found[1])
+    high = low if found[2] is None else int(found[2])
+    if high < low:
         raise InputError(f"the bin {text!r} holds nothing", hint="Write the lower number first.")
-    return Bin(text, low, None if found[3] else high or low)
+    return Bin(text, low, None if found[3] else high)
 
 
 def _named(low: int, high: int) -> Bin:

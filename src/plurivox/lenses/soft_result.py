@@ -163,18 +163,18 @@ class SoftScores(Result):
                     beaten[other].append(metric)
             if beaten[UNIFORM]:
                 sentences.append(
-                    f"{model} loses to the uniform prediction, which knows nothing, by {_listed(beaten[UNIFORM])}."
+                    f"{model} loses to the uniform prediction, which knows nothing, by {self._listed(beaten[UNIFORM])}."
                 )
             only = [metric for metric in beaten[MARGINAL] if metric not in beaten[UNIFORM]]
             if only:
                 sentences.append(
-                    f"{model} loses to the marginal prediction, the same for every item, by {_listed(only)}."
+                    f"{model} loses to the marginal prediction, the same for every item, by {self._listed(only)}."
                 )
         return sentences
 
     def prior_outweighs(self) -> list[str]:
         """Return a sentence if the prior has more weight than the ratings in some bins."""
-        heavy = self.prior_weight().filter((pl.col("prior_share") > HALF) & (pl.col("bin") != ALL))
+        heavy = self.prior_weight().filter(pl.col("prior_share").fill_nan(None) > HALF, pl.col("bin") != ALL)
         if not heavy.height:
             return []
         bins = _words([f"{bin_} ({share:.0%})" for bin_, share in heavy.select("bin", "prior_share").iter_rows()])
@@ -241,7 +241,8 @@ class SoftScores(Result):
         return [Statement(f"Metrics disagree on the best model: {parts}.", 2.7)]
 
     def _over_bins(self) -> list[Statement]:
-        winners = _grouped((self.ranking(self._main, one)[0], one) for one in self.bins)
+        firsts = ((self._first(one), one) for one in self.bins)
+        winners = _grouped((name, one) for name, one in firsts if name)
         if len(winners) < 2:
             return []
         parts = _words([f"{name} with {_words(bins)}" for name, bins in winners.items()])
@@ -275,7 +276,8 @@ class SoftScores(Result):
         keys = dict.fromkeys((row.axis, row.group) for row in self.rows if row.axis != ALL)
         found = []
         for axis, groups in _grouped(keys).items():
-            winners = _grouped((self.ranking(self._main, ALL, axis, group)[0], group) for group in groups)
+            firsts = ((self._first(ALL, axis, group), group) for group in groups)
+            winners = _grouped((name, group) for name, group in firsts if name)
             if len(winners) > 1:
                 parts = _words([f"{name} for {_words(of)}" for name, of in winners.items()])
                 text = f"Who is best by {LABELS[self._main]} depends on whose ratings count, by {axis}: {parts}."
@@ -287,13 +289,13 @@ class SoftScores(Result):
         rows = list(self.calibration().iter_rows(named=True))
         for row in rows:
             habits = []
-            ratio = row["pit_variance"] * 12
+            ratio, leans = row["pit_variance"] * 12, abs(row["pit_mean"] - HALF) > LEANING
             if ratio > TOO_SURE:
                 habits.append(f"is too sure: ratings fall outside its narrow predictions (PIT variance {ratio:.1f} "
                               "times what is right)")  # fmt: skip
-            elif ratio < TOO_VAGUE:
+            elif ratio < TOO_VAGUE and not leans:  # PITs that are all at one end vary little, too
                 habits.append(f"is too vague (PIT variance {ratio:.1f} times what is right)")
-            if abs(row["pit_mean"] - HALF) > LEANING:
+            if leans:
                 side = "low" if row["pit_mean"] > HALF else "high"
                 habits.append(f"predicts too {side} (mean PIT {row['pit_mean']:.2f}, right is .50)")
             if habits and row["p_value"] < SIGNIFICANT / len(rows):
@@ -315,9 +317,11 @@ class SoftScores(Result):
         missing = self.missing().group_by("model", "problem", maintain_order=True).len().iter_rows()
         for model, problem, n in missing:
             items = "1 item" if n == 1 else f"{n:,} items"
-            what = {NO_PREDICTION: f"{model} lacks {items} that were rated", NO_RATING:
-                    f"{model} predicts {items} without ratings"}[problem]  # fmt: skip
-            yield f"{what}; missing() lists them."
+            said = {NO_PREDICTION: f"{model} does not predict {items} with ratings",
+                    NO_RATING: f"{model} predicts {items} without ratings"}  # fmt: skip
+            yield f"{said[problem]}: see missing(), or --csv --table missing."
+        if s["n_trained_on"]:
+            yield f"{s['n_trained_on']:,} of the scored items are among the training items."
         if s["n_unrated"]:
             items = "1 item has" if s["n_unrated"] == 1 else f"{s['n_unrated']:,} items have"
             yield f"{items} no rating: expected scores use the prior alone there, the others leave them out."
@@ -329,6 +333,14 @@ class SoftScores(Result):
     @property
     def _main(self) -> str:
         return MAIN if MAIN in self.metrics else self.metrics[-1]
+
+    def _listed(self, metrics: Sequence[str]) -> str:
+        return _listed(metrics, len(self.metrics))
+
+    def _first(self, bin_: str, axis: str = ALL, group: str = ALL) -> str:
+        """Return the best model, or nothing where no score is defined."""
+        values = self._values(self._main, bin_, axis, group, self.models)
+        return ranked(values)[0] if any(not math.isnan(value) for value in values.values()) else ""
 
     def _values(self, statistic: str, bin_: str, axis: str, group: str, names: Sequence[str]) -> dict[str, float]:
         key = (statistic, bin_, axis, group)
@@ -342,9 +354,9 @@ class SoftScores(Result):
         return next(table.frame for table in self.tables if table.name == name)
 
 
-def _listed(metrics: Sequence[str]) -> str:
+def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
     """Return the names of metrics; all of them are ``every metric``."""
-    return "every metric" if len(metrics) == len(METRICS) else _words([LABELS[metric] for metric in metrics])
+    return "every metric" if len(metrics) == n_all > 1 else _words([LABELS[metric] for metric in metrics])
 
 
 def _words(parts: Sequence[str]) -> str:

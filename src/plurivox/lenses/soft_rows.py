@@ -170,10 +170,10 @@ def rows_of(sums: Sums, values: Floats, draws: Floats, *, bins: bool = True) -> 
                 row = Row(
                     "reference" if name in REFERENCES else "model", target.axis, target.group, metric,
                     float(values[b, p, m]), n_raters=target.n_raters, n_items=counted, n_ratings=total,
-                    note=_note(float(values[b, p, m]), int(_in_bin(sums, b, p, m)), counted, n_items),
+                    note=_note(metric, float(values[b, p, m]), int(_in_bin(sums, b, p, m)), counted, n_items),
                     subset=ALL if b == len(target.bins) else target.bins[b], model=name,
                 )  # fmt: skip
-                if interval is not None and not math.isnan(row.value):
+                if interval is not None and not math.isnan(row.value) and counted > 1:
                     row = row.with_interval(
                         float(interval.low[b, p, m]), float(interval.high[b, p, m]),
                         float(interval.n_undefined[b, p, m]) / len(draws),
@@ -187,13 +187,14 @@ def _in_bin(sums: Sums, b: int, p: int, m: int) -> float:
     return float(sums.infinite[first:last, p, m].sum())
 
 
-def _note(value: float, n_infinite: int, counted: int, n_items: int) -> str:
+def _note(metric: str, value: float, n_infinite: int, counted: int, n_items: int) -> str:
     if math.isnan(value):
         return NO_RATING if n_items else "no item is in this bin"
     notes = []
     if n_infinite:
-        items = "1 item was" if n_infinite == 1 else f"{n_infinite:,} items were"
-        notes.append(f"{items} given a point held impossible (probability 0); a floor makes this finite")
+        items = "1 item" if n_infinite == 1 else f"{n_infinite:,} items"
+        what = "were given a point" if metric in EMPIRICAL else "may be given a point, by the prior,"
+        notes.append(f"{items} {what} that has the predicted probability 0; a floor makes this finite")
     if counted < n_items:
         notes.append(f"{n_items - counted:,} items without a rating are left out")
     return "; ".join(notes)
@@ -218,7 +219,8 @@ def comparisons(sums: Sums, values: Floats, draws: Floats, correction: str) -> p
         rows = [
             (
                 ALL if b == len(target.bins) else target.bins[b], metric, one, other,
-                *_difference(values[b, :, m], draws[:, b, :, m], names.index(one), names.index(other)), None, n_items,
+                *_difference(values[b, :, m], draws[:, b, :, m], names.index(one), names.index(other), n_items), None,
+                n_items,
             )
             for one, other in pairs
             for m, metric in enumerate(sums.metrics)
@@ -227,18 +229,21 @@ def comparisons(sums: Sums, values: Floats, draws: Floats, correction: str) -> p
     return pl.concat(frames)
 
 
-def _difference(values: Floats, draws: Floats, one: int, other: int) -> tuple[float | None, ...]:
-    """Return the difference, its interval, how likely the first is better, and p."""
+def _difference(values: Floats, draws: Floats, one: int, other: int, n_items: int) -> tuple[float | None, ...]:
+    """Return the difference, its interval, how likely the first is better, and p.
+
+    With n items, however alike, p is at least 2^(1 − n), that of a sign test.
+    """
     with np.errstate(invalid="ignore"):  # ∞ − ∞ is the NaN that is meant
         difference = float(values[one] - values[other])
         drawn = draws[:, one] - draws[:, other]
     drawn = drawn[~np.isnan(drawn)]
-    if math.isnan(difference) or not len(drawn):
+    if math.isnan(difference) or not len(drawn) or n_items < 2:
         return difference, None, None, None, None
     interval = percentile_interval(drawn)
     lower, higher = int(np.count_nonzero(drawn < 0)), int(np.count_nonzero(drawn > 0))
     better = (lower + (len(drawn) - lower - higher) / 2) / len(drawn)
-    p = min(1.0, 2 * (1 + len(drawn) - max(lower, higher)) / (len(drawn) + 1))
+    p = min(1.0, max(2 * (1 + len(drawn) - max(lower, higher)) / (len(drawn) + 1), 2.0 ** (1 - n_items)))
     return difference, float(interval.low), float(interval.high), better, p
 
 

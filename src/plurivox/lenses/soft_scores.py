@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from plurivox.attributes import places_of
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.errors import InputError, SoftScoresWarning
 from plurivox.inference.multiplicity import METHODS
@@ -175,6 +176,7 @@ def soft_scores(
         "min_group_size": min_group_size, "points": [str(label) for label in ratings.scale.labels],
         "n_items": len(counts), "n_ratings": int(n.sum()), "n_unpredicted": unpredicted, "n_few": matched.n_few,
         "n_unrated": int(np.count_nonzero(n == 0)), "n_in_no_bin": int(np.count_nonzero(codes == len(limits))),
+        "n_trained_on": 0 if train is None else _shared(ratings, matched, train),
         "n_items_of_curve": min(len(counts), MOST_ITEMS) if curve else 0,
     }  # fmt: skip
     result = SoftScores(tuple(found.rows), withheld, outside, tuple(found.draws), settings, tuple(found.tables))
@@ -317,10 +319,17 @@ def _scoring(
     ratings: Ratings, prior: Prior, metrics: tuple[str, ...], floor: float | None, normalized: bool
 ) -> Scoring:
     n_points = len(ratings.scale)
-    if floor is not None and not 0 < amount_of("floor", floor) < 1:
-        raise InputError(f"floor is {floor!r}", hint="Give a small probability above 0, such as 1e-6, or None.")
+    if floor is not None and not 0 < floor < 1:
+        raise InputError(f"floor is {floor!r}", hint="Give a small probability above 0, such as 1e-6.")
     moved = step_lengths(n_points, normalized, ratings.scale.values)
     return Scoring(prior.weights, moved, step_lengths(n_points, normalized), floor, metrics)
+
+
+def _shared(ratings: Ratings, matched: Matched, train: Ratings) -> int:
+    """Return how many scored items are among the training items with ratings."""
+    places = places_of(ratings.items["item"].gather(matched.items), train.items["item"])
+    rated = np.diff(train.offsets) > 0
+    return int(np.count_nonzero(rated[places[places >= 0]]))
 
 
 def _prior_weight(target: Target, prior: Prior) -> pl.DataFrame:

@@ -57,6 +57,8 @@ def pit(scores: ArrayLike, q: ArrayLike, seed: int = 0) -> Floats:
             f"scores holds {positions.min()} to {positions.max()}, and there are {n_points} points",
             hint=f"Give positions from 0 to {n_points - 1}.",
         )
+    if not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed is {seed!r}", hint="Give a whole number of at least 0.")
     v = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1003,))).random(len(positions))
     rows = np.arange(len(positions))
     upper = np.cumsum(table, axis=1)
@@ -102,7 +104,7 @@ def pit_histogram(counts: ArrayLike, q: ArrayLike, n_bars: int = 10) -> Histogra
     """
     table, _ = items_of("counts", counts, whole=True)
     prediction = prediction_of("q", q, table.shape)
-    edges = np.linspace(0.0, 1.0, n_bars + 1)
+    edges = np.linspace(0.0, 1.0, _number("n_bars", n_bars) + 1)
     total, moments = 0.0, np.zeros(2)
     sums, products, squares, own = np.zeros(n_bars), np.zeros(n_bars), np.zeros(n_bars), 0.0
     for n, low, high in _stretches(table, prediction):
@@ -135,9 +137,9 @@ class Reliability(NamedTuple):
 
     def errors(self) -> Floats:
         """Return for each threshold the mean of |observed − predicted|, over ratings."""
-        gaps = np.abs(self.observed - self.predicted)
-        weights = self.n_ratings
-        return np.asarray(np.nansum(gaps * weights, axis=1) / np.maximum(weights.sum(axis=1), 1))
+        total = self.n_ratings.sum(axis=1)
+        gaps = np.nansum(np.abs(self.observed - self.predicted) * self.n_ratings, axis=1)
+        return np.asarray(np.where(total > 0, gaps / np.maximum(total, 1), np.nan))
 
 
 def reliability(counts: ArrayLike, q: ArrayLike, n_bins: int = 10) -> Reliability:
@@ -164,7 +166,7 @@ def reliability(counts: ArrayLike, q: ArrayLike, n_bins: int = 10) -> Reliabilit
     prediction = prediction_of("q", q, table.shape)
     rated = table.sum(axis=1)
     table, prediction, rated = table[rated > 0], prediction[rated > 0], rated[rated > 0]
-    n_steps = table.shape[1] - 1
+    n_steps, n_bins = table.shape[1] - 1, _number("n_bins", n_bins)
     sums = np.zeros((3, n_steps, n_bins))
     n_items = np.zeros((n_steps, n_bins), dtype=np.int64)
     foretold = np.clip(np.cumsum(prediction[:, ::-1], axis=1)[:, ::-1], 0.0, 1.0)
@@ -176,6 +178,12 @@ def reliability(counts: ArrayLike, q: ArrayLike, n_bins: int = 10) -> Reliabilit
             part[k] = np.bincount(at, weights=weights, minlength=n_bins)
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN in an empty bin
         return Reliability(sums[1] / sums[0], sums[2] / sums[0], n_items, sums[0])
+
+
+def _number(name: str, given: object) -> int:
+    if not isinstance(given, int) or given < 1:
+        raise InputError(f"{name} is {given!r}", hint="Give a whole number of at least 1.")
+    return given
 
 
 def _stretches(counts: Floats, q: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:

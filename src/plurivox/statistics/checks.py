@@ -208,7 +208,8 @@ def prior_of(prior: ArrayLike, n_points: int) -> Floats:
     weights = _numbers("prior", prior)
     if weights.shape in ((), (n_points,)) and ((weights >= MIN_PRIOR) & (weights <= MAX_COUNT)).all():
         return np.asarray(np.broadcast_to(weights, (n_points,)))
-    shown = np.array2string(weights, threshold=8, separator=", ")
+    listed = weights.ravel()[:8].tolist()
+    shown = f"{listed[0]:g}" if weights.ndim == 0 else f"{listed}{' …' if weights.size > 8 else ''}"
     raise InputError(
         f"prior is {shown}",
         hint=f"Give a positive number, or {n_points} of them, one for each point, from {MIN_PRIOR:g} to {MAX_COUNT:g}.",

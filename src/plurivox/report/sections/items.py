@@ -16,8 +16,8 @@ SHOWN = 100
 def section(inputs: Inputs) -> Section:
     """List the items that divide groups most, and those that deserve more ratings."""
     found = watch(
-        inputs.ratings, inputs.by, several=inputs.several, prior=inputs.extras.get("prior", 1.0),
-        min_group_size=inputs.min_group_size,
+        inputs.ratings, inputs.by if inputs.ratings.has_raters else (), several=inputs.several,
+        prior=inputs.extras.get("prior", 1.0), min_group_size=inputs.min_group_size,
     )  # fmt: skip
     blocks: list[Block] = []
     remarks = []

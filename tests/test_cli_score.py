@@ -1,0 +1,600 @@
+"""``plurivox score``, ``plurivox items`` and reports with predictions, run as the program on files it made."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.cli import main
+from plurivox.cli.score import TABLES
+from plurivox.errors import SoftScoresWarning
+from support import Write
+
+QUICK = ("--bootstrap", 20)
+FAST = ("--bootstrap", 0, "--fast")
+MODELS = ("careful", "confident", "vague")
+REFERENCES = ("uniform", "marginal", "posterior mean")
+ODD = "=cmd()", "[red]x[/red]", "a|b", ":smile:"
+
+
+class Done(NamedTuple):
+    """How a run of the program ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def words(self) -> str:
+        """Both outputs without line breaks, which depend on the width."""
+        return " ".join((self.out + self.err).split())
+
+    def frame(self) -> pl.DataFrame:
+        """Read what it printed as CSV."""
+        assert self.code == 0, self.err
+        return pl.read_csv(self.out.encode(), infer_schema_length=None)
+
+    def json(self) -> Any:
+        """Read what it printed as JSON, in which there is neither NaN nor infinity."""
+        assert self.code == 0, self.err
+        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def run(*arguments: object) -> Done:
+    """Run the program in this process."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    argv = mock.patch.object(sys, "argv", ["plurivox", *map(str, arguments)])
+    with argv, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+class Study(NamedTuple):
+    """Files of a simulated study, and what is read from them."""
+
+    folder: Path
+    ratings: pv.Ratings
+    predictions: pv.Predictions
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        return self.folder / "ratings.csv", self.folder / "predictions.csv"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    folder = tmp_path_factory.mktemp("study")
+    made = ("--items", 30, "--raters", 24, "--ratings-per-item", "2:20", "--seed", 3)
+    assert run("simulate", folder, *made).code == 0
+    ratings = pv.read_ratings(
+        folder / "ratings.csv", scale="0:4", raters=folder / "raters.csv", items=folder / "items.csv"
+    )
+    return Study(folder, ratings, pv.read_predictions(folder / "predictions.csv", "0:4"))
+
+
+@pytest.fixture(scope="module")
+def scored(study: Study) -> Done:
+    """What a plain run prints."""
+    return run("score", *study.files, *QUICK)
+
+
+@pytest.fixture(scope="module")
+def totals(study: Study) -> Path:
+    """The same ratings as counts of each point."""
+    counts = pl.DataFrame(study.ratings.counts(), schema=list("01234"))
+    path = study.folder / "elsewhere" / "totals.csv"
+    path.parent.mkdir()
+    counts.insert_column(0, study.ratings.items["item"]).write_csv(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def hostile(study: Study, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Ratings and predictions with formulas and markup in names of items and models."""
+    folder = tmp_path_factory.mktemp("hostile")
+    items = dict(zip(study.ratings.items["item"], ODD, strict=False))
+    models = dict(zip(MODELS, ("=1+1", "[bold]m[/]", "<script>alert(1)</script>"), strict=True))
+    for path in study.files:
+        frame = pl.read_csv(path).with_columns(pl.col("item").replace(items))
+        if "model" in frame.columns:
+            frame = frame.with_columns(pl.col("model").replace(models))
+        frame.write_csv(folder / path.name)
+    return folder / "ratings.csv", folder / "predictions.csv"
+
+
+def soft(study: Study, **options: Any) -> pv.SoftScores:
+    """Score in Python what the program scores."""
+    with pytest.warns(SoftScoresWarning):
+        return pv.soft_scores(study.ratings, study.predictions, **{"bootstrap": 0, "curve": False, **options})
+
+
+@pytest.fixture(scope="module")
+def whole(study: Study) -> pv.SoftScores:
+    """The result of all metrics, and with the curve over priors."""
+    return soft(study, curve=True)
+
+
+# Scores --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_plain_run_prints_tables_and_findings(scored: Done) -> None:
+    assert scored.code == 0
+    for text in (
+        *MODELS, *REFERENCES, "Expected scores, given the prior and the ratings: 30 items",
+        "Scores against the shares of each item's ratings", "E[EMD] by number of ratings of an item",
+        "prior's share of the weight", "95 % intervals, items resampled", "careful − confident",
+        "E[CE] by strength of the prior", "Calibration; in parentheses what is right", "Lower is better",
+        "E[EMD] against the ratings of each group: gender",
+    ):  # fmt: skip
+        assert text in scored.out
+    assert "of 3 models by E[EMD]" in scored.words
+    assert "rater-0" not in scored.out
+    assert "\x1b" not in scored.out
+    assert not any(len(line.rstrip()) > 120 for line in scored.out.splitlines())
+
+
+def test_a_plain_run_says_what_it_took_for_what(scored: Done, study: Study) -> None:
+    lines = scored.err.splitlines()
+    assert lines[0].startswith(f"{study.folder}/ratings.csv: long table, item = item, rater = rater, score = score")
+    assert lines[1] == f"{study.folder}/predictions.csv: predictions of careful, confident, vague"
+
+
+def test_warnings_are_lines_on_standard_error(scored: Done) -> None:
+    warnings = [line for line in scored.err.splitlines()[2:] if line]
+    assert warnings
+    assert all(line.startswith("warning: ") for line in warnings)
+    assert any("confident loses to the uniform prediction, which knows nothing, by" in line for line in warnings)
+    assert any("The prior outweighs the ratings of items with few of them" in line for line in warnings)
+    assert "warning: " not in scored.out
+
+
+def test_json_is_the_python_result(study: Study) -> None:
+    found = run("score", *study.files, *QUICK, "--json", "--by", "gender").json()
+    with pytest.warns(SoftScoresWarning):
+        again = pv.soft_scores(study.ratings, study.predictions, by="gender", bootstrap=20)
+    assert found == json.loads(again.to_json(draws=False))
+    assert {"kind", "rows", "settings", "tables", "findings", "withheld", "outside"} <= set(found)
+    names = {table["name"].replace(" ", "_") for table in found["tables"]}
+    assert names == set(TABLES) - {"values"}
+    assert {row["model"] for row in found["rows"]} == {*MODELS, *REFERENCES}
+    assert pv.SoftScores.from_json(json.dumps(found)).to_frame().equals(again.to_frame())
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_as_csv(study: Study, whole: pv.SoftScores, name: str) -> None:
+    speed = ("--bootstrap", 0) if name == "sensitivity" else FAST
+    frame = run("score", *study.files, *speed, "--csv", "--table", name).frame()
+    expected = getattr(whole, "to_frame" if name == "values" else name)()
+    assert frame.columns == expected.columns
+    assert name in ("values", "comparisons") or frame.height == expected.height
+    assert name == "missing" or frame.height > 0
+
+
+def test_csv_values_are_the_python_ones(study: Study, whole: pv.SoftScores) -> None:
+    frame = run("score", *study.files, *FAST, "--csv").frame().filter(axis="all", bin="all")
+    for model, statistic, value in frame.select("model", "statistic", "value").iter_rows():
+        assert value == pytest.approx(whole.value(model, statistic), rel=1e-12)
+    assert set(frame["model"]) == {*MODELS, *REFERENCES}
+    assert frame.filter(reference=True)["rank"].null_count() == frame.filter(reference=True).height
+
+
+def test_markdown(study: Study) -> None:
+    found = run("score", *study.files, *QUICK, "--fast", "--markdown")
+    assert found.code == 0
+    assert "| model | E[CE] | E[KL] | E[EMD] | E[RPS] |" in found.out
+    assert "### Calibration; in parentheses what is right" in found.out
+    assert "\n- " in found.out
+
+
+def test_fast_is_without_expected_js(study: Study) -> None:
+    found = run("score", *study.files, *QUICK, "--fast")
+    assert found.code == 0
+    assert "E[JS]" not in found.out
+    assert "by strength of the prior" not in found.out
+    assert "E[EMD]" in found.out
+    assert run("score", *study.files, *FAST, "--csv", "--table", "sensitivity").frame().height == 0
+
+
+def test_bins_as_given(study: Study) -> None:
+    frame = run("score", *study.files, *FAST, "--bins", "11+,2-3, 4-10", "--csv").frame()
+    assert frame["bin"].unique(maintain_order=True).to_list() == ["all", "2-3", "4-10", "11+"]
+    n = study.ratings.counts().sum(axis=1)
+    sizes = dict(frame.filter(statistic="expected_emd", model="vague", axis="all").select("bin", "n_items").iter_rows())
+    assert sizes["2-3"] == ((n >= 2) & (n <= 3)).sum()
+    assert sizes["11+"] == (n >= 11).sum()
+    few = run("score", *study.files, *FAST, "--bins", "2-3")
+    assert "items are in none of the bins, but count in all." in few.words
+
+
+def test_an_empty_bin_has_no_winner(study: Study) -> None:
+    found = run("score", *study.files, *FAST, "--bins", "2-20,100-200")
+    assert found.code == 0
+    assert "nan%" not in found.words
+    assert "with 100-200" not in found.words
+
+
+@pytest.mark.parametrize("bins", ["2-5,5-9", "two", "9-2", "5-0", "2-3;4", ""])
+def test_bins_that_are_none(study: Study, bins: str) -> None:
+    found = run("score", *study.files, *FAST, "--bins", bins)
+    assert (found.code, found.out) == (1, "")
+    assert "error: " in found.err
+
+
+@pytest.mark.parametrize(("text", "prior"), [("0.5", 0.5), ("1,1,2,1,1", [1, 1, 2, 1, 1])])
+def test_priors_as_given(study: Study, text: str, prior: Any) -> None:
+    found = run("score", *study.files, *FAST, "--prior", text, "--json").json()
+    assert found["settings"]["prior"] == ([0.5] * 5 if prior == 0.5 else prior)
+    expected = soft(study, prior=prior)
+    for row in found["rows"]:
+        if row["axis"] == "all" and row["subset"] == "all":
+            assert row["value"] == pytest.approx(expected.value(row["model"], row["statistic"]), rel=1e-12)
+
+
+def test_the_prior_that_the_items_suggest(study: Study) -> None:
+    found = run("score", *study.files, *FAST, "--prior", "empirical-bayes")
+    assert "The prior was fitted to the scored items, 30 of them with two ratings or more: " in found.words
+    items = run("items", study.files[0], "--prior", "empirical-bayes", "--json").json()
+    assert items["settings"]["prior"] == pytest.approx(pv.statistics.fit_prior(study.ratings.counts()).alpha)
+
+
+@pytest.mark.parametrize("command", ["score", "items"])
+@pytest.mark.parametrize(
+    ("prior", "code", "problem"),
+    [
+        ("nonsense", 2, "--prior is a number, one for each point with commas between, or empirical-bayes"),
+        ("1,,1", 2, "not '1,,1'"),
+        ("0", 1, "prior is 0"),
+        ("nan", 1, "prior is nan"),
+        ("1,2,3", 1, "Give a positive number, or 5 of them, one for each point"),
+    ],
+)
+def test_priors_that_are_none(study: Study, command: str, prior: str, code: int, problem: str) -> None:
+    found = run(command, *(study.files if command == "score" else study.files[:1]), "--prior", prior)
+    assert (found.code, found.out) == (code, "")
+    assert problem in found.words
+
+
+def test_a_floor_makes_scores_finite(study: Study, write: Write) -> None:
+    sure = study.predictions.items.to_frame().select("item", *(pl.lit(float(c == 0)).alias(str(c)) for c in range(5)))
+    files = study.files[0], write("sure.csv", sure.write_csv())
+    plain, floored = run("score", *files, *FAST), run("score", *files, *FAST, "--floor", "1e-6")
+    assert "∞" in plain.out
+    assert "a floor makes this finite" in plain.words
+    assert "∞" not in floored.out
+    rows = run("score", *files, *FAST, "--json").json()["rows"]
+    assert {row["model"] for row in rows} == {"sure", *REFERENCES}
+    assert run("score", *files, *FAST, "--floor", "2").code == 1
+
+
+def test_a_sure_prediction_is_never_too_vague(study: Study, write: Write) -> None:
+    """All ratings lie at one end of a prediction that is certain of the other: it is wrong, not vague."""
+    sure = study.predictions.items.to_frame().select("item", *(pl.lit(float(c == 4)).alias(str(c)) for c in range(5)))
+    found = run("score", study.files[0], write("sure.csv", sure.write_csv()), *FAST)
+    assert "predicts too high (mean PIT " in found.words
+    assert "too vague" not in found.words
+
+
+def test_unnormalized_distances_are_in_steps(study: Study) -> None:
+    frames = [
+        run("score", *study.files, *FAST, "--csv", *more).frame().filter(axis="all").sort("model", "bin", "statistic")
+        for more in ((), ("--unnormalized",))
+    ]
+    for metric, factor in (("emd", 4), ("expected_emd", 4), ("rps", 4), ("expected_rps", 4), ("cross_entropy", 1)):
+        one, steps = (frame.filter(statistic=metric)["value"].to_numpy() for frame in frames)
+        assert steps == pytest.approx(factor * one, rel=1e-9), metric
+
+
+def test_training_ratings_make_the_marginal_prediction(study: Study, write: Write) -> None:
+    train = write("train.csv", "item,rater,score\n" + "".join(f"t{i},a,4\nt{i},b,{i % 5}\n" for i in range(50)))
+    found = run("score", *study.files, *FAST, "--train", train, "--prior", "empirical-bayes", "--json").json()
+    assert found["settings"]["train"] is True
+    assert "fitted to training items, 50 of them" in found["settings"]["prior_note"]
+    without = run("score", *study.files, *FAST, "--json").json()
+    marginal = [
+        next(row["value"] for row in one["rows"] if (row["model"], row["statistic"]) == ("marginal", "emd"))
+        for one in (found, without)
+    ]
+    assert marginal[0] > marginal[1]
+
+
+def test_training_ratings_have_the_columns_of_the_ratings(study: Study, write: Write) -> None:
+    frame = pl.read_csv(study.files[0]).rename({"item": "conv", "rater": "who", "score": "Q"})
+    path = write("odd.csv", frame.write_csv())
+    asked = ("score", path, study.files[1], "--item", "conv", "--rater", "who", "--score", "Q", "--scale", "0:4", *FAST)
+    assert run(*asked).code == 0
+    assert run(*asked, "--train", path).code == 0
+
+
+def test_items_with_few_ratings_are_left_out(study: Study) -> None:
+    found = run("score", *study.files, *FAST, "--min-ratings", 10)
+    n = int((study.ratings.counts().sum(axis=1) >= 10).sum())
+    assert (
+        f"Scored are {n} of 30 items: those that every model predicts and that have at least 10 ratings." in found.words
+    )
+    none = run("score", *study.files, *FAST, "--min-ratings", 1000)
+    assert (none.code, none.out) == (1, "")
+    assert "no predicted item has 1,000 ratings" in none.err
+
+
+def test_scores_against_groups(study: Study) -> None:
+    frame = run("score", *study.files, *QUICK, "--fast", "--by", "gender", "--by", "age", "--csv").frame()
+    assert set(frame["axis"]) == {"all", "gender", "age"}
+    assert {"Man", "Woman"} <= set(frame["group"])
+    assert "raters have no attribute 'mood'" in run("score", *study.files, *FAST, "--by", "mood").err
+
+
+def test_a_group_that_rated_nothing_has_no_winner(study: Study, write: Write) -> None:
+    """Raters of B rated only items that nobody predicts."""
+    frame = pl.read_csv(study.files[0])
+    items, raters = sorted(set(frame["item"])), sorted(set(frame["rater"]))
+    parted = frame.with_columns(g=pl.when(pl.col("rater").is_in(raters[:12])).then(pl.lit("A")).otherwise(pl.lit("B")))
+    kept = parted.filter((pl.col("g") == "A") == pl.col("item").is_in(items[:15]))
+    predicted = pl.read_csv(study.files[1]).filter(pl.col("item").is_in(items[:15]))
+    files = write("ratings.csv", kept.write_csv()), write("predictions.csv", predicted.write_csv())
+    found = run("score", *files, *FAST, "--scale", "0:4", "--rater-attributes", "g", "--by", "g")
+    assert found.code == 0
+    assert "E[EMD] against the ratings of each group: g" in found.out
+    assert not re.search(r"\bfor B\b", found.words)
+
+
+@pytest.fixture
+def lacking(study: Study, write: Write) -> Path:
+    """Predictions in which one model lacks the first item, and predicts one that nobody rated."""
+    frame = pl.read_csv(study.files[1])
+    kept = frame.filter((pl.col("item") != frame["item"][0]) | (pl.col("model") != "vague"))
+    return write("less.csv", kept.write_csv() + "vague,zz,1,0,0,0,0\n")
+
+
+def test_what_is_missing_is_counted(study: Study, lacking: Path) -> None:
+    found = run("score", study.files[0], lacking, *FAST)
+    assert "Scored are 29 of 30 items: those that every model predicts." in found.words
+    assert "vague predicts 1 item without ratings" in found.words
+    assert "vague does not predict 1 item with ratings" in found.words
+
+
+def test_what_is_missing_is_listed(study: Study, lacking: Path) -> None:
+    listed = run("score", study.files[0], lacking, *FAST, "--csv", "--table", "missing").frame()
+    first = study.ratings.items["item"][0]
+    assert listed.rows() == [("vague", first, "no prediction"), ("vague", "zz", "no rating")]
+
+
+def test_what_is_missing_is_refused_if_strict(study: Study, lacking: Path) -> None:
+    strict = run("score", study.files[0], lacking, *FAST, "--strict")
+    assert (strict.code, strict.out) == (1, "")
+    (error,) = [line for line in strict.err.splitlines() if line.startswith("error: ")]
+    assert error.startswith(f"error: {lacking}: 2 predictions or ratings are missing; the first: by vague, item ")
+    assert strict.err.splitlines()[-1] == error
+    assert run("score", *study.files, *FAST, "--strict").code == 0
+
+
+def test_totals(study: Study, whole: pv.SoftScores, totals: Path) -> None:
+    found = run("score", totals, study.files[1], "--totals", *FAST, "--json").json()
+    for row in found["rows"]:
+        if row["subset"] == "all":
+            assert row["value"] == pytest.approx(whole.value(row["model"], row["statistic"]), rel=1e-12)
+    refused = run("score", totals, study.files[1], "--totals", *FAST, "--by", "gender")
+    assert refused.code == 1
+    assert "holds counts per scale point" in refused.err
+
+
+def test_unrated_items_have_a_bin_of_their_own(study: Study, write: Write) -> None:
+    text = study.files[0].read_text() + "extra,rater-001,\n"
+    path = write("ratings.csv", text)
+    predicted = write("p.csv", study.files[1].read_text() + "".join(f"{m},extra,0.2,0.2,0.2,0.2,0.2\n" for m in MODELS))
+    found = run("score", path, predicted, "--scale", "0:4", *FAST)
+    assert found.code == 0
+    assert "1 item has no rating: expected scores use the prior alone there, the others leave them out." in found.words
+    frame = run("score", path, predicted, "--scale", "0:4", *FAST, "--csv", "--table", "prior_weight").frame()
+    assert frame.row(0) == ("0", 1, 0, 1.0)
+
+
+# Bad input -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("model,item,0,1,2,3,4\na,x,0.5,0.5,0.5,0,0\n", "row 2: the probabilities sum to 1.5, not to 1."),
+        ("model,item,0,1,2,3,4\na,x,half,0.5,0,0,0\n", "column '0', row 2: the probability half is not a number."),
+        ("model,item,0,1,2,3\na,x,0.5,0.5,0,0\n", "there is no column for the point 4"),
+        (
+            "model,item,0,1,2,3,4\na,x,1,0,0,0,0\n",
+            "no predicted item is among the ratings: predictions have items like 'x'",
+        ),
+        ("model,item,0,1,2,3,4\nuniform,x,1,0,0,0,0\n", "a model is called 'uniform'"),
+        ("model,item,0,1,2,3,4\n", "there is no prediction."),
+        ("", "the file is empty."),
+    ],
+)
+def test_bad_predictions_end_in_one_line(study: Study, write: Write, text: str, problem: str) -> None:
+    path = write("bad.csv", text)
+    found = run("score", study.files[0], path, *FAST)
+    assert (found.code, found.out) == (1, "")
+    (line,) = [
+        line for line in found.err.splitlines() if not line.startswith((f"{study.folder}/", f"{path}: predictions"))
+    ]
+    assert line.startswith(f"error: {path}")
+    assert problem in line
+
+
+def test_bad_predictions_end_the_real_program(study: Study, write: Write) -> None:
+    path = write("bad.csv", "model,item,0,1,2,3,4\na,x,1,1,0,0,0\n")
+    command = [sys.executable, "-m", "plurivox", "score", str(study.files[0]), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[1:] == [
+        f"error: {path}, row 2: the probabilities sum to 2, not to 1. Give probabilities with enough digits, "
+        "or divide those of each item by their sum."
+    ]
+
+
+def test_control_characters_do_not_reach_the_terminal(study: Study, write: Write) -> None:
+    path = write("p.csv", study.files[1].read_text().replace("careful", "\x1b[31mcareful"))
+    found = run("score", study.files[0], path, *FAST)
+    assert "\x1b" not in found.out + found.err
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "problem"),
+    [
+        (["--table", "odd"], 2, "--table is one of values, comparisons,"),
+        (["--json", "--csv"], 2, "choose one of --json, --csv and --markdown"),
+        (["--floor", "0"], 1, "floor is 0"),
+        (["--train", "nowhere.csv"], 1, "there is no such file"),
+        (["--correction", "odd"], 1, "correction is 'odd'"),
+        (["--min-ratings", "-1"], 2, "--min-ratings"),
+    ],
+)
+def test_bad_options(study: Study, extra: list[str], code: int, problem: str) -> None:
+    found = run("score", *study.files, *FAST, *extra)
+    assert (found.code, found.out) == (code, "")
+    assert problem in found.words
+
+
+def test_names_are_printed_as_they_are(hostile: tuple[Path, Path]) -> None:
+    """Formulas are harmless in CSV, markup has no effect in a terminal."""
+    asked = ("score", *hostile, "--scale", "0:4", *FAST)
+    printed = run(*asked)
+    for name in ("=1+1", "[bold]m[/]", "<script>alert(1)</script>"):
+        assert f"\n  {name} " in printed.out
+    assert set(run(*asked, "--csv").frame()["model"]) == {
+        "'=1+1", "[bold]m[/]", "<script>alert(1)</script>", *REFERENCES,
+    }  # fmt: skip
+    listed = run("items", hostile[0], "--scale", "0:4", "--top", 100)
+    for name in ODD:
+        assert f"\n  {name} " in listed.out
+    for table in ("uncertain", "distributions"):
+        frame = run("items", hostile[0], "--scale", "0:4", "--csv", "--table", table).frame()
+        assert {"'=cmd()", "[red]x[/red]", "a|b"} <= set(frame["item"])
+        assert "=cmd()" not in set(frame["item"])
+    assert "| a\\|b |" in run("items", hostile[0], "--scale", "0:4", "--top", 100, "--markdown").out
+
+
+# Items ---------------------------------------------------------------------------------------------------------------
+
+
+def test_items_prints_both_lists(study: Study) -> None:
+    found = run("items", study.files[0])
+    assert found.code == 0
+    assert "Items that deserve more ratings, the first 20 of 30" in found.out
+    assert "needed for ±0.4" in found.out
+    assert "Items that divide groups most; of many, some do by chance" in found.out
+
+
+def test_only_uncertain_items(study: Study) -> None:
+    found = run("items", study.files[0], "--uncertain", "--top", 3)
+    expected = pv.items(study.ratings).uncertain["item"]
+    assert [line.split()[0] for line in found.out.splitlines() if line.startswith("  item-")] == expected[:3].to_list()
+    assert "the first 3 of 30" in found.out
+    assert "divide groups" not in found.out
+    whole = run("items", study.files[0], "--uncertain", "--top", 99)
+    assert "Items that deserve more ratings, 30" in whole.out
+    assert set(run("items", study.files[0], "--uncertain", "--json").json()) == {"kind", "settings", "uncertain"}
+
+
+def test_items_as_json_and_csv_are_the_python_result(study: Study) -> None:
+    options: dict[str, Any] = {"prior": [1, 1, 2, 1, 1], "precision": 0.25}
+    asked = ("items", study.files[0], "--prior", "1,1,2,1,1", "--precision", 0.25, "--by", "gender")
+    expected = pv.items(study.ratings, by="gender", **options)
+    found = run(*asked, "--json").json()
+    assert found["uncertain"] == expected.uncertain.to_dicts()
+    assert found["divided"] == expected.divided.to_dicts()
+    assert found["settings"] == expected.settings
+    for table, frame in (
+        ("uncertain", expected.uncertain), ("divided", expected.divided), ("distributions", expected.distributions()),
+    ):  # fmt: skip
+        csv = run(*asked, "--csv", "--table", table).frame()
+        assert (csv.columns, csv.height) == (frame.columns, frame.height)
+    assert csv["item"].to_list() == expected.distributions()["item"].to_list()
+
+
+def test_items_as_markdown(study: Study) -> None:
+    found = run("items", study.files[0], "--markdown", "--precision", 1, "--top", 2)
+    assert "| item | ratings | mean | expected | 95 % interval | gain of one more | needed for ±1 |" in found.out
+    assert "### Items that divide groups most" in found.out
+
+
+def test_items_of_totals_and_without_ratings(study: Study, totals: Path, write: Write) -> None:
+    found = run("items", totals, "--totals", "--csv")
+    assert found.out == run("items", study.files[0], "--csv").out
+    path = write("totals.csv", "item,0,1\nnew,0,0\nold,3,1\n")
+    listed = run("items", path, "--totals")
+    assert listed.code == 0
+    (line,) = [line for line in listed.out.splitlines() if line.startswith("  new")]
+    assert line.split()[:4] == ["new", "0", "–", "0.50"]
+    first = run("items", path, "--totals", "--json").json()["uncertain"][0]
+    assert (first["item"], first["mean"], first["entropy"]) == ("new", None, None)
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "problem"),
+    [
+        (["--precision", "0"], 1, "precision is 0"),
+        (["--precision", "-1"], 1, "precision is -1"),
+        (["--top", "0"], 2, "--top"),
+        (["--table", "odd"], 2, "--table is one of uncertain, divided, distributions, not 'odd'"),
+        (["--csv", "--markdown"], 2, "choose one of"),
+    ],
+)
+def test_bad_options_of_items(study: Study, extra: list[str], code: int, problem: str) -> None:
+    found = run("items", study.files[0], *extra)
+    assert (found.code, found.out) == (code, "")
+    assert problem in found.words
+
+
+def test_a_precision_out_of_reach(study: Study) -> None:
+    """More ratings than there are numbers for: the program says so in some way."""
+    found = run("items", study.files[0], "--precision", "1e-10", "--top", 1)
+    assert found.code == 0
+    assert "needed for ±1e-10" in found.out
+
+
+# Reports -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    out, predictions = tmp_path / "report.html", tmp_path / "predictions.csv"
+    pl.read_csv(study.files[1]).filter(model="confident").write_csv(predictions)  # fewer charts to draw
+    asked = ("report", study.files[0], "--by", "gender", "--permutations", 20, *QUICK, "-o", out)
+    made = run(*asked, "--predictions", predictions)
+    assert (made.code, made.out) == (0, f"{out}\n")
+    assert "warning: " not in made.err
+    before = out.read_bytes()
+    text = before.decode()
+    assert text.count('id="soft"') == 1
+    assert 'id="soft-pit"' in text
+    assert "SHA-256 of predictions.csv" in text
+    assert "confident loses to the uniform prediction" in text
+    assert run(*asked, "--predictions", predictions).code == 0
+    assert out.read_bytes() == before
+    assert run(*asked).code == 0
+    plain = out.read_text(encoding="utf-8")
+    assert 'id="soft' not in plain
+    assert 'id="items"' in plain
+
+
+def test_a_report_of_bad_input_is_not_written(study: Study, tmp_path: Path, write: Write) -> None:
+    bad = write("bad.csv", "model,item,0,1,2,3,4\na,x,1,1,0,0,0\n")
+    asked = ("report", study.files[0], "--by", "gender", "--permutations", 0, "--bootstrap", 0)
+    found = run(*asked, "--predictions", bad, "-o", tmp_path / "report.html")
+    assert (found.code, found.out) == (1, "")
+    assert f"error: {bad}, row 2: the probabilities sum to 2, not to 1." in found.err
+    found = run(*asked, "--prior", "1,2,3", "-o", tmp_path / "report.html")
+    assert (found.code, found.out) == (1, "")
+    assert "error: prior is [1.0, 2.0, 3.0]" in found.err
+    assert not (tmp_path / "report.html").exists()
