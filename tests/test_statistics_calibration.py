@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from plurivox.errors import InputError
-from plurivox.statistics import pit, pit_histogram, reliability
+from plurivox.statistics import calibration_slope, pit, pit_histogram, reliability
 
 Array = NDArray[Any]
 Case = tuple[Array, Array]  # counts and q
@@ -445,3 +445,46 @@ def test_bad_numbers_of_bars(function: Any, number: float) -> None:
 def test_bad_seed() -> None:
     with pytest.raises(InputError):
         pit([0], [0.5, 0.5], seed=-1)
+
+
+# The slope -----------------------------------------------------------------------------------------------------------
+
+
+def test_slope_is_that_of_least_squares() -> None:
+    """Against a regression on one row per rating and threshold, thresholds as dummies, errors by item."""
+    rng = np.random.default_rng(4)
+    counts = rng.multinomial(6, [0.1, 0.2, 0.3, 0.4], 40)
+    q = rng.dirichlet(np.ones(4), 40)
+    rows, labels, items = [], [], []
+    for i, (own, shares) in enumerate(zip(counts, q, strict=True)):
+        for point, n in enumerate(own):
+            for _ in range(n):
+                for k in range(1, 4):
+                    rows.append([shares[k:].sum(), *(float(k == other) for other in range(1, 4))])
+                    labels.append(float(point >= k))
+                    items.append(i)
+    x, y = np.array(rows), np.array(labels)
+    beta, *_ = np.linalg.lstsq(x, y, rcond=None)
+    bread = np.linalg.inv(x.T @ x)
+    scores = x * (y - x @ beta)[:, None]
+    meat = sum(np.outer(total, total) for total in (scores[np.array(items) == i].sum(axis=0) for i in range(40)))
+    found = calibration_slope(counts, q)
+    assert found.value == pytest.approx(beta[0], rel=1e-9)
+    assert found.error == pytest.approx(np.sqrt((bread @ meat @ bread)[0, 0]), rel=1e-9)
+
+
+def test_slope_notices_vague_and_sure_predictions_of_varied_items() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.dirichlet(np.ones(5), 2000)
+    counts = np.array([rng.multinomial(8, shares) for shares in truth])
+    for weight, expected in ((1.0, 1.0), (0.5, 2.0), (0.25, 4.0)):
+        found = calibration_slope(counts, weight * truth + (1 - weight) / 5)
+        assert found.value == pytest.approx(expected, abs=4 * found.error)
+        assert found.error < 0.05 * expected
+    sharp = truth**3 / (truth**3).sum(axis=1, keepdims=True)
+    assert calibration_slope(counts, sharp).value < 0.85
+
+
+def test_slope_without_differences() -> None:
+    for counts in ([[1, 2, 3]], [[1, 2, 3], [3, 2, 1]], [[0, 0, 0]]):
+        assert np.isnan(calibration_slope(counts, [0.2, 0.3, 0.5]).value)

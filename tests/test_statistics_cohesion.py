@@ -438,7 +438,7 @@ def test_every_statistic_is_classified_and_tested() -> None:
     beside |= {statistics.posterior_mean, statistics.expected_entropy, statistics.information_gain}
     beside |= {statistics.mean_interval, statistics.share_interval, statistics.ratings_needed}
     beside |= {statistics.fit_prior}
-    beside |= {statistics.pit, statistics.pit_histogram, statistics.reliability}
+    beside |= {statistics.pit, statistics.pit_histogram, statistics.reliability, statistics.calibration_slope}
     assert {record.function for record in STATISTICS.values()} - {None} == public - beside
     assert len(statistics.__all__) == len(set(statistics.__all__))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -147,11 +148,11 @@ def _more(found: SoftScores) -> list[Shown]:
     lines = [
         [
             row["model"], f"{row['pit_mean']:.3f}", f"{12 * row['pit_variance']:.2f}",
-            f"{row['calibration_error']:.3f}", f"{row['ks']:.3f}", p_cell(row["p_value"]),
+            f"{row['calibration_error']:.3f}", _slope(row), f"{row['ks']:.3f}", p_cell(row["p_value"]),
         ]
         for row in found.calibration().iter_rows(named=True)
     ]  # fmt: skip
-    header = ["model", "mean PIT (.5)", "12 × its variance (1)", "calibration error (0)", "KS", "p"]
+    header = ["model", "mean PIT (.5)", "12 × variance (1)", "error (0)", "slope (1)", "KS", "p"]
     shown = [Shown("Calibration; in parentheses what is right", header, lines)] if lines else []
     metric = BY_BIN[-1] if BY_BIN[-1] in found.metrics else found.metrics[0]
     keys = list(dict.fromkeys((row.axis, row.group) for row in found.rows if row.axis != ALL))
@@ -169,6 +170,12 @@ def _more(found: SoftScores) -> list[Shown]:
         header = ["group", "raters", "items", *found.models, *REFERENCES]
         shown.append(Shown(f"{LABELS[metric]} against the ratings of each group: {axis}", header, lines))
     return shown
+
+
+def _slope(row: dict[str, Any]) -> str:
+    if math.isnan(row["slope"]):
+        return "–"
+    return f"{row['slope']:.2f} [{row['slope_low']:.2f}, {row['slope_high']:.2f}]"
 
 
 def _notes(found: SoftScores) -> list[str]:

@@ -145,6 +145,8 @@ def _quantile(ordered: Floats, n: Ints, q: float) -> Floats:
     below = np.floor(position).astype(np.int64)
     low = np.take_along_axis(ordered, below[np.newaxis], axis=0)[0]
     high = np.take_along_axis(ordered, np.minimum(below + 1, np.maximum(n - 1, 0))[np.newaxis], axis=0)[0]
-    with np.errstate(invalid="ignore"):  # ∞ − ∞, where both are equal
-        between = np.minimum(low + (high - low) * (position - below), high)
-    return np.where(n < 2, np.nan, np.where(low == high, low, between))
+    part = position - below
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ and 0·∞, where the lower of the two is meant
+        between = np.minimum(low + (high - low) * part, high)
+    exact = (low == high) | (part == 0) | np.isneginf(low)
+    return np.where(n < 2, np.nan, np.where(exact, low, between))

@@ -12,8 +12,8 @@ from plurivox.inference.batches import in_batches
 from plurivox.inference.bootstrap import NORMAL_95
 from plurivox.lenses.passes import Running
 from plurivox.lenses.soft_inputs import POSTERIOR_MEAN, REFERENCES, Counts, Floats
-from plurivox.lenses.soft_rows import Target, ranked
-from plurivox.statistics.calibration import pit, pit_histogram, reliability
+from plurivox.lenses.soft_rows import Target, ranks
+from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 
 STRENGTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -36,7 +36,8 @@ RELIABILITY = {
 }  # fmt: skip
 CALIBRATION = {
     "model": pl.String, "pit_mean": pl.Float64, "pit_variance": pl.Float64, "calibration_error": pl.Float64,
-    "ks": pl.Float64, "p_value": pl.Float64, "n_items": pl.Int64, "n_ratings": pl.Int64,
+    "slope": pl.Float64, "slope_low": pl.Float64, "slope_high": pl.Float64, "ks": pl.Float64, "p_value": pl.Float64,
+    "n_items": pl.Int64, "n_ratings": pl.Int64,
 }  # fmt: skip
 
 
@@ -48,6 +49,8 @@ def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl
     chosen = _sample(len(target.counts), seed)
     counts, shape = target.counts[chosen], scoring.prior / scoring.prior.mean()
     metrics = tuple(name for name in scoring.metrics if name not in EMPIRICAL)
+    if not metrics:
+        return pl.DataFrame(schema=SENSITIVITY)
 
     def at(first: int, last: int) -> list[tuple[object, ...]]:
         rows: list[tuple[object, ...]] = []
@@ -63,8 +66,7 @@ def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl
             share = float((prior.sum() / total).mean())
             for m, metric in enumerate(metrics):
                 values = {name: float(mean[m]) for name, mean in means.items()}
-                order = ranked({name: value for name, value in values.items() if name not in REFERENCES})
-                places = {name: place for place, name in enumerate(order, start=1)}
+                places = ranks({name: value for name, value in values.items() if name not in REFERENCES})
                 rows += [(strength, metric, name, values[name], places.get(name), share) for name in values]
         return rows
 
@@ -92,7 +94,9 @@ def calibration(target: Target, labels: list[str], seed: int) -> dict[str, pl.Da
         bars = pit_histogram(counts, q, BARS)
         for b in range(BARS):
             share, reach = float(bars.share[b]), NORMAL_95 * float(bars.error[b])
-            tables["pit"].append((name, b / BARS, (b + 1) / BARS, share, max(0.0, share - reach), share + reach))
+            tables["pit"].append(
+                (name, b / BARS, (b + 1) / BARS, share, max(0.0, share - reach), min(1.0, share + reach))
+            )
         found = reliability(counts, q, BARS)
         for k, label in enumerate(labels[1:]):
             for b in np.flatnonzero(found.n_items[k]).tolist():
@@ -104,9 +108,14 @@ def calibration(target: Target, labels: list[str], seed: int) -> dict[str, pl.Da
                     )
                 )  # fmt: skip
         distance, p = kolmogorov(pit(drawn, q, seed))
-        error = float(found.errors().mean())
-        n_ratings = int(counts.sum())
-        tables["calibration"].append((name, bars.mean, bars.variance, error, distance, p, len(counts), n_ratings))
+        slope = calibration_slope(counts, q)
+        reach = NORMAL_95 * slope.error
+        tables["calibration"].append(
+            (
+                name, bars.mean, bars.variance, float(found.errors().mean()), slope.value, slope.value - reach,
+                slope.value + reach, distance, p, len(counts), int(counts.sum()),
+            )
+        )  # fmt: skip
     schemas = {"pit": PIT, "reliability": RELIABILITY, "calibration": CALIBRATION}
     return {name: pl.DataFrame(rows, schema=schemas[name], orient="row") for name, rows in tables.items()}
 

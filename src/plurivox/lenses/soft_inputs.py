@@ -16,6 +16,7 @@ from plurivox.attributes import places_of
 from plurivox.errors import InputError
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings
+from plurivox.scale import Scale, text_of
 from plurivox.statistics.checks import prior_of
 from plurivox.statistics.priors import PriorFit, fit_prior
 
@@ -58,7 +59,7 @@ class Matched:
 
 def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, strict: bool) -> Matched:
     """Find the items that every model predicts, and list what is missing on either side."""
-    if predictions.scale.labels != ratings.scale.labels:
+    if not same_points(predictions.scale, ratings.scale):
         raise InputError(
             f"the predictions are on {predictions.scale}, the ratings on {ratings.scale}",
             source=predictions.source,
@@ -88,9 +89,14 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
     shared = predicted.all(axis=0)
     chosen = np.flatnonzero(shared & (n >= min_ratings))
     if not len(chosen):
-        _refuse_nothing(ratings, predictions, missing, int(np.count_nonzero(shared)), min_ratings)
+        _refuse_nothing(ratings, predictions, int(np.count_nonzero(shared)), min_ratings)
     shares = predictions.shares[:, place[chosen]]
     return Matched(chosen, shares, missing, int(np.count_nonzero(shared)) - len(chosen))
+
+
+def same_points(one: Scale, other: Scale) -> bool:
+    """Tell whether two scales have the same points; 1 and "1" are the same."""
+    return [text_of(label) for label in one.labels] == [text_of(label) for label in other.labels]
 
 
 def _missing(model: str, problem: str, ids: pl.Series, chosen: NDArray[np.bool_]) -> pl.DataFrame:
@@ -109,10 +115,12 @@ def _refuse_missing(missing: pl.DataFrame, source: str) -> None:
     )
 
 
-def _refuse_nothing(ratings: Ratings, predictions: Predictions, missing: pl.DataFrame, n: int, least: int) -> None:
+def _refuse_nothing(ratings: Ratings, predictions: Predictions, n: int, least: int) -> None:
     if n:
-        raise InputError(f"no predicted item has {least:,} ratings", hint="Lower --min-ratings (min_ratings=).")
-    if len(predictions.models) > 1 and not (missing["problem"] == NO_PREDICTION).all():
+        wanted = "a rating" if least == 1 else f"{least:,} ratings"
+        raise InputError(f"no predicted item has {wanted}", hint="Lower --min-ratings (min_ratings=).")
+    known = places_of(predictions.items, ratings.items["item"]) >= 0
+    if len(predictions.models) > 1 and known.any():
         problem = "no item of the ratings is predicted by every model"
     else:
         there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], predictions.items))
@@ -151,7 +159,7 @@ def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None)
 
 def check_train(ratings: Ratings, train: Ratings | None) -> None:
     """Raise unless training ratings are on the same scale."""
-    if train is not None and train.scale.labels != ratings.scale.labels:
+    if train is not None and not same_points(train.scale, ratings.scale):
         raise InputError(
             f"the training ratings are on {train.scale}, the ratings on {ratings.scale}",
             hint="Both need the same scale.",
@@ -213,7 +221,7 @@ class Bin(NamedTuple):
 def bins_of(n: Counts, given: str | Iterable[str] | None) -> list[Bin]:
     """Return the bins that were given, as ``"2-3"``, ``"4"`` or ``"10+"``, or up to five that the data suggest."""
     if given is not None:
-        texts = given.split(",") if isinstance(given, str) else list(given)
+        texts = given.split(",") if isinstance(given, str) else [str(one) for one in given]
         return _apart([_bin(text.strip()) for text in texts])
     rated = n[n > 0]
     unrated = [Bin("0", 0, 0)] if len(rated) < len(n) else []

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.axis import CROSS
 from plurivox.errors import SelectionError
 from plurivox.lenses.results import SIGNIFICANT, Result, Row, Statement, Table, frame_of, p_text
 from plurivox.lenses.soft_inputs import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
-from plurivox.lenses.soft_rows import ALL, ranked
+from plurivox.lenses.soft_rows import ALL, n_hypotheses, ranked, ranks, shortened
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import METRICS
 
@@ -24,6 +25,8 @@ HALF = 0.5
 TOO_SURE, TOO_VAGUE = 1.15, 0.85
 """PIT variances beyond these multiples of 1/12 are worth a sentence."""
 LEANING = 0.05
+SLOPE_LOW, SLOPE_HIGH = 0.9, 1.1
+"""A slope of observed on predicted shares that is certainly beyond these is worth a sentence."""
 FEW = 3
 
 
@@ -81,9 +84,11 @@ class SoftScores(Result):
             },
             schema={"model": pl.String, "reference": pl.Boolean},
         )
-        place = pl.when(~pl.col("reference") & pl.col("value").is_not_nan()).then("value")
+        rounded = pl.Series("rounded", [shortened(row.value) for row in self.rows], dtype=pl.Float64)
+        place = pl.when(~pl.col("reference") & pl.col("rounded").is_not_nan()).then("rounded").rank("min")
         keys = ["axis", "group", "bin", "statistic"]
-        whole = pl.concat([own, frame], how="horizontal").with_columns(rank=place.rank("min").over(keys).cast(pl.Int64))
+        whole = pl.concat([own, frame, rounded.to_frame()], how="horizontal")
+        whole = whole.with_columns(rank=place.over(keys).cast(pl.Int64)).drop("rounded")
         first = ["model", "bin", "axis", "group", "statistic"]
         return whole.select(*first, pl.exclude(*first))
 
@@ -118,10 +123,11 @@ class SoftScores(Result):
         return self._table("sensitivity")
 
     def calibration(self) -> pl.DataFrame:
-        """Return for each model the mean and variance of PITs, the calibration error, and a test of uniform PITs.
+        """Return for each model the mean and variance of PITs, the calibration error and slope, and a test of PITs.
 
-        PITs should have the mean ½ and the variance 1/12. The test, Kolmogorov's and Smirnov's, is of one randomised
-        PIT per item.
+        PITs should have the mean ½ and the variance 1/12. The error is how far observed shares are from predicted ones
+        on average, the slope how they rise with them, 1 if all is right. The test, Kolmogorov's and Smirnov's, is of
+        one randomised PIT per item.
         """
         return self._table("calibration")
 
@@ -159,7 +165,7 @@ class SoftScores(Result):
         for model in self.models:
             beaten: dict[str, list[str]] = {UNIFORM: [], MARGINAL: []}
             for metric, other in itertools.product(self.metrics, beaten):
-                if self.value(model, metric) > self.value(other, metric):
+                if shortened(self.value(model, metric)) > shortened(self.value(other, metric)):
                     beaten[other].append(metric)
             if beaten[UNIFORM]:
                 sentences.append(
@@ -168,7 +174,7 @@ class SoftScores(Result):
             only = [metric for metric in beaten[MARGINAL] if metric not in beaten[UNIFORM]]
             if only:
                 sentences.append(
-                    f"{model} loses to the marginal prediction, the same for every item, by {self._listed(only)}."
+                    f"{model} loses to the marginal prediction, which knows no item, by {self._listed(only)}."
                 )
         return sentences
 
@@ -180,7 +186,7 @@ class SoftScores(Result):
         bins = _words([f"{bin_} ({share:.0%})" for bin_, share in heavy.select("bin", "prior_share").iter_rows()])
         return [
             "The prior outweighs the ratings of items with few of them: its share of the weight, by number of ratings, "
-            f"is {bins}. Expected scores of such items reward flat predictions."
+            f"is {bins}. Expected scores of such items reward predictions {_like(self.settings['prior'])}."
         ]
 
     def _best(self) -> list[Statement]:
@@ -189,11 +195,15 @@ class SoftScores(Result):
         if not order:
             return []
         cells = [f"{name} {_with_interval(self.row(name, metric))}" for name in order[: FEW + 1]]
-        text = f"{cells[0]} is the best of {len(order)} models by {LABELS[metric]}" if len(order) > 1 else cells[0]
-        if len(order) > 1:
-            text += f", before {_words(cells[1:])}" + (" and others" if len(order) > FEW + 1 else "")
-        else:
+        more = f" and {len(order) - FEW - 1} more" if len(order) > FEW + 1 else ""
+        if len(order) == 1:
             text = f"{order[0]} has {LABELS[metric]} {_with_interval(self.row(order[0], metric))}"
+        elif self._equal(metric, order[0], order[1]):
+            text = f"By {LABELS[metric]} no model is first alone: {_words(cells)}{more}"
+        else:
+            text = (
+                f"{cells[0]} is the best of {len(order)} models by {LABELS[metric]}, before {_words(cells[1:])}{more}"
+            )
         beside = _words([f"{name} {self.value(name, metric):.3f}" for name in REFERENCES])
         return [Statement(f"{text}; to compare: {beside}.", 2.4, statistic=metric)]
 
@@ -201,11 +211,11 @@ class SoftScores(Result):
         """Return how sure the order of neighbours in the ranking is."""
         frame = self.comparisons().filter(bin=ALL, statistic=self._main)
         known = {(row["model"], row["other"]): row for row in frame.iter_rows(named=True)}
-        n_tested = self.comparisons().filter(pl.col("bin") == ALL, pl.col("p_value").is_not_null()).height
+        n_tested = n_hypotheses(self.comparisons().filter(bin=ALL))
         found = []
         for one, other in list(itertools.pairwise(self.ranking(self._main)))[:FEW]:
             row, sign = (known[one, other], 1.0) if (one, other) in known else (known.get((other, one)), -1.0)
-            if row is None or row["ci_low"] is None:
+            if row is None or row["ci_low"] is None or not row["difference"]:
                 continue
             low, high = sorted((-sign * row["ci_low"], -sign * row["ci_high"]))
             better = row["p_better"] if sign > 0 else 1 - row["p_better"]
@@ -228,16 +238,23 @@ class SoftScores(Result):
         if len(self.models) < 2:
             return []
         orders = {metric: tuple(self.ranking(metric)) for metric in self.metrics}
+        orders = {metric: order for metric, order in orders.items() if self._told_apart(metric, order)}
+        if len(orders) < 2:
+            return []
         if len(set(orders.values())) == 1:
             first = next(iter(orders.values()))
-            return [Statement(f"All {len(orders)} metrics put the models in the same order: {', '.join(first)}.", 1.9)]
+            which = "All" if len(orders) == len(self.metrics) else "The"
+            beside = "" if which == "All" else " that tell all models apart"
+            text = f"{which} {len(orders)} metrics{beside} put the models in the same order: {', '.join(first)}."
+            return [Statement(text, 1.9)]
         winners = _grouped((order[0], metric) for metric, order in orders.items())
         if len(winners) == 1:
             winner = next(iter(winners))
             texts = _grouped((", ".join(order[1:]), metric) for metric, order in orders.items())
             parts = "; ".join(f"{rest} by {_listed(metrics)}" for rest, metrics in texts.items())
-            return [Statement(f"All metrics put {winner} first, and disagree on the others: {parts}.", 1.9)]
-        parts = _words([f"{name} by {_listed(metrics)}" for name, metrics in winners.items()])
+            which = "All metrics" if len(orders) == len(self.metrics) else "Metrics"
+            return [Statement(f"{which} put {winner} first, and disagree on the others: {parts}.", 1.9)]
+        parts = "; ".join(f"{name} by {_listed(metrics)}" for name, metrics in winners.items())
         return [Statement(f"Metrics disagree on the best model: {parts}.", 2.7)]
 
     def _over_bins(self) -> list[Statement]:
@@ -245,7 +262,7 @@ class SoftScores(Result):
         winners = _grouped((name, one) for name, one in firsts if name)
         if len(winners) < 2:
             return []
-        parts = _words([f"{name} with {_words(bins)}" for name, bins in winners.items()])
+        parts = "; ".join(f"{name} with {_words(bins)}" for name, bins in winners.items())
         text = f"Who is best by {LABELS[self._main]} depends on how many ratings an item has: {parts}."
         return [Statement(text, 2.0, statistic=self._main)]
 
@@ -276,57 +293,54 @@ class SoftScores(Result):
         keys = dict.fromkeys((row.axis, row.group) for row in self.rows if row.axis != ALL)
         found = []
         for axis, groups in _grouped(keys).items():
+            if "rater" in axis.split(CROSS):
+                continue  # nobody is named
             firsts = ((self._first(ALL, axis, group), group) for group in groups)
             winners = _grouped((name, group) for name, group in firsts if name)
             if len(winners) > 1:
-                parts = _words([f"{name} for {_words(of)}" for name, of in winners.items()])
+                parts = "; ".join(f"{name} for {_words(of)}" for name, of in winners.items())
                 text = f"Who is best by {LABELS[self._main]} depends on whose ratings count, by {axis}: {parts}."
                 found.append(Statement(text, 1.8, axis, self._main))
         return found
 
     def _calibrated(self) -> list[Statement]:
-        found, fine = [], []
         rows = list(self.calibration().iter_rows(named=True))
+        found = []
         for row in rows:
-            habits = []
-            ratio, leans = row["pit_variance"] * 12, abs(row["pit_mean"] - HALF) > LEANING
-            if ratio > TOO_SURE:
-                habits.append(f"is too sure: ratings fall outside its narrow predictions (PIT variance {ratio:.1f} "
-                              "times what is right)")  # fmt: skip
-            elif ratio < TOO_VAGUE and not leans:  # PITs that are all at one end vary little, too
-                habits.append(f"is too vague (PIT variance {ratio:.1f} times what is right)")
-            if leans:
-                side = "low" if row["pit_mean"] > HALF else "high"
-                habits.append(f"predicts too {side} (mean PIT {row['pit_mean']:.2f}, right is .50)")
-            if habits and row["p_value"] < SIGNIFICANT / len(rows):
-                text = f"{row['model']} {_words(habits)}; {p_text(row['p_value'])}."
-                found.append(Statement(text, 2.3, statistic="pit"))
-            else:
-                fine.append(row["model"])
-        if fine and len(fine) == len(rows):
-            found.append(Statement("No model is clearly miscalibrated.", 1.1, statistic="pit"))
+            habits = _habits(row, by_pit=row["p_value"] < SIGNIFICANT / len(rows))
+            if habits:
+                found.append(Statement(f"{row['model']} {_words(habits)}.", 2.3, statistic="pit"))
+        if rows and not found:
+            text = "No model is clearly miscalibrated, by its PITs and by how observed shares rise with predicted ones."
+            found.append(Statement(text, 1.1, statistic="pit"))
         return found
 
     def _left_out(self) -> Iterable[str]:
         s = self.settings
         whole = s["n_items"] + s["n_unpredicted"] + s["n_few"]
         if whole > s["n_items"]:
-            yield f"Scored are {s['n_items']:,} of {whole:,} items: those that every model predicts" + (
-                f" and that have at least {s['min_ratings']:,} ratings." if s["n_few"] else "."
+            least = "a rating" if s["min_ratings"] == 1 else f"at least {s['min_ratings']:,} ratings"
+            be, those = ("is", "that") if s["n_items"] == 1 else ("are", "those")
+            have = "has" if s["n_items"] == 1 else "have"
+            yield f"Scored {be} {s['n_items']:,} of {whole:,} items: {those} that every model predicts" + (
+                f" and that {have} {least}." if s["n_few"] else "."
             )
         missing = self.missing().group_by("model", "problem", maintain_order=True).len().iter_rows()
         for model, problem, n in missing:
-            items = "1 item" if n == 1 else f"{n:,} items"
+            items = _items(n)
             said = {NO_PREDICTION: f"{model} does not predict {items} with ratings",
                     NO_RATING: f"{model} predicts {items} without ratings"}  # fmt: skip
             yield f"{said[problem]}: see missing(), or --csv --table missing."
         if s["n_trained_on"]:
-            yield f"{s['n_trained_on']:,} of the scored items are among the training items."
+            be = "is" if s["n_trained_on"] == 1 else "are"
+            yield f"{s['n_trained_on']:,} of the scored items {be} among the training items."
         if s["n_unrated"]:
             items = "1 item has" if s["n_unrated"] == 1 else f"{s['n_unrated']:,} items have"
             yield f"{items} no rating: expected scores use the prior alone there, the others leave them out."
         if s["n_in_no_bin"]:
-            yield f"{s['n_in_no_bin']:,} items are in none of the bins, but count in all."
+            be = "is" if s["n_in_no_bin"] == 1 else "are"
+            count = "counts" if s["n_in_no_bin"] == 1 else "count"
+            yield f"{_items(s['n_in_no_bin'])} {be} in none of the bins, but {count} in all."
         if s["prior_note"]:
             yield s["prior_note"]
 
@@ -338,9 +352,18 @@ class SoftScores(Result):
         return _listed(metrics, len(self.metrics))
 
     def _first(self, bin_: str, axis: str = ALL, group: str = ALL) -> str:
-        """Return the best model, or nothing where no score is defined."""
+        """Return the best model, or nothing where none is, or several are."""
         values = self._values(self._main, bin_, axis, group, self.models)
-        return ranked(values)[0] if any(not math.isnan(value) for value in values.values()) else ""
+        first = [name for name, rank in ranks(values).items() if rank == 1]
+        return first[0] if len(first) == 1 else ""
+
+    def _equal(self, metric: str, one: str, other: str) -> bool:
+        return shortened(self.value(one, metric)) == shortened(self.value(other, metric))
+
+    def _told_apart(self, metric: str, order: Sequence[str]) -> bool:
+        """Tell whether no two neighbours are equal, infinite or undefined."""
+        values = [shortened(self.value(name, metric)) for name in order]
+        return all(one < other for one, other in itertools.pairwise(values))
 
     def _values(self, statistic: str, bin_: str, axis: str, group: str, names: Sequence[str]) -> dict[str, float]:
         key = (statistic, bin_, axis, group)
@@ -357,6 +380,34 @@ class SoftScores(Result):
 def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
     """Return the names of metrics; all of them are ``every metric``."""
     return "every metric" if len(metrics) == n_all > 1 else _words([LABELS[metric] for metric in metrics])
+
+
+def _habits(row: dict[str, Any], *, by_pit: bool) -> list[str]:
+    """Return how the predictions of a model are off, as far as that is clear."""
+    ratio, leans = 12 * row["pit_variance"], abs(row["pit_mean"] - HALF) > LEANING
+    habits = []
+    if by_pit and ratio > TOO_SURE:
+        variance = f"PIT variance {ratio:.1f} times what is right, {p_text(row['p_value'])}"
+        habits.append(f"is too sure: ratings fall outside its narrow predictions ({variance})")
+    elif by_pit and ratio < TOO_VAGUE and not leans:  # PITs that are all at one end vary little, too
+        habits.append(f"is too vague (PIT variance {ratio:.1f} times what is right, {p_text(row['p_value'])})")
+    elif row["slope_high"] < SLOPE_LOW or row["slope_low"] > SLOPE_HIGH:
+        what = "sure" if row["slope"] < 1 else "vague"
+        interval = f"{row['slope_low']:.2f} to {row['slope_high']:.2f}"
+        habits.append(f"is too {what}: if it predicts 10 points more, ratings rise by {10 * row['slope']:.1f} "
+                      f"(slope {interval}, right is 1)")  # fmt: skip
+    if by_pit and leans:
+        side = "low" if row["pit_mean"] > HALF else "high"
+        habits.append(f"predicts too {side} (mean PIT {row['pit_mean']:.2f}, right is .50, {p_text(row['p_value'])})")
+    return habits
+
+
+def _items(n: int) -> str:
+    return "1 item" if n == 1 else f"{n:,} items"
+
+
+def _like(prior: Sequence[float]) -> str:
+    return "that are flat, as it is" if max(prior) == min(prior) else "that are like it"
 
 
 def _words(parts: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,8 @@ from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 from plurivox.statistics.undefined import NO_RATING
 
 ALL = "all"
+ROUNDING = 1e-11
+"""Scores that differ by less, as a part of themselves, are equal."""
 MOST_UNITS = 20_000
 """Units that the bootstrap draws; with more items, a unit is a few items of one bin, chosen at random."""
 
@@ -157,7 +160,7 @@ def rows_of(sums: Sums, values: Floats, draws: Floats, *, bins: bool = True) -> 
     """Return a row for each bin, all items first, prediction and metric."""
     target = sums.target
     n_ratings = target.counts.sum(axis=1)
-    interval = percentile_interval(draws) if len(draws) else None
+    interval = percentile_interval(draws) if len(draws) > 1 else None
     numbers = [len(target.bins), *(range(len(target.bins)) if bins else ())]
     rows = []
     for b in numbers:
@@ -192,11 +195,15 @@ def _note(metric: str, value: float, n_infinite: int, counted: int, n_items: int
         return NO_RATING if n_items else "no item is in this bin"
     notes = []
     if n_infinite:
-        items = "1 item" if n_infinite == 1 else f"{n_infinite:,} items"
-        what = "were given a point" if metric in EMPIRICAL else "may be given a point, by the prior,"
+        one = n_infinite == 1
+        given = "was given" if one else "were given"
+        what = f"{given} a point" if metric in EMPIRICAL else "may be given a point, by the prior,"
+        items = "1 item" if one else f"{n_infinite:,} items"
         notes.append(f"{items} {what} that has the predicted probability 0; a floor makes this finite")
     if counted < n_items:
-        notes.append(f"{n_items - counted:,} items without a rating are left out")
+        left_out = n_items - counted
+        notes.append(f"{left_out:,} items without a rating are left out" if left_out > 1 else
+                     "1 item without a rating is left out")  # fmt: skip
     return "; ".join(notes)
 
 
@@ -215,12 +222,16 @@ def comparisons(sums: Sums, values: Floats, draws: Floats, correction: str) -> p
     pairs = [(one, other) for at, one in enumerate(models) for other in (*models[at + 1 :], UNIFORM, MARGINAL)]
     frames = [pl.DataFrame(schema=COMPARISONS)]
     for b in (len(target.bins), *range(len(target.bins))):
-        n_items = len(target.codes) if b == len(target.bins) else int(np.count_nonzero(target.codes == b))
+        inside = slice(None) if b == len(target.bins) else target.codes == b
+        rated = np.atleast_1d(target.counts[inside].any(axis=1))
+        counted = {
+            metric: int(np.count_nonzero(rated)) if metric in EMPIRICAL else len(rated) for metric in sums.metrics
+        }
         rows = [
             (
                 ALL if b == len(target.bins) else target.bins[b], metric, one, other,
-                *_difference(values[b, :, m], draws[:, b, :, m], names.index(one), names.index(other), n_items), None,
-                n_items,
+                *_difference(values[b, :, m], draws[:, b, :, m], names.index(one), names.index(other), counted[metric]),
+                None, counted[metric],
             )
             for one, other in pairs
             for m, metric in enumerate(sums.metrics)
@@ -234,17 +245,23 @@ def _difference(values: Floats, draws: Floats, one: int, other: int, n_items: in
 
     With n items, however alike, p is at least 2^(1 − n), that of a sign test.
     """
-    with np.errstate(invalid="ignore"):  # ∞ − ∞ is the NaN that is meant
-        difference = float(values[one] - values[other])
-        drawn = draws[:, one] - draws[:, other]
+    difference = float(_less(values[one], values[other]))
+    drawn = _less(draws[:, one], draws[:, other])
     drawn = drawn[~np.isnan(drawn)]
-    if math.isnan(difference) or not len(drawn) or n_items < 2:
+    if math.isnan(difference) or len(drawn) < 2 or n_items < 2:
         return difference, None, None, None, None
     interval = percentile_interval(drawn)
     lower, higher = int(np.count_nonzero(drawn < 0)), int(np.count_nonzero(drawn > 0))
     better = (lower + (len(drawn) - lower - higher) / 2) / len(drawn)
     p = min(1.0, max(2 * (1 + len(drawn) - max(lower, higher)) / (len(drawn) + 1), 2.0 ** (1 - n_items)))
     return difference, float(interval.low), float(interval.high), better, p
+
+
+def _less(one: Any, other: Any) -> Any:
+    """Return a difference, 0 where it is only rounding, NaN where both are infinite."""
+    with np.errstate(invalid="ignore"):
+        difference = one - other
+        return np.where(np.isfinite(other) & (np.abs(difference) <= ROUNDING * np.abs(other)), 0.0, difference)
 
 
 _SAME = {"kl": "cross_entropy", "expected_kl": "expected_cross_entropy"}
@@ -255,10 +272,30 @@ def _corrected(frame: pl.DataFrame, correction: str) -> pl.DataFrame:
     first = key.with_row_index("row").unique(["statistic", "model", "other"], keep="first", maintain_order=True)
     p = frame["p_value"].to_numpy().astype(float)
     known = dict(zip(first.drop("row").iter_rows(), adjust(p[first["row"].to_numpy()], correction), strict=True))
-    adjusted = pl.Series("p_adjusted", [known[one] for one in key.iter_rows()], dtype=pl.Float64)
-    return frame.with_columns(pl.when(frame["p_value"].is_not_null()).then(adjusted).alias("p_adjusted"))
+    adjusted = np.fmax([known[one] for one in key.iter_rows()], p)
+    return frame.with_columns(pl.when(frame["p_value"].is_not_null()).then(pl.Series(adjusted)).alias("p_adjusted"))
 
 
 def ranked(values: Mapping[str, float]) -> list[str]:
     """Return names from the lowest value, which is best, to the highest; undefined ones last, equal ones by name."""
-    return sorted(values, key=lambda name: (math.isnan(values[name]), values[name], name))
+    return sorted(values, key=lambda name: (math.isnan(values[name]), shortened(values[name]), name))
+
+
+def ranks(values: Mapping[str, float]) -> dict[str, int | None]:
+    """Return the rank of each name, 1 for the lowest value; equal ones share it, undefined ones have none."""
+    known = [shortened(value) for value in values.values() if not math.isnan(value)]
+    return {
+        name: None if math.isnan(value) else 1 + sum(other < shortened(value) for other in known)
+        for name, value in values.items()
+    }
+
+
+def shortened(value: float) -> float:
+    """Return a score without the digits that are only rounding."""
+    return float(f"{value:.11g}")
+
+
+def n_hypotheses(frame: pl.DataFrame) -> int:
+    """Return how many different hypotheses were tested, CE and KL of the same pair being one."""
+    tested = frame.filter(pl.col("p_value").is_not_null()).with_columns(pl.col("statistic").replace(_SAME))
+    return tested.select("bin", "statistic", "model", "other").n_unique()

@@ -41,7 +41,6 @@ from plurivox.lenses.soft_result import SoftScores
 from plurivox.lenses.soft_rows import ALL, Sums, Target, comparisons, rows_of
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings
-from plurivox.statistics.checks import amount_of
 from plurivox.statistics.soft_blocks import METRICS, Scoring, step_lengths
 
 MOST_KEPT = 4_000_000  # numbers of bootstrap draws that a result keeps
@@ -146,7 +145,10 @@ def soft_scores(
     check_train(ratings, train)
     axes_by = each_axis(by)
     overlapping = overlapping_axes(axes_by, several or {}, pairs=False)
-    matched = match(ratings, known, min_ratings=int(amount_of("min_ratings", min_ratings)), strict=strict)
+    axes = axes_of(ratings, axes_by, min_group_size)
+    if not isinstance(min_ratings, int) or min_ratings < 0:
+        raise InputError(f"min_ratings is {min_ratings!r}", hint="Give a whole number of at least 0.")
+    matched = match(ratings, known, min_ratings=min_ratings, strict=strict)
     pool = ratings.counts()
     counts = pool[matched.items]
     chosen = resolve_prior(prior, counts, train)
@@ -157,7 +159,8 @@ def soft_scores(
     n = counts.sum(axis=1)
     limits = bins_of(n, bins)
     codes = bin_codes(n, limits)
-    whole = work.target(counts, pool, codes, tuple(one.name for one in limits), ratings.n_raters)
+    rated = _raters_of(ratings, matched.items)
+    whole = work.target(counts, pool, codes, tuple(one.name for one in limits), int(np.count_nonzero(rated)))
     found = work.score(whole)
     found.tables += [
         Table("prior weight", _prior_weight(whole, chosen)),
@@ -165,7 +168,7 @@ def soft_scores(
         Table("sensitivity", work.curve(whole) if curve else pl.DataFrame(schema=SENSITIVITY)),
         *(Table(name, frame) for name, frame in work.calibration(whole).items()),
     ]
-    withheld, outside = work.groups(found, axes_of(ratings, axes_by, min_group_size), overlapping)
+    withheld, outside = work.groups(found, axes, overlapping, rated)
     unpredicted = matched.missing.filter(problem=NO_PREDICTION)["item"].n_unique()
     settings = {
         "models": list(known.models), "bins": list(whole.bins), "metrics": list(wanted),
@@ -246,18 +249,26 @@ class _Work:
         return found
 
     def groups(
-        self, found: _Found, axes: Sequence[Axis], overlapping: Mapping[str, str]
+        self,
+        found: _Found,
+        axes: Sequence[Axis],
+        overlapping: Mapping[str, str],
+        rated: np.ndarray[Any, np.dtype[np.bool_]],
     ) -> tuple[dict[str, int], dict[str, int]]:
-        """Score models against each group; return how many groups are withheld and raters outside, by axis."""
+        """Score models against each group; return how many groups are withheld and raters outside, by axis.
+
+        A group is as large as those of its raters who rated any scored item.
+        """
         withheld, outside = {}, {}
-        for axis in axes:
+        for whole in axes:
+            axis = whole.counting(rated)
             outside[axis.name] = axis.n_outside
             parts = [(axis, g) for g in np.flatnonzero(~axis.withheld).tolist()]
             withheld[axis.name] = axis.n_withheld
             if axis.name in overlapping:
-                each = memberships(
-                    self.ratings, axis.name, overlapping[axis.name], min_group_size=axis.min_group_size
-                )  # fmt: skip
+                separator = overlapping[axis.name]
+                several = memberships(self.ratings, axis.name, separator, min_group_size=axis.min_group_size)
+                each = [one.counting(rated) for one in several]
                 parts = [(one, 0) for one in each if not one.withheld[0]]
                 withheld[axis.name] = len(each) - len(parts)
             for one, g in parts:
@@ -297,6 +308,15 @@ class _Work:
     def _tell(self, what: str) -> Callable[[int, int], object]:
         progress = self.progress
         return (lambda done, total: None) if progress is None else lambda done, total: progress(what, done, total)
+
+
+def _raters_of(ratings: Ratings, items: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Tell which raters rated any of some items; nobody is known for totals."""
+    if ratings.rater_codes is None:
+        return np.zeros(0, dtype=bool)
+    chosen = np.zeros(ratings.n_items, dtype=bool)
+    chosen[items] = True
+    return np.bincount(ratings.rater_codes[chosen[ratings.item_codes]], minlength=ratings.n_raters) > 0
 
 
 def _counts_of(ratings: Ratings, members: np.ndarray[Any, np.dtype[np.bool_]]) -> Counts:

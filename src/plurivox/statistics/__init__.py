@@ -5,7 +5,7 @@ Of other packages, numpy and ``scipy.special``.
 
 from __future__ import annotations
 
-from plurivox.statistics.calibration import pit, pit_histogram, reliability
+from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
 from plurivox.statistics.cohesion import (
     ac1,
     ac2,
@@ -58,6 +58,7 @@ __all__ = [
     "ac2",
     "auroc",
     "average_precision",
+    "calibration_slope",
     "cross_entropy",
     "cross_negentropy",
     "emd",

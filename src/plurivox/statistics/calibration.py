@@ -142,6 +142,51 @@ class Reliability(NamedTuple):
         return np.asarray(np.where(total > 0, gaps / np.maximum(total, 1), np.nan))
 
 
+class Slope(NamedTuple):
+    """How far observed shares rise with predicted ones: 1 is right, less is too sure, more is too vague."""
+
+    value: float
+    """NaN if all items have the same prediction."""
+    error: float
+    """Its standard error, items being drawn at random with all their ratings."""
+
+
+def calibration_slope(counts: ArrayLike, q: ArrayLike) -> Slope:
+    """Return by how much the share of ratings at or above a point rises if its predicted probability rises by 1.
+
+    The slope of least squares through all items and points but the lowest, ratings counted alike, after the mean of
+    each point is taken off. Unlike PITs it notices predictions that are equally vague for all of many different items.
+
+    Parameters
+    ----------
+    counts, q
+        As in :func:`pit_histogram`.
+
+    References
+    ----------
+    Cox (1958), Two further applications of a model for binary regression.
+
+    Examples
+    --------
+    >>> round(calibration_slope([[9, 1], [1, 9]], [[0.7, 0.3], [0.3, 0.7]]).value, 6)  # .8 for a difference of .4
+    2.0
+    """
+    table, _ = items_of("counts", counts, whole=True)
+    prediction = prediction_of("q", q, table.shape)
+    n = table.sum(axis=1)
+    table, prediction, n = table[n > 0], prediction[n > 0], n[n > 0]
+    foretold = np.cumsum(prediction[:, ::-1], axis=1)[:, -2::-1]
+    reached = np.cumsum(table[:, ::-1], axis=1)[:, -2::-1] / n[:, None]
+    share = n / n.sum() if len(n) else n
+    x, y = (z - np.einsum("i,ik->k", share, z) for z in (foretold, reached))
+    spread = float(np.einsum("i,ik,ik->", share, x, x))
+    if not spread > 1e-12:
+        return Slope(np.nan, np.nan)
+    slope = float(np.einsum("i,ik,ik->", share, x, y)) / spread
+    rest = np.einsum("ik,ik->i", x, y - slope * x) * share
+    return Slope(slope, float(np.sqrt(np.einsum("i,i->", rest, rest))) / spread)
+
+
 def reliability(counts: ArrayLike, q: ArrayLike, n_bins: int = 10) -> Reliability:
     """Return, for each point but the lowest, how often ratings reach it where that had some predicted probability.
 
