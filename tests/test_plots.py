@@ -114,7 +114,8 @@ def study_of(teams: list[str], *, per_team: int = 6, n_items: int = 30, n_points
     )
     attributes = pl.DataFrame({"rater": raters, "team": [team for team in teams for _ in range(per_team)]})
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=attributes)
-    return analysed(ratings, "crowd", ["team"], "team", teams, **draws)
+    models = ["".join(c for c in team if unicodedata.category(c) != "Cc") for team in teams]  # such names are refused
+    return analysed(ratings, "crowd", ["team"], "team", models, **draws)
 
 
 @pytest.fixture(scope="module")
