@@ -172,9 +172,7 @@ def test_attribute_table_without_the_id(write: Write) -> None:
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet", "r.jsonl"])
 def test_empty_file(write: Write, name: str) -> None:
-    assert (
-        message(FileError, write(name, "")) == f"{name}: the file is empty. It needs a header and at least one row."
-    )
+    assert message(FileError, write(name, "")) == f"{name}: the file is empty. It needs a header and at least one row."
 
 
 def test_packed_emptiness(write: Write) -> None:

@@ -29,6 +29,7 @@ from plurivox.errors import DuplicateError, IdError, InputError, NeedsRatersErro
 from plurivox.inference.bootstrap import item_weights
 from plurivox.inference.multiplicity import METHODS, adjust
 from plurivox.lenses.soft_checks import STRENGTHS
+from plurivox.lenses.soft_findings import SoftFindings
 from plurivox.lenses.soft_inputs import FOLDS, folds_of
 from plurivox.lenses.soft_rows import MOST_UNITS
 from plurivox.statistics.registry import LABELS
@@ -495,7 +496,7 @@ def test_a_bin_without_items_is_empty_and_nothing_is_said_about_it() -> None:
     assert found.row("a", "emd", "10+").note == "no item is in this bin"
     assert sizes_of(found) == {"4": 2, "10+": 0, "all": 2}
     assert not [text for text in found.findings() if "10+" in text or "nan" in text]
-    assert not [text for text in found.prior_outweighs() if "10+" in text]
+    assert not [text for text in SoftFindings(found).prior_outweighs() if "10+" in text]
 
 
 # Prior ---------------------------------------------------------------------------------------------------------------
@@ -571,8 +572,8 @@ def test_a_prior_that_is_not_flat_does_not_reward_flat_predictions() -> None:
     """It rewards predictions like itself, and the sentence on its weight does not say otherwise."""
     found = soft(ratings_of([[0, 0, 2]] * 4), constant(4, m=LEFT), [20, 1, 1], **VALUES_ONLY)
     assert found.value("m", "expected_emd") < found.value(UNIFORM, "expected_emd")
-    assert found.prior_outweighs()
-    assert "flat" not in found.prior_outweighs()[0]
+    assert SoftFindings(found).prior_outweighs()
+    assert "flat" not in SoftFindings(found).prior_outweighs()[0]
 
 
 # Bootstrap -----------------------------------------------------------------------------------------------------------
@@ -874,7 +875,7 @@ def test_rounding_decides_nothing(n_points: int) -> None:
     rng = np.random.default_rng(n_points)
     ratings = ratings_of(rng.multinomial(3, np.full(n_points, 1 / n_points), 12))
     found = soft(ratings, constant(12, same=[1 / n_points] * n_points), bootstrap=50, curve=False)
-    assert not [text for text in found.losses() if "uniform" in text]
+    assert not [text for text in SoftFindings(found).losses() if "uniform" in text]
     assert found.comparisons().filter(other=UNIFORM)["p_value"].min() == 1.0
 
 

@@ -1,7 +1,7 @@
 """``plurivox responsiveness``: whose scores convey severity."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -32,9 +32,6 @@ from plurivox.cli.options import (
     several_names,
     two_groups,
 )
-
-if TYPE_CHECKING:
-    from plurivox.lenses.responsiveness_result import Responsiveness
 
 TABLES = ("values", "scores", "boundaries", "correlations", "pairs")
 
@@ -98,6 +95,8 @@ def responsiveness(
     correction. --by rater looks at each rater on their own.
     """
     from plurivox.cli.progress import telling
+    from plurivox.cli.show_responsiveness import show_responsiveness, tables
+    from plurivox.cli.tables import print_result
     from plurivox.kernels.responsiveness import is_compiled
     from plurivox.lenses.responsiveness import responsiveness as analyse
 
@@ -133,19 +132,5 @@ def responsiveness(
             threads=threads,
             progress=progress,
         )
-    _print(found, table, json=json, csv=csv, markdown=markdown)
-
-
-def _print(found: "Responsiveness", table: str, *, json: bool, csv: bool, markdown: bool) -> None:
-    from plurivox.cli.show import console, csv_text, markdown_text
-    from plurivox.cli.show_responsiveness import show_responsiveness, tables
-
-    if json:
-        print(found.to_json(draws=False))
-    elif csv:
-        frame = found.to_frame() if table == "values" else getattr(found, table)()
-        print(csv_text(frame), end="")
-    elif markdown:
-        print(markdown_text(tables(found), found.findings()))
-    else:
-        show_responsiveness(found, console())
+    frame = found.to_frame() if table == "values" else getattr(found, table)()
+    print_result(found, frame, tables, show_responsiveness, json=json, csv=csv, markdown=markdown)

@@ -1,7 +1,7 @@
 """``plurivox score``: how good predicted rating distributions are."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,9 +21,6 @@ from plurivox.cli.options import (
     read_prior,
     reads_ratings,
 )
-
-if TYPE_CHECKING:
-    from plurivox.lenses.soft_result import SoftScores
 
 TABLES = ("values", "comparisons", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing")
 
@@ -81,6 +78,8 @@ def score(
     Lower is better. With --by, models are also scored against each group's ratings.
     """
     from plurivox.cli.progress import telling
+    from plurivox.cli.show_soft import show_soft, tables
+    from plurivox.cli.tables import print_result
     from plurivox.io.reading import read_predictions
     from plurivox.lenses.soft_scores import soft_scores
     from plurivox.statistics.soft_blocks import METRICS
@@ -117,19 +116,5 @@ def score(
             threads=threads,
             progress=progress,
         )
-    _print(found, table, json=json, csv=csv, markdown=markdown)
-
-
-def _print(found: "SoftScores", table: str, *, json: bool, csv: bool, markdown: bool) -> None:
-    from plurivox.cli.show import console, csv_text, markdown_text
-    from plurivox.cli.show_soft import show_soft, tables
-
-    if json:
-        print(found.to_json(draws=False))
-    elif csv:
-        frame = found.to_frame() if table == "values" else getattr(found, table)()
-        print(csv_text(frame), end="")
-    elif markdown:
-        print(markdown_text(tables(found), found.findings()))
-    else:
-        show_soft(found, console())
+    frame = found.to_frame() if table == "values" else getattr(found, table)()
+    print_result(found, frame, tables, show_soft, json=json, csv=csv, markdown=markdown)

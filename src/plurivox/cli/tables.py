@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import polars as pl
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.cli.show import ACCENT, plain_table
-from plurivox.lenses.results import SIGNIFICANT, Row
+from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
+from plurivox.lenses.results import SIGNIFICANT, Result, Row
 
 MAX_NOTES = 12
 ARROWS = {"above": "↑", "below": "↓", None: " "}
@@ -88,3 +89,24 @@ def _rich(shown: Shown) -> Table:
     for line in shown.rows:
         table.add_row(*(Text(cell) for cell in line))
     return table
+
+
+def print_result(
+    found: Result,
+    frame: pl.DataFrame,
+    tables: Callable[[Any], list[Shown]],
+    show: Callable[[Any, Console], None],
+    *,
+    json: bool,
+    csv: bool,
+    markdown: bool,
+) -> None:
+    """Print a result as JSON, its frame as CSV, its tables as Markdown, or for the terminal."""
+    if json:
+        print(found.to_json(draws=False))
+    elif csv:
+        print(csv_text(frame), end="")
+    elif markdown:
+        print(markdown_text(tables(found), found.findings()))
+    else:
+        show(found, console())

@@ -23,6 +23,7 @@ from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, ea
 from plurivox.lenses.passes import Running
 from plurivox.lenses.results import Draws, Row, Table
 from plurivox.lenses.soft_checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
+from plurivox.lenses.soft_findings import SoftFindings
 from plurivox.lenses.soft_inputs import (
     NO_PREDICTION,
     Counts,
@@ -183,7 +184,7 @@ def soft_scores(
         "n_items_of_curve": min(len(counts), MOST_ITEMS) if curve else 0,
     }  # fmt: skip
     result = SoftScores(tuple(found.rows), withheld, outside, tuple(found.draws), settings, tuple(found.tables))
-    for text in [*(one for one in result.losses() if "uniform" in one), *result.prior_outweighs()]:
+    for text in SoftFindings(result).warnings():
         warnings.warn(text, SoftScoresWarning, stacklevel=2)
     return result
 
