@@ -53,9 +53,16 @@ def test_every_format_gives_the_same_ratings(write: Write, name: str, packing: s
     assert ratings.intake.scale_inferred
 
 
-@pytest.mark.parametrize("content", [CSV.encode(), CSV.replace(",", "\t").encode(), gzip.compress(CSV.encode(), mtime=0),
-                                     as_parquet(pl.read_csv(CSV.encode())),
-                                     pl.read_csv(CSV.encode()).write_ndjson().encode()])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        CSV.encode(),
+        CSV.replace(",", "\t").encode(),
+        gzip.compress(CSV.encode(), mtime=0),
+        as_parquet(pl.read_csv(CSV.encode())),
+        pl.read_csv(CSV.encode()).write_ndjson().encode(),
+    ],
+)
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
     assert len(pv.read_ratings("-")) == 3
