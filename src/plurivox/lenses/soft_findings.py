@@ -56,9 +56,9 @@ class SoftFindings:
 
     def warnings(self) -> list[str]:
         """Return what deserves a warning: a model that loses to the uniform prediction, a prior that outweighs."""
-        return [*(text for text in self.losses() if UNIFORM in text), *self.prior_outweighs()]
+        return [*self.losses((UNIFORM,)), *self.prior_outweighs()]
 
-    def losses(self) -> list[str]:
+    def losses(self, to: Sequence[str] = (UNIFORM, MARGINAL)) -> list[str]:
         """Return a sentence for each model that is worse than predictions that know nothing of the item."""
         sentences = []
         for model in self.found.models:
@@ -66,12 +66,12 @@ class SoftFindings:
             for metric, other in itertools.product(self.found.metrics, beaten):
                 if shortened(self.found.value(model, metric)) > shortened(self.found.value(other, metric)):
                     beaten[other].append(metric)
-            if beaten[UNIFORM]:
+            if UNIFORM in to and beaten[UNIFORM]:
                 sentences.append(
                     f"{model} loses to the uniform prediction, which knows nothing, by {self._listed(beaten[UNIFORM])}."
                 )
             only = [metric for metric in beaten[MARGINAL] if metric not in beaten[UNIFORM]]
-            if only:
+            if MARGINAL in to and only:
                 sentences.append(
                     f"{model} loses to the marginal prediction, which knows no item, by {self._listed(only)}."
                 )
