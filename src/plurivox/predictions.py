@@ -56,7 +56,7 @@ class Predictions:
         model: str | None = "model",
         name: str = ONE_MODEL,
         source: str = "predictions",
-        locate: Locate = COUNTED_FROM_1,
+        locate: Locate | None = None,
     ) -> Predictions:
         """Check a frame of pandas, polars, pyarrow or anything else that narwhals knows.
 
@@ -97,7 +97,7 @@ class Predictions:
             )
         if not table.height:
             raise InputError("there is no prediction", source=source, hint="Give one row per model and item.")
-        check = _Check(source, locate)
+        check = _Check(source, locate or COUNTED_FROM_1)
         columns = check.points(table.columns, scale, [name for name in (item, model) if name])
         names = check.ids(pl.repeat(name, table.height, eager=True) if model is None else table[model], "model")
         ids = check.ids(table[item], "item")
