@@ -63,6 +63,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.cohesion
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.soft
+	$(BIN)/python -m benchmarks.ask
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

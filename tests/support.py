@@ -1,7 +1,55 @@
-"""Types shared by the tests."""
+"""Types and helpers shared by the tests."""
 
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import polars as pl
+import pytest
+
+from plurivox.cli import main
 
 Write = Callable[[str, str | bytes], Path]
 """Write a file of this name and content into the test's folder."""
+
+
+class Done(NamedTuple):
+    """How a run of the program ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def words(self) -> str:
+        """Both outputs without line breaks, which depend on the width."""
+        return " ".join((self.out + self.err).split())
+
+    def frame(self) -> pl.DataFrame:
+        """Read what it printed as CSV."""
+        assert self.code == 0, self.err
+        return pl.read_csv(self.out.encode(), infer_schema_length=None)
+
+    def json(self) -> Any:
+        """Read what it printed as JSON, in which there is neither NaN nor infinity."""
+        assert self.code == 0, self.err
+        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def run_cli(*arguments: object) -> Done:
+    """Run the program in this process."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    argv = mock.patch.object(sys, "argv", ["plurivox", *map(str, arguments)])
+    with argv, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())

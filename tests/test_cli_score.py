@@ -2,65 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.cli import main
 from plurivox.cli.score import TABLES
 from plurivox.errors import SoftScoresWarning
-from support import Write
+from support import Done, Write
+from support import run_cli as run
 
 QUICK = ("--bootstrap", 20)
 FAST = ("--bootstrap", 0, "--fast")
 MODELS = ("careful", "confident", "vague")
 REFERENCES = ("uniform", "marginal", "posterior mean")
 ODD = "=cmd()", "[red]x[/red]", "a|b", ":smile:"
-
-
-class Done(NamedTuple):
-    """How a run of the program ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def words(self) -> str:
-        """Both outputs without line breaks, which depend on the width."""
-        return " ".join((self.out + self.err).split())
-
-    def frame(self) -> pl.DataFrame:
-        """Read what it printed as CSV."""
-        assert self.code == 0, self.err
-        return pl.read_csv(self.out.encode(), infer_schema_length=None)
-
-    def json(self) -> Any:
-        """Read what it printed as JSON, in which there is neither NaN nor infinity."""
-        assert self.code == 0, self.err
-        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-
-
-def run(*arguments: object) -> Done:
-    """Run the program in this process."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    argv = mock.patch.object(sys, "argv", ["plurivox", *map(str, arguments)])
-    with argv, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-    return Done(code, out.getvalue(), err.getvalue())
 
 
 class Study(NamedTuple):

@@ -6,7 +6,7 @@
 <Ratings: 1,000 ratings of 50 items by 20 raters on 0 < 1 < 2 < 3 < 4>
 
 Names are imported when they are first used, so that ``import plurivox`` is quick. Beside the names below there are the
-modules ``plurivox.statistics``, ``plurivox.studies`` and ``plurivox.plots``.
+modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots`` and ``plurivox.ask``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from plurivox import ask as ask
     from plurivox import plots as plots
     from plurivox import statistics as statistics
     from plurivox import studies as studies
@@ -106,7 +107,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("plots", "statistics", "studies")
+_MODULES = ("ask", "plots", "statistics", "studies")
 
 
 def __getattr__(name: str) -> Any:

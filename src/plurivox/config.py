@@ -20,7 +20,7 @@ FILE_NAME = "plurivox.toml"
 _KNOWN: dict[str, dict[str, type | tuple[type, ...]]] = {
     "": {"min_group_size": int},
     "columns": {"item": str, "rater": str, "score": str, "layout": str, "duplicates": str, "encoding": str},
-    "scale": {"labels": (list, str), "values": list, "missing": list},
+    "scale": {"labels": (list, str), "values": list, "missing": list, "question": str, "descriptions": list},
     "raters": {"file": str, "columns": list, "by": list, "bins": dict, "several": dict},
     "items": {"file": str, "columns": list},
 }
@@ -101,13 +101,23 @@ def load_config(path: str | os.PathLike[str]) -> Config:
 
 def load_scale(path: str | os.PathLike[str]) -> Scale:
     """Read a scale from a TOML file with ``labels``, ``values`` and ``missing``, at the top or under ``[scale]``."""
+    return _scale(_scale_table(os.fspath(path)), os.fspath(path))
+
+
+def load_question(path: str | os.PathLike[str]) -> tuple[Scale, str, tuple[str, ...]]:
+    """Read a scale with the ``question`` that it answers, and ``descriptions`` of its points, if there are any."""
     name = os.fspath(path)
+    table = _scale_table(name)
+    return _scale(table, name), table.get("question", ""), tuple(map(str, table.get("descriptions", ())))
+
+
+def _scale_table(name: str) -> dict[str, Any]:
     data = _toml(name)
-    table = data.get("scale", data)
+    table: dict[str, Any] = data.get("scale", data)
     _check({"scale": table}, name)
     if "labels" not in table:
         raise ConfigError("there are no labels", source=name, hint='Write them in order: labels = ["No", "Yes"].')
-    return _scale(table, name)
+    return table
 
 
 def config_text(ratings: Ratings, *, raters: str | None = None, items: str | None = None) -> str:

@@ -14,6 +14,9 @@
     │   ├── SelectionError           an attribute or value asked for does not exist
     │   └── ConfigError              plurivox.toml cannot be used
     ├── NeedsRatersError (TypeError) the table holds counts, the question needs raters
+    ├── ask.client.AskFailed         a language model gave no answer to one request
+    ├── ask.client.ModelGone         a language model cannot be asked at all
+    ├── ask.database.StoreError      answers cannot be stored or read any more
     └── MissingExtraError (ImportError) an optional part of plurivox is not installed
 
     PlurivoxWarning (UserWarning)

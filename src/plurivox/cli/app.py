@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from plurivox import __version__
+from plurivox.cli.answers import answers
+from plurivox.cli.ask import ask
 from plurivox.cli.cohesion import cohesion
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
@@ -53,6 +55,8 @@ app.command()(cohesion)
 app.command()(responsiveness)
 app.command()(score)
 app.command()(items)
+app.command()(ask)
+app.command()(answers)
 app.command()(report)
 
 

@@ -1,0 +1,123 @@
+"""How fast questions are put, beside a bare loop over the openai client, and whether memory stays flat.
+
+``python -m benchmarks.ask``. A local server in a process of its own answers after 50 ms; 32 requests are on their way
+at once. Then 100,000 items are asked of a server that answers at once, and the memory of that process is looked at on
+the way. Everything is measured in one run on one machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import polars as pl
+
+from plurivox import Scale, ask
+from plurivox.ask.planning import Plan
+
+CONCURRENCY, REQUESTS, ITEMS = 32, 3000, 100_000
+QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")
+SERVER = """
+import sys, time
+sys.path.insert(0, {folder!r})
+from model_server import ModelServer, say
+
+class Nothing(list):
+    def append(self, one): pass
+
+server = ModelServer(say("A", delay={delay}))
+server.requests, server.headers = Nothing(), Nothing()
+with server:
+    print(server.base_url, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def served(delay: float) -> Iterator[str]:
+    """Run the server of the tests in a process of its own; yield its address."""
+    folder = str(Path(__file__).parents[1] / "tests")
+    program = SERVER.format(folder=folder, delay=delay)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.stdin.close()
+        process.wait()
+
+
+def items(n: int) -> pl.DataFrame:
+    """Return items with texts of a few words."""
+    return pl.DataFrame({"item": [str(at) for at in range(n)], "text": [f"Rule number {at}." for at in range(n)]})
+
+
+def plan_of(n: int, url: str) -> Plan:
+    """Return what is asked."""
+    return ask.make_plan(items(n), QUESTION, ["m"], base_url=url)
+
+
+async def bare(requests: list[Any], url: str) -> None:
+    """Ask by the openai client alone, and keep nothing."""
+    client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0)
+    waiting = iter(requests)
+
+    async def work() -> None:
+        for request in waiting:
+            await client.chat.completions.create(model="m", messages=list(request.messages), temperature=0.0)
+
+    await asyncio.gather(*(work() for _ in range(CONCURRENCY)))
+    await client.close()
+
+
+def throughput() -> None:
+    """Print requests per second of both, in turn."""
+    with served(0.05) as url, tempfile.TemporaryDirectory() as folder:
+        requests = list(plan_of(REQUESTS, url).requests())
+        speeds: dict[str, list[float]] = {"bare": [], "plurivox": []}
+        for number in range(3):
+            start = time.perf_counter()
+            asyncio.run(bare(requests, url))
+            speeds["bare"].append(REQUESTS / (time.perf_counter() - start))
+            start = time.perf_counter()
+            found = ask.run(items(REQUESTS), QUESTION, ["m"], f"{folder}/{number}.db", base_url=url,
+                            concurrency=CONCURRENCY)  # fmt: skip
+            speeds["plurivox"].append(REQUESTS / (time.perf_counter() - start))
+            assert found.states["answered"] == REQUESTS
+    best = {name: max(values) for name, values in speeds.items()}
+    print(
+        f"{CONCURRENCY} at once, 50 ms each: bare client {best['bare']:.0f} requests/s, plurivox with its store "
+        f"{best['plurivox']:.0f}, {best['plurivox'] / best['bare']:.0%}"
+    )
+
+
+def memory() -> None:
+    """Print how memory goes over many items."""
+    seen: list[tuple[int, float]] = []
+
+    def look(states: Any, total: int) -> None:
+        if states.total() % 10_000 == 0:
+            used = float(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0]) / 1e3
+            seen.append((states.total(), used))
+
+    table = items(ITEMS)
+    with served(0.0) as url, tempfile.TemporaryDirectory() as folder:
+        ask.run(table, QUESTION, ["m"], f"{folder}/a.db", base_url=url, concurrency=CONCURRENCY, progress=look)
+    shown = ", ".join(f"{done:,}: {used:.0f} MB" for done, used in seen)
+    print(f"memory over {ITEMS:,} items: {shown}")
+
+
+if __name__ == "__main__":
+    throughput()
+    memory()

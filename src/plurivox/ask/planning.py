@@ -1,0 +1,120 @@
+"""What a run will ask: all combinations of models, prompts, items and repetitions, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import polars as pl
+
+from plurivox.ask.prompts import Prompt
+from plurivox.ask.question import Question, shuffled
+from plurivox.ask.requests import Mode, Request
+from plurivox.attributes import id_texts
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.ratings import to_polars
+
+CHARACTERS_PER_TOKEN = 4
+"""Roughly, of English text; other languages need more tokens."""
+_LOOKED_AT = 200  # items from which the length of prompts is estimated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Everything that will be asked, lazily.
+
+    Attributes
+    ----------
+    question, prompts, models
+        What is asked, how, and whom.
+    items, texts
+        Ids and texts.
+    server
+        The address that all requests go to.
+    samples
+        How many times each item is asked about.
+    shuffle, seed
+        Whether the order of options differs from item to item, and what decides it.
+    mode, params
+        How answers are wanted, and sampling parameters.
+    """
+
+    question: Question
+    prompts: tuple[Prompt, ...]
+    models: tuple[str, ...]
+    items: pl.Series
+    texts: pl.Series
+    server: str
+    samples: int = 1
+    shuffle: bool = False
+    seed: int = 0
+    mode: Mode = "text"
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the number of requests."""
+        return len(self.models) * len(self.prompts) * len(self.items) * self.samples
+
+    def requests(self) -> Iterator[Request]:
+        """Yield every request, models taking turns, so that all of them get as far."""
+        for item, text in zip(self.items, self.texts, strict=True):
+            for sample in range(self.samples):
+                order = self.order(item, sample)
+                for prompt in self.prompts:
+                    messages = prompt.messages(text, order)
+                    for model in self.models:
+                        yield Request(
+                            self.server, model, prompt.name, item, sample, order, messages, self.mode, self.params
+                        )
+
+    def order(self, item: str, sample: int) -> tuple[int, ...]:
+        """Return the options in the order in which they are shown."""
+        n = len(self.question.scale)
+        return shuffled(n, self.seed, item, sample) if self.shuffle else tuple(range(n))
+
+    def estimated_tokens(self) -> int:
+        """Return about how many tokens all prompts have, from the first items."""
+        looked_at = list(islice(self.requests(), _LOOKED_AT * len(self.models) * len(self.prompts)))
+        characters = sum(len(message["content"]) for request in looked_at for message in request.messages)
+        return round(characters / CHARACTERS_PER_TOKEN / max(len(looked_at), 1) * len(self))
+
+
+def items_of(
+    frame: Any, *, item: str = "item", text: str = "text", source: str = "items"
+) -> tuple[pl.Series, pl.Series]:
+    """Return ids and texts of a table of items, checked."""
+    table = to_polars(frame)
+    for role, name in (("item", item), ("text", text)):
+        if name not in table.columns:
+            raise ColumnError(
+                f"there is no column '{name}'; it has {', '.join(table.columns[:20])}",
+                source=source,
+                hint=f"Name the column of the {role} with --{role} ({role}=).",
+            )
+    if not table.height:
+        raise InputError("there is no item", source=source, hint="Give one row per item.")
+    ids, texts = id_texts(table[item]), table[text].cast(pl.String)
+    _refuse(ids.is_null() | (ids.str.strip_chars() == ""), IdError, "the item is missing", source, item)
+    _refuse(ids.is_duplicated(), DuplicateError, "an item has more than one row", source, item)
+    _refuse(texts.is_null() | (texts.str.strip_chars() == ""), InputError, "the text is missing", source, text)
+    return ids, texts
+
+
+def _refuse(wrong: pl.Series, error: type[InputError], problem: str, source: str, column: str) -> None:
+    if wrong.any():
+        rows = wrong.arg_true().to_list()
+        places = [f"row {row + 1}" for row in rows[: InputError.SHOWN]]
+        raise error(
+            problem, source=source, column=column, places=places, n_places=len(rows),
+            hint="Rows of items are counted from 1, without the header.",
+        )  # fmt: skip
+
+
+def check_models(models: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of models, each once."""
+    names = tuple(dict.fromkeys(model.strip() for model in models))
+    if not names or not all(names):
+        raise InputError("there is no model to ask", hint="Name at least one with --model (models=).")
+    return names

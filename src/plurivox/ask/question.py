@@ -1,0 +1,84 @@
+"""The question that models are asked: its wording, and the points of a scale as options."""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from plurivox.errors import InputError
+from plurivox.scale import Scale
+
+WORDING = "Which of the options fits the text best?"
+MAX_OPTIONS = 1001
+
+
+class Option(NamedTuple):
+    """An option as it is shown: the letter to answer with, the point, and what it means."""
+
+    letter: str
+    label: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to ask about every item.
+
+    Parameters
+    ----------
+    scale
+        The points, which become options with the letters A, B, C, …, or with numbers if there are more than 26.
+    wording
+        The question itself.
+    descriptions
+        What each point means, for prompts that tell it; none, or one for each point.
+    """
+
+    scale: Scale
+    wording: str = WORDING
+    descriptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.descriptions and len(self.descriptions) != len(self.scale):
+            raise InputError(
+                f"there are {len(self.descriptions)} descriptions and {len(self.scale)} points",
+                hint="Give one description for each point, in their order, or none.",
+            )
+        if len(self.scale) > MAX_OPTIONS:
+            raise InputError(
+                f"the scale has {len(self.scale):,} points, too many to list in a question",
+                hint=f"Ask on a scale of at most {MAX_OPTIONS:,} points.",
+            )
+        if not self.wording.strip():
+            raise InputError("the question is blank", hint="Give its wording.")
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What to answer with, in the order shown."""
+        n = len(self.scale)
+        return tuple(string.ascii_uppercase[:n] if n <= 26 else map(str, range(1, n + 1)))
+
+    def options(self, order: Sequence[int] | None = None) -> list[Option]:
+        """Return the options as they are shown; ``order`` lists positions on the scale."""
+        shown = range(len(self.scale)) if order is None else order
+        descriptions = self.descriptions or ("",) * len(self.scale)
+        return [
+            Option(letter, str(self.scale.labels[place]), descriptions[place])
+            for letter, place in zip(self.letters, shown, strict=True)
+        ]
+
+    def about(self) -> dict[str, Any]:
+        """Return what tells this question from another."""
+        return {"question": self.wording, "labels": [str(label) for label in self.scale.labels]}
+
+
+def shuffled(n_options: int, seed: int, item: str, sample: int) -> tuple[int, ...]:
+    """Return an order of the options that depends on the seed, the item and the repetition alone."""
+
+    def place(option: int) -> bytes:
+        return hashlib.sha256(f"{seed}\0{item}\0{sample}\0{option}".encode()).digest()
+
+    return tuple(sorted(range(n_options), key=place))

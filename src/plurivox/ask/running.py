@@ -1,0 +1,339 @@
+"""Asking: many requests at once, every answer stored as it arrives, nothing asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from plurivox.ask.answers import Reading, distribution_of, read_answer
+from plurivox.ask.client import AskFailed, ModelGone, Server
+from plurivox.ask.planning import Plan, check_models, items_of
+from plurivox.ask.prompts import Example, Prompt
+from plurivox.ask.question import Question
+from plurivox.ask.requests import MODES, Mode, Reply, Request
+from plurivox.ask.store import Store
+from plurivox.errors import InputError
+
+DEFAULT_SERVER = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
+HOPELESS = 20
+"""After so many failures without a single answer, a model is not asked any further."""
+_BATCH = 64  # requests claimed at once
+_BEAT = 5.0  # seconds between signs of life in the store
+
+Told = Callable[[Counter[str], int], object]
+"""Progress: how many of each state are done, and how many there are in all."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a run did.
+
+    Attributes
+    ----------
+    total
+        How many requests were planned.
+    states
+        How many were answered, refused, unreadable or failed now, and how many were ``"stored"`` before.
+    problems
+        Why a model could not be asked, by its name.
+    left
+        How many were not asked, since the run was limited or a model could not be asked.
+    store
+        Where the answers are.
+    """
+
+    total: int
+    store: Path
+    states: Counter[str] = field(default_factory=Counter)
+    problems: dict[str, str] = field(default_factory=dict)
+    left: int = 0
+
+    @property
+    def asked(self) -> int:
+        """How many requests were put to a server now."""
+        return sum(n for state, n in self.states.items() if state != "stored")
+
+
+def run(
+    items: Any,
+    question: Question,
+    models: Sequence[str],
+    store: str | os.PathLike[str],
+    *,
+    item: str = "item",
+    text: str = "text",
+    prompts: Sequence[str] = ("plain",),
+    personas: Sequence[str] = (),
+    examples: Sequence[Example] = (),
+    samples: int = 1,
+    shuffle: bool = False,
+    seed: int = 0,
+    mode: Mode = "text",
+    temperature: float | None = 0.0,
+    max_tokens: int | None = None,
+    base_url: str = DEFAULT_SERVER,
+    key_variable: str = KEY_VARIABLE,
+    concurrency: int = 16,
+    rate: float | None = None,
+    timeout: float = 120.0,
+    attempts: int = 6,
+    max_requests: int | None = None,
+    durable: bool = False,
+    insecure: bool = False,
+    progress: Told | None = None,
+) -> Asked:
+    """Put a question about every item to language models, and keep every answer.
+
+    The same call goes on where an earlier one ended: what is stored is not asked again, only what failed.
+
+    Parameters
+    ----------
+    items
+        A frame with one row per item.
+    question
+        What to ask, and the options.
+    models
+        Names of models as the server knows them.
+    store
+        The file that holds the answers, made if it does not exist.
+    item, text
+        The columns of ids and texts.
+    prompts
+        Built-in prompts (``"plain"``, ``"described"``, ``"table"``) or files with templates.
+    personas
+        Whom to answer as, each in turn.
+    examples
+        Texts with their right answers, shown first.
+    samples
+        How many times to ask about each item; more than one needs a temperature above 0 to differ.
+    shuffle, seed
+        Whether the order of options differs from item to item, and what decides it.
+    mode
+        ``"text"``, ``"json"`` for a structured answer, or ``"logprobs"`` for a distribution over the options.
+    temperature, max_tokens
+        Sampling; None leaves them to the server.
+    base_url, key_variable
+        The server, and the environment variable that holds its key.
+    concurrency, rate
+        How many requests are on their way at once, and at most how many start per minute.
+    timeout, attempts
+        How many seconds to wait for an answer, and how many times to try.
+    max_requests
+        Stop after so many.
+    durable
+        Whether answers survive a loss of power, not only of the process; slower.
+    insecure
+        Whether an unencrypted connection to another machine is allowed.
+    progress
+        Called with how many of each state are done, and how many there are.
+    """
+    plan = make_plan(
+        items, question, models, item=item, text=text, prompts=prompts, personas=personas, examples=examples,
+        samples=samples, shuffle=shuffle, seed=seed, mode=mode, temperature=temperature, max_tokens=max_tokens,
+        base_url=base_url,
+    )  # fmt: skip
+    if concurrency < 1 or attempts < 1 or timeout <= 0 or (rate is not None and rate <= 0):
+        raise InputError("concurrency, attempts, timeout and rate are above 0", hint="Give positive numbers.")
+    asked = Asked(len(plan), Path(store))
+
+    def work() -> None:
+        key = os.environ.get(key_variable, "")
+        server = Server(base_url, key, timeout=timeout, attempts=attempts, rate=rate, insecure=insecure)
+        with Store.open(store, question.about(), durable=durable) as opened:
+            asyncio.run(_Run(plan, server, opened, asked, concurrency, max_requests, progress).all())
+
+    _outside_loops(work)
+    return asked
+
+
+def make_plan(
+    items: Any,
+    question: Question,
+    models: Sequence[str],
+    *,
+    item: str = "item",
+    text: str = "text",
+    prompts: Sequence[str] = ("plain",),
+    personas: Sequence[str] = (),
+    examples: Sequence[Example] = (),
+    samples: int = 1,
+    shuffle: bool = False,
+    seed: int = 0,
+    mode: Mode = "text",
+    temperature: float | None = 0.0,
+    max_tokens: int | None = None,
+    base_url: str = DEFAULT_SERVER,
+    source: str = "items",
+) -> Plan:
+    """Return what :func:`run` would ask; the parameters are its own."""
+    if mode not in MODES:
+        raise InputError(f"mode is {mode!r}", hint=f"Choose one of {', '.join(MODES)}.")
+    if samples < 1:
+        raise InputError(f"samples is {samples}", hint="Ask at least once.")
+    ids, texts = items_of(items, item=item, text=text, source=source)
+    made = tuple(
+        Prompt.of(name, question, persona=persona, examples=examples, mode=mode)
+        for name in prompts
+        for persona in personas or ("",)
+    )
+    if len({prompt.name for prompt in made}) < len(made):
+        raise InputError(
+            "two prompts have the same name", hint="Give each prompt once; a template's name is its file's."
+        )
+    given = {"temperature": temperature, "max_tokens": max_tokens}
+    params = {name: value for name, value in given.items() if value is not None}
+    return Plan(
+        question, made, check_models(models), ids, texts, base_url.rstrip("/"), samples, shuffle, seed, mode, params
+    )
+
+
+class _Run:
+    """One run: takes requests from the plan, claims them in the store, asks, and stores."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        server: Server,
+        store: Store,
+        asked: Asked,
+        concurrency: int,
+        limit: int | None,
+        told: Told | None,
+    ) -> None:
+        self.plan, self.server, self.store, self.asked = plan, server, store, asked
+        self.concurrency, self.limit, self.told = concurrency, limit, told
+        self.planned: Iterator[Request] = plan.requests()
+        self.waiting: list[Request] = []
+        self.started = 0
+        self.failures: Counter[str] = Counter()
+        self.able: set[str] = set()  # models that have answered
+
+    async def all(self) -> None:
+        """Ask everything; stop cleanly if the store cannot be written or the user interrupts."""
+        workers = {asyncio.create_task(self._work()) for _ in range(self.concurrency)}
+        beating = asyncio.create_task(self._beat())
+        waiting = set(workers)
+        try:
+            while waiting:
+                done, left = await asyncio.wait({*waiting, beating}, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()  # raises what went wrong
+                waiting = left - {beating}
+        finally:
+            for task in (beating, *workers):
+                task.cancel()
+            await asyncio.gather(beating, *workers, return_exceptions=True)
+            await self.server.close()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(_BEAT)
+            self.store.beat()
+
+    async def _work(self) -> None:
+        while (request := self._next()) is not None:
+            await self._one(request)
+
+    def _next(self) -> Request | None:
+        """Return a request that nobody has asked, or None if there is none left."""
+        while True:
+            if self.limit is not None and self.started >= self.limit:
+                self._leave(self.waiting)
+                self.asked.left += sum(1 for _ in self.planned)
+                self.waiting = []
+                return None
+            if not self.waiting:
+                batch = list(islice(self.planned, _BATCH))
+                if not batch:
+                    return None
+                self.waiting = self.store.claim(batch)[::-1]
+                self._count("stored", len(batch) - len(self.waiting))
+                continue
+            request = self.waiting.pop()
+            if request.model in self.asked.problems:
+                self._leave([request])
+                continue
+            self.started += 1
+            return request
+
+    def _leave(self, requests: Sequence[Request]) -> None:
+        self.store.release(requests)
+        self.asked.left += len(requests)
+
+    async def _one(self, request: Request) -> None:
+        try:
+            reply = await self.server.ask(request, self.plan.question.letters)
+        except ModelGone as gone:
+            self.asked.problems.setdefault(request.model, str(gone))
+            self._leave([request])
+            self.started -= 1
+            return
+        except AskFailed as failed:
+            self.store.put(request, None, state="failed", error=str(failed))
+            self._count("failed", 1)
+            self._give_up(request.model, str(failed))
+            return
+        self.able.add(request.model)
+        self._count(self._keep(request, reply), 1)
+
+    def _give_up(self, model: str, why: str) -> None:
+        """Stop asking a model of which nothing but failures has come."""
+        self.failures[model] += 1
+        if self.failures[model] >= HOPELESS and model not in self.able:
+            self.asked.problems.setdefault(model, f"its first {HOPELESS} requests all failed; the last: {why}")
+
+    def _keep(self, request: Request, reply: Reply) -> str:
+        """Read an answer and store it; return its state."""
+        options = [(option.letter, option.label) for option in self.plan.question.options(request.order)]
+        reading = Reading("refused", None, "server refused", None) if reply.refusal else _read(reply, request, options)
+        shares, held = None, None
+        found = distribution_of(reply.top, options) if reply.top else None
+        if found is not None:
+            shares, held = [0.0] * len(options), found[1]
+            for place, share in zip(request.order, found[0], strict=True):
+                shares[place] = share
+        self.store.put(
+            request, reply, state=reading.state, point=None if reading.point is None else request.order[reading.point],
+            rule=reading.rule, span=reading.span, distribution=shares, held=held,
+        )  # fmt: skip
+        return reading.state
+
+    def _count(self, state: str, n: int) -> None:
+        if n:
+            self.asked.states[state] += n
+            if self.told is not None:
+                self.told(self.asked.states, self.asked.total)
+
+
+def _read(reply: Reply, request: Request, options: Sequence[tuple[str, str]]) -> Reading:
+    """Read an answer; of a structured one the letter in it."""
+    if request.mode != "json":
+        return read_answer(reply.text, options)
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        letter = json.loads(reply.text)["answer"]
+        for place, (known, _) in enumerate(options):
+            if str(letter).strip().casefold() == known.casefold():
+                start = reply.text.rfind(str(letter))
+                return Reading("answered", place, "json", (start, start + len(str(letter))))
+    return read_answer(reply.text, options)
+
+
+def _outside_loops(work: Callable[[], None]) -> None:
+    """Call a function that runs an event loop, in a thread of its own where one is running, as in notebooks."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        work()
+        return
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()

@@ -1,0 +1,354 @@
+"""Answers of language models, kept in a file so that none is lost and none is asked for twice."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import textwrap
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from plurivox.ask.answers import State
+from plurivox.ask.database import APPLICATION, VERSION, connect, make_file, plain, target_of
+from plurivox.ask.processes import alive, host_name, process
+from plurivox.ask.requests import Reply, Request
+from plurivox.errors import FileError, InputError, PlurivoxError
+
+CHUNK = 2_000
+
+_REPLACE = """
+INSERT OR REPLACE INTO answers
+SELECT :key, :server, :model, :prompt, :item, :sample, :order_json, :messages_json, :mode, :params_json, :state, :text,
+    :refusal, :point, :rule, :span_start, :span_end, :distribution_json, :held, :finish, :version, :prompt_tokens,
+    :completion_tokens, :attempts, :seconds, :error, :asked_at, :run
+WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = :key AND"""
+_CLAIM = f"""{_REPLACE} NOT (state = 'failed' AND run < :run)
+    AND NOT (state = 'asking' AND run NOT IN (SELECT id FROM runs)))"""  # noqa: S608 - nothing but text of ours
+# A run that was taken for dead may come back with its reply; by then another may have stored an answer, which stays.
+_PUT = f"{_REPLACE} run <> :run AND state NOT IN ('asking', 'failed'))"
+_FRAME = """
+SELECT model, prompt, item, sample, state, NULL, point, rule, text, distribution_json, held, finish, version,
+    prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json
+FROM answers WHERE state <> 'asking' ORDER BY model, prompt, item, sample, key"""
+_COLUMNS: dict[str, Any] = {
+    "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "state": pl.String,
+    "answer": pl.String, "point": pl.Int64, "rule": pl.String, "text": pl.String,
+    "distribution": pl.List(pl.Float64), "held": pl.Float64, "finish": pl.String, "version": pl.String,
+    "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64, "server": pl.String, "mode": pl.String,
+    "params": pl.String, "order": pl.List(pl.Int64), "error": pl.String, "asked_at": pl.String, "messages": pl.String,
+}  # fmt: skip
+_OF_REQUEST = ("key", "server", "model", "prompt", "item", "sample", "mode")
+_OF_REPLY = ("text", "refusal", "finish", "version", "prompt_tokens", "completion_tokens", "attempts", "seconds")
+_OF_READING = ("point", "rule", "span_start", "span_end", "distribution_json", "held", "error")
+_ANSWER, _POINT, _SHARES, _ORDER = (list(_COLUMNS).index(name) for name in ("answer", "point", "distribution", "order"))
+
+
+class Store:
+    """A file of answers, which several processes may fill at the same time.
+
+    Every answer is a transaction of its own: a process that is killed loses none that it had stored. Make one with
+    :meth:`open`, or :meth:`read` to only look at it; use it in a ``with`` statement.
+
+    Attributes
+    ----------
+    path
+        The file, as it was named.
+    run
+        The number of this run in the file; None if it was opened to be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> request = Request("http://localhost", "small", "plain", "7", 0, (0, 1), ({"role": "user", "content": "Rude?"},))
+    >>> with tempfile.TemporaryDirectory() as folder, Store.open(f"{folder}/a.db", {"labels": ["no", "yes"]}) as store:
+    ...     claimed = store.claim([request, request])
+    ...     store.put(request, Reply("B"), state="answered", point=1)
+    ...     len(claimed), store.claim([request]), store.frame()["answer"].to_list()
+    (1, [], ['yes'])
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+        self.path = path
+        self.run: int | None = None
+        self._connection = connection
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        about: Mapping[str, Any] | None = None,
+        *,
+        durable: bool = False,
+        create: bool = True,
+    ) -> Self:
+        """Open a store to claim requests and put answers, and register this process as a run of it.
+
+        Parameters
+        ----------
+        path
+            The file.
+        about
+            What the answers are answers to: ``{"labels": […], "question": "…"}``. A file holds one question.
+        durable
+            Wait for the disk after each answer, so that a power cut loses none either.
+        create
+            Make the file if there is none.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be opened, or is not a store.
+        InputError
+            If it holds answers to another question, or on another scale.
+        StoreError
+            If it cannot be written, because the disk is full for example.
+        """
+        stated = {key: _json(value) for key, value in (about or {}).items()}
+        target = target_of(path, create=create)
+        if not os.path.exists(target):
+            make_file(target, os.fspath(path), stated)
+        store = cls._checked(target, os.fspath(path), "mode=rw")
+        try:
+            store._execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            store._agree(stated)
+            store.beat()
+        except BaseException:
+            store._connection.close()
+            raise
+        return store
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Open a store to read it, also while others write."""
+        target = target_of(path, create=False)
+        try:
+            return cls._checked(target, os.fspath(path), "mode=ro")
+        except FileError:
+            # SQLite keeps a file beside the database, also to read. In a folder that takes none it has to be told that
+            # nobody writes, which is wrong only while there is a log.
+            if os.path.exists(f"{target}-wal"):
+                raise
+            return cls._checked(target, os.fspath(path), "mode=ro&immutable=1")
+
+    @classmethod
+    def _checked(cls, target: Path, path: str, mode: str) -> Self:
+        """Connect, and see that it is a store of a version we know."""
+        with plain(path):
+            store = cls(connect(target, mode), path)
+        try:
+            ((application,),) = store._execute("PRAGMA application_id")
+            ((version,),) = store._execute("PRAGMA user_version")
+            if application != APPLICATION:
+                problem = "it is a database of another program" if os.path.getsize(target) else "it is empty"
+                raise FileError(problem, source=path, hint="Choose another file with -o.")
+            if version > VERSION:
+                problem = f"a newer plurivox wrote it (version {version} of the file; this one knows {VERSION})"
+                raise FileError(problem, source=path, hint="Update plurivox, or choose another file with -o.")
+        except BaseException:
+            store._connection.close()
+            raise
+        return store
+
+    def _agree(self, stated: Mapping[str, str]) -> None:
+        """Take over what the answers are about, or raise if the file is about something else."""
+        with self._transaction() as connection:
+            held = dict(connection.execute("SELECT key, value FROM meta"))
+            if not held:
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", stated.items())
+        for key in sorted({*held, *stated}) if held and stated else ():
+            if held.get(key) != stated.get(key):
+                kind = {"question": "to another question", "labels": "on another scale"}.get(key, f"with another {key}")
+                there, here = _told_apart(held.get(key), stated.get(key))
+                raise InputError(
+                    f"it holds answers {kind}: {there}; now it is {here}",
+                    source=self.path,
+                    hint="Choose another file with -o, or ask as before.",
+                )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release what this run has claimed and not answered, end the run, and close the file."""
+        with self._lock:
+            # On a full disk even this fails; then the claims end with the process.
+            with contextlib.suppress(PlurivoxError):
+                if self.run is not None:
+                    with self._transaction() as connection:
+                        connection.execute("DELETE FROM answers WHERE state = 'asking' AND run = ?", (self.run,))
+                        connection.execute("DELETE FROM runs WHERE id = ?", (self.run,))
+            self._connection.close()
+
+    def beat(self) -> None:
+        """Say that this run is alive; call it every few seconds."""
+        row = (self.run, host_name(), os.getpid(), process(os.getpid())[1], time.time())
+        with self._transaction() as connection:
+            self.run = connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", row).lastrowid
+
+    def claim(self, requests: Sequence[Request]) -> list[Request]:
+        """Return the requests that this run shall send now, and keep other runs from sending them.
+
+        These were never sent, or failed in an earlier run, or were claimed by a run that has died.
+        """
+        self.beat()  # also if another took this run for dead
+        asked_at = _instant()
+        with self._transaction() as connection:
+            runs = connection.execute("SELECT id, host, pid, started_ticks, heartbeat FROM runs").fetchall()
+            dead = [(number,) for number, *run in runs if not alive(*run)]
+            connection.executemany("DELETE FROM runs WHERE id = ?", dead)
+            return [
+                request
+                for request in requests
+                if connection.execute(_CLAIM, self._row(request, None, state="asking", asked_at=asked_at)).rowcount > 0
+            ]
+
+    def put(
+        self,
+        request: Request,
+        reply: Reply | None,
+        *,
+        state: State,
+        point: int | None = None,
+        rule: str = "",
+        span: tuple[int, int] | None = None,
+        distribution: Sequence[float] | None = None,
+        held: float | None = None,
+        error: str = "",
+    ) -> None:
+        """Store what came of a request.
+
+        Parameters
+        ----------
+        request, reply
+            What was sent, and what came back; None if nothing did.
+        state, point, rule, span
+            How the answer was read; the point is a position on the scale, not among the options as shown.
+        distribution, held
+            The share of each point of the scale, and how much probability they hold together.
+        error
+            What went wrong, if it failed.
+        """
+        start, end = span or (None, None)
+        shares = None if distribution is None else _json(list(distribution))
+        reading: dict[str, Any] = {"state": state, "point": point, "rule": rule, "span_start": start, "span_end": end}
+        reading |= {"distribution_json": shares, "held": held, "error": _storable(error)}
+        asked_at = _instant(0.0 if reply is None else reply.seconds)
+        with self._transaction() as connection:
+            connection.execute(_PUT, self._row(request, reply, **reading, asked_at=asked_at))
+
+    def _row(self, request: Request, reply: Reply | None, **rest: Any) -> dict[str, Any]:
+        """Return the columns of a request and its reply."""
+        row: dict[str, Any] = {name: getattr(request, name) for name in _OF_REQUEST}
+        row |= {"order_json": _json(request.order), "messages_json": _json([dict(one) for one in request.messages])}
+        row |= {"params_json": _json(dict(request.params)), "run": self.run}
+        row |= {name: None if reply is None else _storable(getattr(reply, name)) for name in _OF_REPLY}
+        return row | dict.fromkeys(_OF_READING) | rest
+
+    def release(self, requests: Sequence[Request]) -> None:
+        """Give back claims of this run, for requests that will not be sent."""
+        with self._transaction() as connection:
+            rows = [(request.key, self.run) for request in requests]
+            connection.executemany("DELETE FROM answers WHERE key = ? AND run = ? AND state = 'asking'", rows)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the answers are answers to."""
+        return {key: json.loads(value) for key, value in self._execute("SELECT key, value FROM meta")}
+
+    def counts(self) -> dict[tuple[str, str], dict[str, int]]:
+        """Return how many answers there are of each state, per model and prompt."""
+        statement = "SELECT model, prompt, state, count(*) FROM answers WHERE state <> 'asking' GROUP BY 1, 2, 3"
+        counts: dict[tuple[str, str], dict[str, int]] = {}
+        for model, prompt, state, count in sorted(self._execute(statement)):
+            counts.setdefault((model, prompt), {})[state] = count
+        return counts
+
+    def tokens(self) -> dict[str, tuple[int, int]]:
+        """Return the tokens of the prompts and of the answers, as far as servers counted them, per model."""
+        rows = self._execute(
+            "SELECT model, coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) "
+            "FROM answers WHERE state <> 'asking' GROUP BY 1 ORDER BY 1"
+        )
+        return {model: (sent, received) for model, sent, received in rows}
+
+    def frame(self, with_prompts: bool = False) -> pl.DataFrame:
+        """Return the answers, one per row, sorted by model, prompt, item and sample.
+
+        Parameters
+        ----------
+        with_prompts
+            Add the full text of each request, as JSON, in a column ``messages``.
+        """
+        labels = [str(label) for label in self.about.get("labels", ())]
+        schema = dict(list(_COLUMNS.items())[: None if with_prompts else -1])
+        parts = [pl.DataFrame(schema=schema)]
+        with self._lock, plain(self.path):
+            cursor = self._connection.execute(_FRAME)
+            while rows := cursor.fetchmany(CHUNK):
+                shown = [_shown(row, labels)[: len(schema)] for row in rows]
+                parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
+        return pl.concat(parts)
+
+    def _execute(self, statement: str) -> list[tuple[Any, ...]]:
+        """Return all rows of a short result."""
+        with self._lock, plain(self.path):
+            return self._connection.execute(statement).fetchall()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write everything inside, or nothing of it."""
+        with self._lock, plain(self.path):
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def _json(value: Any) -> str:
+    """Write a value as JSON, the same value always the same way."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _storable(value: Any) -> Any:
+    """Replace halves of characters, which JSON can bring and no file can hold; the length stays."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", value) if isinstance(value, str) else value
+
+
+def _instant(ago: float = 0.0) -> str:
+    """Return the time so many seconds ago, as text."""
+    return datetime.fromtimestamp(time.time() - ago, UTC).isoformat(timespec="seconds")
+
+
+def _shown(row: tuple[Any, ...], labels: Sequence[str]) -> list[Any]:
+    """Return a row of the frame: lists read from JSON, and the label of the point."""
+    values = list(row)
+    for at in (_SHARES, _ORDER):
+        values[at] = None if row[at] is None else json.loads(row[at])
+    point = row[_POINT]
+    values[_ANSWER] = labels[point] if point is not None and 0 <= point < len(labels) else None
+    return values
+
+
+def _told_apart(*stored: str | None) -> list[str]:
+    """Return texts to show of two values: short, unless only the full ones differ."""
+    values = [None if one is None else json.loads(one) for one in stored]
+    full = [", ".join(map(str, one)) if isinstance(one, list) else str(one or "none") for one in values]
+    short = [textwrap.shorten(text, 100, placeholder=" …") for text in full]
+    return [f"'{text}'" for text in (short if short[0] != short[1] else map(_json, full))]

@@ -1,0 +1,214 @@
+"""``plurivox ask``: put a rating question to language models."""
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plurivox.cli.options import Seed
+
+if TYPE_CHECKING:
+    from plurivox.ask.planning import Plan
+    from plurivox.ask.prompts import Example
+    from plurivox.ask.question import Question
+    from plurivox.ask.running import Asked
+
+SHOWN_STATES = ("answered", "refused", "unreadable", "failed")
+
+
+def ask(
+    file: Annotated[str, typer.Argument(metavar="ITEMS", help="Table with one row per item.", show_default=False)],
+    scale: Annotated[
+        str,
+        typer.Option(
+            "--scale",
+            help="The options: a TOML file with labels, question and descriptions, or 0:4, or No,Unsure,Yes.",
+            metavar="POINTS",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        list[str], typer.Option("--model", help="A model's name. Repeatable.", metavar="NAME", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where answers are kept; the same file goes on.", metavar="FILE")
+    ] = Path("answers.db"),
+    item: Annotated[str | None, typer.Option("--item", help="Column with the item.", metavar="COLUMN")] = None,
+    text: Annotated[str, typer.Option("--text", help="Column with the text to rate.", metavar="COLUMN")] = "text",
+    question: Annotated[
+        str | None, typer.Option("--question", help="The wording, if the TOML file has none.", metavar="TEXT")
+    ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prompt",
+            help="plain (default), described, table, or a file with a Jinja template. Repeatable.",
+            metavar="NAME|FILE",
+        ),
+    ] = None,
+    persona: Annotated[
+        list[str] | None,
+        typer.Option("--persona", help="Whom to answer as: 'a nurse of 40'. Repeatable.", metavar="TEXT"),
+    ] = None,
+    examples: Annotated[
+        str | None,
+        typer.Option("--examples", help="Table of texts and their right answers: text, label.", metavar="FILE"),
+    ] = None,
+    samples: Annotated[int, typer.Option("--samples", help="How often to ask about each item.", min=1)] = 1,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Show options in an order that differs from item to item.")
+    ] = False,
+    mode: Annotated[
+        str, typer.Option("--mode", help="text, json (structured answer) or logprobs (a distribution).", metavar="MODE")
+    ] = "text",
+    temperature: Annotated[float, typer.Option("--temperature", help="0 for the likeliest answer.", min=0)] = 0.0,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Longest answer (default: the server's).", min=1, metavar="N")
+    ] = None,
+    base_url: Annotated[
+        str, typer.Option("--base-url", help="Any OpenAI-compatible server.", metavar="URL")
+    ] = "https://api.openai.com/v1",
+    key_variable: Annotated[
+        str, typer.Option("--key-variable", help="Environment variable that holds the key.", metavar="NAME")
+    ] = "OPENAI_API_KEY",
+    concurrency: Annotated[int, typer.Option("--concurrency", help="Requests on their way at once.", min=1)] = 16,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="At most so many requests per minute.", metavar="N")
+    ] = None,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait for an answer.")] = 120.0,
+    attempts: Annotated[int, typer.Option("--attempts", help="How often to try a request.", min=1)] = 6,
+    max_requests: Annotated[
+        int | None, typer.Option("--max-requests", help="Stop after so many.", min=1, metavar="N")
+    ] = None,
+    durable: Annotated[bool, typer.Option("--durable", help="Keep answers also through a loss of power.")] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow an unencrypted connection to another machine.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show one prompt and the number of requests, and ask nothing.")
+    ] = False,
+    seed: Seed = 0,
+) -> None:
+    """Put a rating question about every item to language models, and keep every answer.
+
+    Answers, refusals and failures are stored as they arrive; the same command goes on where it was interrupted and asks
+    nothing twice. The key is read from the environment and never written anywhere.
+    """
+    from plurivox.ask.running import make_plan, run
+
+    asked = _question(scale, question)
+    ids, table, source = _items(file, item)
+    given: dict[str, Any] = {
+        "item": ids, "text": text, "prompts": prompt or ["plain"], "personas": persona or (),
+        "examples": _examples(examples), "samples": samples, "shuffle": shuffle, "seed": seed, "mode": mode,
+        "temperature": temperature, "max_tokens": max_tokens, "base_url": base_url,
+    }  # fmt: skip
+    plan = make_plan(table, asked, model, source=source, **given)
+    _announce(plan)
+    if dry_run:
+        _show_prompt(plan)
+        return
+    with _progress(len(plan)) as told:
+        found = run(
+            table, asked, model, output, key_variable=key_variable, concurrency=concurrency, rate=rate, timeout=timeout,
+            attempts=attempts, max_requests=max_requests, durable=durable, insecure=insecure, progress=told, **given,
+        )  # fmt: skip
+    _conclude(found)
+
+
+def _question(scale: str, wording: str | None) -> "Question":
+    from plurivox.ask.question import WORDING, Question
+    from plurivox.config import load_question
+    from plurivox.scale import Scale
+
+    if not scale.endswith(".toml"):
+        return Question(Scale.parse(scale), wording or WORDING)
+    points, written, descriptions = load_question(scale)
+    return Question(points, wording or written or WORDING, descriptions)
+
+
+def _items(file: str, item: str | None) -> tuple[str, Any, str]:
+    from plurivox.io.reading import read_table
+    from plurivox.io.recognise import id_column
+
+    table = read_table(file)
+    column = item if item in table.columns else id_column(table.columns, "item", item or "item", table.name)
+    return str(column), table.frame(), table.name
+
+
+def _examples(file: str | None) -> "list[Example]":
+    from plurivox.ask.prompts import Example
+    from plurivox.io.reading import read_table
+    from plurivox.ratings import require_columns
+
+    if file is None:
+        return []
+    table = read_table(file)
+    require_columns(table.columns, ["text", "label"], table.name)
+    return [Example(str(text), str(label)) for text, label in table.frame().select("text", "label").iter_rows()]
+
+
+def _announce(plan: "Plan") -> None:
+    """Say on standard error what will be asked."""
+    parts = [
+        _several(len(plan.models), "model"), _several(len(plan.prompts), "prompt"), _several(len(plan.items), "item"),
+    ]  # fmt: skip
+    if plan.samples > 1:
+        parts.append(f"{plan.samples} times")
+    tokens = plan.estimated_tokens()
+    print(
+        f"{_several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; about {tokens:,} tokens of prompts",
+        file=sys.stderr,
+    )
+
+
+def _several(n: int, what: str) -> str:
+    return f"1 {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def _show_prompt(plan: "Plan") -> None:
+    request = next(plan.requests())
+    for message in request.messages:
+        print(f"[{message['role']}]\n{message['content']}\n")
+    shown = ", ".join(f"{name} {value}" for name, value in request.params.items())
+    print(f"[to {request.model} as {request.mode}{', ' + shown if shown else ''}]")
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[Counter[str], int], object] | None]:
+    """Yield what moves a bar on standard error with the number of each state, None if nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bars:
+        task = bars.add_task("asking", total=total)
+
+        def told(states: Counter[str], total: int) -> None:
+            words = ", ".join(f"{states[state]:,} {state}" for state in SHOWN_STATES if states[state])
+            bars.update(task, completed=states.total(), total=total, description=words or "asking")
+
+        yield told
+
+
+def _conclude(found: "Asked") -> None:
+    """Say what happened; fail if something could not be asked."""
+    for model, problem in found.problems.items():
+        print(f"{model}: {problem}", file=sys.stderr)
+    now = ", ".join(f"{found.states[state]:,} {state}" for state in SHOWN_STATES if found.states[state])
+    stored = f"; {found.states['stored']:,} were there before" if found.states["stored"] else ""
+    print(f"{found.asked:,} asked: {now or 'nothing'}{stored}", file=sys.stderr)
+    if found.left:
+        print(f"{_several(found.left, 'request')} not made; the same command goes on", file=sys.stderr)
+    if found.states["failed"]:
+        print("the same command asks again what failed", file=sys.stderr)
+    print(found.store)
+    if found.problems or found.states["failed"]:
+        raise typer.Exit(1)

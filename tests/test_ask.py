@@ -1,0 +1,408 @@
+"""Runs against a real local server: nothing lost, nothing asked twice, no key anywhere, and every state told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from model_server import NAMED, Answer, ModelServer, by_message, say, script, status
+from plurivox import Scale, ask
+from plurivox.ask.database import StoreError
+from plurivox.errors import InputError
+from support import Write, run_cli
+
+QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")
+KEY = "sk-very-secret-0123456789"
+
+
+def items(n: int) -> pl.DataFrame:
+    return pl.DataFrame({"item": [f"i{at:03d}" for at in range(n)], "text": [f"Rule number {at}." for at in range(n)]})
+
+
+def run(server: ModelServer, store: Path, n: int = 6, models: Any = ("m",), **more: Any) -> ask.Asked:
+    return ask.run(items(n), QUESTION, models, store, base_url=server.base_url, **{"attempts": 2, **more})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "answers.db"
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def number_of(body: dict[str, Any]) -> int:
+    return int(re.findall(r"Rule number (\d+)\.", body["messages"][-1]["content"])[-1])
+
+
+def varied(body: dict[str, Any], number: int) -> Answer:
+    """Answer by the number of the rule: a letter, a refusal, or nothing that can be read."""
+    texts = ["A", "B) sometimes", "C", "I'm sorry, but I can't rate that.", "Hard to say."]
+    return say(texts[number_of(body) % 5])(body, number)
+
+
+# What is stored ------------------------------------------------------------------------------------------------------
+
+
+def test_every_answer_is_stored_with_its_state(store: Path) -> None:
+    with ModelServer(varied) as server:
+        found = run(server, store, 10)
+    assert found.states == Counter(answered=6, refused=2, unreadable=2)
+    frame = ask.Store.read(store).frame()
+    assert frame["item"].to_list() == items(10)["item"].to_list()
+    assert frame["state"].to_list() == ["answered", "answered", "answered", "refused", "unreadable"] * 2
+    assert frame["answer"].to_list() == ["never", "sometimes", "always", None, None] * 2
+    assert frame["text"][1] == "B) sometimes"
+    assert frame["version"].unique().to_list() == ["m-2025-01-01"]
+    assert (frame["prompt_tokens"] > 10).all()
+
+
+def test_nothing_is_asked_twice(store: Path) -> None:
+    with ModelServer(varied) as server:
+        run(server, store, 10)
+        again = run(server, store, 12)
+        assert len(server.requests) == 12
+    assert (again.asked, again.states["stored"]) == (2, 10)
+
+
+def test_what_failed_is_asked_again_by_the_next_run(store: Path) -> None:
+    with ModelServer(status(500)) as server:
+        first = run(server, store, 3, attempts=1)
+    assert first.states == Counter(failed=3)
+    frame = ask.Store.read(store).frame()
+    assert frame["state"].to_list() == ["failed"] * 3
+    assert frame["answer"].null_count() == 3
+    assert "500" in frame["error"][0]
+    with ModelServer(say("B")) as other:
+        other_url = other.base_url
+        second = ask.run(items(3), QUESTION, ["m"], store, base_url=other_url)
+    assert second.states == Counter(answered=3)  # another address is another request …
+    assert ask.Store.read(store).frame()["state"].to_list().count("failed") == 3
+
+
+def test_failures_at_the_same_address_are_replaced(store: Path) -> None:
+    broken = [True]
+
+    def behave(body: dict[str, Any], number: int) -> Answer:
+        return (status(500) if broken[0] else say("B"))(body, number)
+
+    with ModelServer(behave) as server:
+        assert run(server, store, 3, attempts=1).states == Counter(failed=3)
+        broken[0] = False
+        assert run(server, store, 3).states == Counter(answered=3)
+    assert ask.Store.read(store).frame()["state"].to_list() == ["answered"] * 3
+
+
+def test_shuffled_options_are_mapped_back_to_the_scale(store: Path) -> None:
+    def always(body: dict[str, Any], number: int) -> Answer:
+        shown = dict(re.findall(r"^([A-C])\) (\w+)$", body["messages"][-1]["content"], re.MULTILINE))
+        return say(next(letter for letter, label in shown.items() if label == "always"))(body, number)
+
+    with ModelServer(always) as server:
+        run(server, store, 30, shuffle=True, seed=3)
+    frame = ask.Store.read(store).frame()
+    assert frame["answer"].unique().to_list() == ["always"]
+    assert frame["point"].unique().to_list() == [2]
+    assert len({tuple(order) for order in frame["order"]}) > 3
+
+
+def test_distributions_are_over_the_scale_whatever_the_order(store: Path) -> None:
+    with ModelServer(say("B")) as server:  # .7 on B, .15 on A and C
+        run(server, store, 12, mode="logprobs", shuffle=True)
+    for order, shares, held, point in (
+        ask.Store.read(store).frame().select("order", "distribution", "held", "point").iter_rows()
+    ):
+        assert shares[order[1]] == pytest.approx(0.7)
+        assert sorted(shares) == pytest.approx([0.15, 0.15, 0.7])
+        assert held == pytest.approx(1.0)
+        assert point == order[1]
+
+
+def test_structured_answers(store: Path) -> None:
+    with ModelServer(say("C")) as server:
+        run(server, store, 2, mode="json")
+        form = server.requests[0]["response_format"]["json_schema"]["schema"]
+        assert form["properties"]["answer"]["enum"] == ["A", "B", "C"]
+    frame = ask.Store.read(store).frame()
+    assert frame["answer"].to_list() == ["always"] * 2
+    assert frame["rule"].to_list() == ["json"] * 2
+
+
+def test_repetitions_prompts_and_models(store: Path) -> None:
+    with ModelServer(say("A")) as server:
+        found = run(server, store, 2, ["m", "n"], samples=3, temperature=0.7)
+        assert {body["temperature"] for body in server.requests} == {0.7}
+    assert found.total == found.asked == 12
+    frame = ask.Store.read(store).frame()
+    assert frame.select("model", "item", "sample").n_unique() == 12
+
+
+# Models that cannot be asked -----------------------------------------------------------------------------------------
+
+
+def test_a_model_that_is_gone_does_not_stop_the_others(store: Path) -> None:
+    def behave(body: dict[str, Any], number: int) -> Answer:
+        return (NAMED["unknown model"] if body["model"] == "unknown" else say("A"))(body, number)
+
+    with ModelServer(behave) as server:
+        found = run(server, store, 20, ["m", "unknown"], concurrency=4)
+    assert found.states == Counter(answered=20)
+    assert list(found.problems) == ["unknown"]
+    assert "does not know the model 'unknown'" in found.problems["unknown"]
+    assert found.left == 20
+    assert ask.Store.read(store).frame()["model"].unique().to_list() == ["m"]
+
+
+def test_a_refused_key_is_said_once_and_without_the_key(store: Path) -> None:
+    with ModelServer(status(401, error={"message": f"Incorrect API key provided: {KEY}"})) as server:
+        found = run(server, store, 20, concurrency=4)
+        assert len(server.requests) <= 8
+    assert "the key was refused" in found.problems["m"]
+    assert KEY not in str(found)
+
+
+def test_a_model_that_only_fails_is_given_up(store: Path) -> None:
+    with ModelServer(status(400, error={"message": "no response_format here"})) as server:
+        found = run(server, store, 100, concurrency=2, mode="json")
+        assert 20 <= len(server.requests) <= 22
+    assert "its first 20 requests all failed" in found.problems["m"]
+    assert "no response_format here" in found.problems["m"]
+    assert found.left == 100 - found.states["failed"]
+
+
+def test_failures_between_answers_are_no_reason_to_give_up(store: Path) -> None:
+    def behave(body: dict[str, Any], number: int) -> Answer:
+        return (status(400) if number_of(body) else say("A"))(body, number)
+
+    with ModelServer(behave) as server:
+        found = run(server, store, 60, concurrency=1, attempts=1)
+    assert found.states == Counter(answered=1, failed=59)
+    assert not found.problems
+
+
+def test_personas_are_told_apart(store: Path) -> None:
+    with ModelServer(say("A")) as server:
+        run(server, store, 1, personas=["a nurse", "a judge"])
+        assert {"a nurse" in body["messages"][-1]["content"] for body in server.requests} == {True, False}
+    assert ask.Store.read(store).frame()["prompt"].to_list() == ["plain, as a judge", "plain, as a nurse"]
+
+
+def test_a_limit_on_requests(store: Path) -> None:
+    with ModelServer(say("A")) as server:
+        found = run(server, store, 100, max_requests=7, concurrency=3)
+        assert len(server.requests) == found.asked == 7
+        assert found.left == 93
+        rest = run(server, store, 100)
+        assert (rest.asked, rest.states["stored"]) == (93, 7)
+
+
+def test_retries_are_counted_with_the_answer(store: Path) -> None:
+    with ModelServer(script(status(503), say("A"))) as server:
+        run(server, store, 1)
+    with sqlite3.connect(store) as opened:
+        assert opened.execute("select attempts from answers").fetchall() == [(2,)]
+
+
+# Stores --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_of_another_question_is_refused(store: Path) -> None:
+    with ModelServer(say("A")) as server:
+        run(server, store, 1)
+        for other in (ask.Question(QUESTION.scale, "Is it polite?"), ask.Question(Scale(["no", "yes"]))):
+            with pytest.raises(InputError, match="another"):
+                ask.run(items(1), other, ["m"], store, base_url=server.base_url)
+        assert len(server.requests) == 1
+
+
+def test_a_full_disk_stops_the_run_and_keeps_what_is_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, kept = ask.Store.put, [0]
+
+    def put(self: Any, *args: Any, **more: Any) -> None:
+        if kept[0] == 5:
+            raise StoreError("the disk is full")
+        kept[0] += 1
+        real(self, *args, **more)
+
+    monkeypatch.setattr(ask.Store, "put", put)
+    with ModelServer(say("A")) as server, pytest.raises(StoreError, match="the disk is full"):
+        run(server, store, 50, concurrency=4)
+    monkeypatch.undo()
+    assert ask.Store.read(store).frame().height == 5
+
+
+def test_inside_a_running_loop(store: Path) -> None:
+    async def notebook(server: ModelServer) -> ask.Asked:
+        return run(server, store, 3)
+
+    with ModelServer(say("A")) as server:
+        assert asyncio.run(notebook(server)).states == Counter(answered=3)
+
+
+# Processes -----------------------------------------------------------------------------------------------------------
+
+
+def command(server: ModelServer, write: Write, store: Path, n: int, *more: str) -> list[str]:
+    table = write("items.csv", items(n).write_csv())
+    return [
+        sys.executable, "-m", "plurivox", "ask", str(table), "--scale", "never,sometimes,always", "--model", "m",
+        "--base-url", server.base_url, "-o", str(store), *more,
+    ]  # fmt: skip
+
+
+def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Write) -> None:
+    with ModelServer(say("A", delay=0.02)) as server:
+        asked = command(server, write, store, 400, "--concurrency", "8")
+        process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while len(server.requests) < 60:
+            time.sleep(0.01)
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        seen = len(server.requests)
+        with sqlite3.connect(store) as opened:
+            assert opened.execute("pragma integrity_check").fetchone() == ("ok",)
+            stored = opened.execute("select count(*) from answers where state = 'answered'").fetchone()[0]
+        assert stored >= seen - 8
+        done = subprocess.run(asked, capture_output=True, text=True, check=True)
+        assert f"{stored} were there before" in done.stderr
+        assert len(server.requests) <= 400 + 8
+    frame = ask.Store.read(store).frame()
+    assert frame.height == 400
+    assert frame["state"].unique().to_list() == ["answered"]
+
+
+def test_two_processes_share_a_store(store: Path, write: Write) -> None:
+    with ModelServer(say("A", delay=0.01)) as server:
+        asked = command(server, write, store, 300)
+        both = [subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+        assert [process.wait() for process in both] == [0, 0]
+        assert Counter(number_of(body) for body in server.requests) == Counter(range(300))
+    assert ask.Store.read(store).frame().height == 300
+
+
+def test_an_interrupted_run_ends_quickly_and_goes_on(store: Path, write: Write) -> None:
+    with ModelServer(say("A", delay=0.05)) as server:
+        asked = command(server, write, store, 200, "--concurrency", "4")
+        process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while len(server.requests) < 20:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode != 0
+        assert "Traceback" not in err
+        with sqlite3.connect(store) as opened:
+            assert opened.execute("select count(*) from answers where state = 'asking'").fetchone() == (0,)
+        subprocess.run(asked, check=True, capture_output=True)
+    assert ask.Store.read(store).frame().height == 200
+
+
+# The commands --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(write: Write) -> Path:
+    return write("items.csv", "id,rot\n1,Be kind.\n2,Never lie.\n")
+
+
+TOML = """
+labels = ["never", "sometimes", "always"]
+question = "How often is this right?"
+descriptions = ["at no time", "now and then", "at all times"]
+"""
+
+
+def test_ask_and_answers(table: Path, write: Write, store: Path, tmp_path: Path) -> None:
+    scale = write("s.toml", TOML)
+    with ModelServer(by_message(lambda text: "C" if "kind" in text else "I cannot say.")) as server:
+        given = ["ask", table, "--text", "rot", "--scale", scale, "--prompt", "table", "--prompt", "plain", "--model",
+                 "m", "--base-url", server.base_url, "-o", store]  # fmt: skip
+        done = run_cli(*given)
+        assert done.code == 0
+        assert done.out == f"{store}\n"
+        assert "4 requests to" in done.err
+        assert "4 asked: 2 answered, 2 refused" in done.err
+    shown = run_cli("answers", store)
+    assert re.search(r"m +plain +1 +1 +0 +0", shown.out)
+    assert "How often is this right?" in shown.out
+    listed = json.loads(run_cli("answers", store, "--json").out)
+    assert listed["answers"][0] == {"model": "m", "prompt": "plain", "answered": 1, "refused": 1}
+    for name in ("a.parquet", "a.csv", "a.jsonl"):
+        assert run_cli("answers", store, "--export", tmp_path / name).out == f"{tmp_path / name}\n"
+    frame = pl.read_parquet(tmp_path / "a.parquet")
+    assert frame.select("item", "prompt", "state", "answer").rows() == [
+        ("1", "plain", "answered", "always"), ("2", "plain", "refused", None),
+        ("1", "table", "answered", "always"), ("2", "table", "refused", None),
+    ]  # fmt: skip
+    assert pl.read_csv(tmp_path / "a.csv")["item"].to_list() == [1, 2, 1, 2]
+
+
+def test_a_dry_run_asks_nothing_and_shows_a_prompt(table: Path, store: Path) -> None:
+    with ModelServer(say("A")) as server:
+        done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--base-url", server.base_url,
+                       "-o", store, "--dry-run", "--samples", "5")  # fmt: skip
+        assert server.requests == []
+    assert done.code == 0
+    assert "10 requests" in done.err
+    assert "tokens of prompts" in done.err
+    assert "Be kind." in done.out
+    assert "A) 0" in done.out
+    assert not store.exists()
+    assert KEY not in done.out + done.err
+
+
+def test_the_key_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
+    echo = {"message": f"bad request with {KEY}"}
+    with ModelServer(script(say("A"), status(400, error=echo), status(401, error=echo))) as server:
+        done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--base-url", server.base_url,
+                       "-o", store, "--concurrency", "1", "--samples", "2", "--attempts", "1")  # fmt: skip
+        assert any(KEY in headers.get("authorization", "") for headers in server.headers)
+    assert done.code == 1
+    assert KEY not in done.out + done.err
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None:
+    base = ["ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "-o", store]
+    for more, told in (
+        (["--base-url", "http://example.org/v1"], "--insecure"),
+        (["--base-url", "ftp://x"], "address"),
+        (["--prompt", "nonsense", "--base-url", "http://127.0.0.1:9/v1"], "A prompt is one of"),
+        (["--prompt", "table", "--base-url", "http://127.0.0.1:9/v1"], "no descriptions"),
+        (["--mode", "song", "--base-url", "http://127.0.0.1:9/v1"], "mode is 'song'"),
+        (["--text", "nope", "--base-url", "http://127.0.0.1:9/v1"], "there is no column 'nope'"),
+    ):
+        done = run_cli(*base, *more)
+        assert done.code == 1, more
+        assert told in done.err
+        assert "Traceback" not in done.err
+        assert not store.exists()
+    done = run_cli("answers", write("not.db", "hello"))
+    assert done.code == 1
+    assert len(done.err.strip().splitlines()) == 1
+    assert run_cli("answers", store).code == 1
+
+
+def test_a_server_that_is_not_there(table: Path, store: Path) -> None:
+    done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--attempts", "1",
+                   "--base-url", "http://127.0.0.1:9/v1", "-o", store)  # fmt: skip
+    assert done.code == 1
+    assert "2 failed" in done.err
+    assert "could not be reached" in ask.Store.read(store).frame()["error"][0]
+    assert os.environ["OPENAI_API_KEY"] == KEY
