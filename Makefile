@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export PLURIVOX_TEST_DATA ?= $(abspath ../shared)
 endif
 
-.PHONY: help demo test check bench docs lock clean
+.PHONY: help demo test check bench docs lock clean model-server
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench   measure speed and memory beside other ways, in one run"
 	@echo "make docs    write the generated parts of docs/"
 	@echo "make lock    pin the requirement files anew"
+	@echo "make model-server   install a real model server, which make test then asks, too (torch: large)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("plurivox needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -50,6 +51,14 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.dev $(VENV)/.browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Optional: without it the test that asks a real model is skipped.
+model-server: $(VENV)/model-server/.done
+$(VENV)/model-server/.done: requirements/model-server.txt | $(BIN)/python
+	@echo "Installing a model server …"
+	$(PYTHON) -m venv $(VENV)/model-server
+	$(VENV)/model-server/bin/pip --disable-pip-version-check -q install -r requirements/model-server.txt
+	@touch $@
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -133,6 +133,17 @@ def test_distributions_are_over_the_scale_whatever_the_order(store: Path) -> Non
         assert point == order[1]
 
 
+def test_servers_without_log_probabilities(store: Path) -> None:
+    def plain(body: dict[str, Any], number: int) -> Answer:
+        return say("B")({**body, "logprobs": False}, number)
+
+    with ModelServer(plain) as server:
+        assert run(server, store, 3, mode="logprobs").without == 3
+    frame = ask.Store.read(store).frame()
+    assert frame["distribution"].null_count() == 3
+    assert frame["answer"].to_list() == ["sometimes"] * 3
+
+
 def test_structured_answers(store: Path) -> None:
     with ModelServer(say("C")) as server:
         run(server, store, 2, mode="json")

@@ -48,6 +48,8 @@ class Asked:
         Why a model could not be asked, by its name.
     left
         How many were not asked, since the run was limited or a model could not be asked.
+    without
+        How many answers came without the log-probabilities that were asked for.
     store
         Where the answers are.
     """
@@ -57,6 +59,7 @@ class Asked:
     states: Counter[str] = field(default_factory=Counter)
     problems: dict[str, str] = field(default_factory=dict)
     left: int = 0
+    without: int = 0
 
     @property
     def asked(self) -> int:
@@ -298,6 +301,7 @@ class _Run:
         reading = Reading("refused", None, "server refused", None) if reply.refusal else _read(reply, request, options)
         shares, held = None, None
         found = distribution_of(reply.top, options) if reply.top else None
+        self.asked.without += request.mode == "logprobs" and not reply.top
         if found is not None:
             shares, held = [0.0] * len(options), found[1]
             for place, share in zip(request.order, found[0], strict=True):

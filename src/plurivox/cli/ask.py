@@ -205,6 +205,9 @@ def _conclude(found: "Asked") -> None:
     now = ", ".join(f"{found.states[state]:,} {state}" for state in SHOWN_STATES if found.states[state])
     stored = f"; {found.states['stored']:,} were there before" if found.states["stored"] else ""
     print(f"{found.asked:,} asked: {now or 'nothing'}{stored}", file=sys.stderr)
+    if found.without:
+        print(f"{_several(found.without, 'answer')} came without log-probabilities: not all servers give them",
+              file=sys.stderr)  # fmt: skip
     if found.left:
         print(f"{_several(found.left, 'request')} not made; the same command goes on", file=sys.stderr)
     if found.states["failed"]:
