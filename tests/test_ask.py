@@ -389,6 +389,16 @@ def test_the_key_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
+def test_a_password_in_the_address_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
+    with ModelServer(say("A")) as server:
+        url = server.base_url.replace("://", "://me:hunter2@")
+        done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--base-url", url, "-o", store)
+    assert done.code == 0
+    assert "hunter2" not in done.out + done.err
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or b"hunter2" not in path.read_bytes(), path
+
+
 def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None:
     base = ["ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "-o", store]
     for more, told in (

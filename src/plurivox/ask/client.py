@@ -311,6 +311,17 @@ def _without_login(url: SplitResult) -> str:
     return urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
 
 
+def shown_address(base_url: str) -> str:
+    """Return an address as it may be shown and stored: without a name and password.
+
+    Examples
+    --------
+    >>> shown_address("http://me:secret@127.0.0.1:8000/v1/")
+    'http://127.0.0.1:8000/v1'
+    """
+    return _without_login(_address(base_url, insecure=True))
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.ask.answers import Reading, distribution_of, read_answer
-from plurivox.ask.client import AskFailed, ModelGone, Server
+from plurivox.ask.client import AskFailed, ModelGone, Server, shown_address
 from plurivox.ask.planning import Plan, check_models, items_of
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
@@ -196,7 +196,7 @@ def make_plan(
     given = {"temperature": temperature, "max_tokens": max_tokens}
     params = {name: value for name, value in given.items() if value is not None}
     return Plan(
-        question, made, check_models(models), ids, texts, base_url.rstrip("/"), samples, shuffle, seed, mode, params
+        question, made, check_models(models), ids, texts, shown_address(base_url), samples, shuffle, seed, mode, params
     )
 
 
