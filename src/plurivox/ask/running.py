@@ -43,11 +43,10 @@ class Asked:
     total
         How many requests were planned.
     states
-        How many were answered, refused, unreadable or failed now, and how many were ``"stored"`` before.
+        How many were answered, refused, unreadable or failed now, and how many were ``"stored"`` before, or are being
+        asked by another run.
     problems
         Why a model could not be asked, by its name.
-    left
-        How many were not asked, since the run was limited or a model could not be asked.
     without
         How many answers came without the log-probabilities that were asked for.
     store
@@ -58,13 +57,17 @@ class Asked:
     store: Path
     states: Counter[str] = field(default_factory=Counter)
     problems: dict[str, str] = field(default_factory=dict)
-    left: int = 0
     without: int = 0
 
     @property
     def asked(self) -> int:
         """How many requests were put to a server now."""
         return sum(n for state, n in self.states.items() if state != "stored")
+
+    @property
+    def left(self) -> int:
+        """How many were not looked at, since the run was limited or a model could not be asked."""
+        return self.total - self.states.total()
 
 
 def run(
@@ -251,10 +254,7 @@ class _Run:
         """Return a request that nobody has asked, or None if there is none left."""
         while True:
             if self.limit is not None and self.started >= self.limit:
-                self._leave(self.waiting)
-                self.asked.left += sum(1 for _ in self.planned)
-                self.waiting = []
-                return None
+                return None  # what was claimed is given back when the store is closed
             if not self.waiting:
                 batch = list(islice(self.planned, _BATCH))
                 if not batch:
@@ -264,21 +264,17 @@ class _Run:
                 continue
             request = self.waiting.pop()
             if request.model in self.asked.problems:
-                self._leave([request])
+                self.store.release([request])
                 continue
             self.started += 1
             return request
-
-    def _leave(self, requests: Sequence[Request]) -> None:
-        self.store.release(requests)
-        self.asked.left += len(requests)
 
     async def _one(self, request: Request) -> None:
         try:
             reply = await self.server.ask(request, self.plan.question.letters)
         except ModelGone as gone:
             self.asked.problems.setdefault(request.model, str(gone))
-            self._leave([request])
+            self.store.release([request])
             self.started -= 1
             return
         except AskFailed as failed:

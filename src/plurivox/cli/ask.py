@@ -209,7 +209,7 @@ def _conclude(found: "Asked") -> None:
         print(f"{_several(found.without, 'answer')} came without log-probabilities: not all servers give them",
               file=sys.stderr)  # fmt: skip
     if found.left:
-        print(f"{_several(found.left, 'request')} not made; the same command goes on", file=sys.stderr)
+        print(f"{_several(found.left, 'request')} left; the same command goes on", file=sys.stderr)
     if found.states["failed"]:
         print("the same command asks again what failed", file=sys.stderr)
     print(found.store)
