@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from model_server import NAMED, Answer, ModelServer, by_message, say, script, status
+from model_server import NAMED, Answer, ModelServer, by_message, completion, say, script, status
 from plurivox import Scale, ask
 from plurivox.ask.database import StoreError
 from plurivox.errors import InputError
@@ -78,6 +78,68 @@ def test_nothing_is_asked_twice(store: Path) -> None:
         again = run(server, store, 12)
         assert len(server.requests) == 12
     assert (again.asked, again.states["stored"]) == (2, 10)
+
+
+def test_items_of_the_same_text_have_answers_of_their_own(store: Path) -> None:
+    twins = pl.DataFrame({"item": ["x", "y"], "text": ["same", "same"]})
+    with ModelServer(say("A")) as server:
+        assert ask.run(twins, QUESTION, ["m"], store, base_url=server.base_url).states == Counter(answered=2)
+    assert ask.Store.read(store).frame()["item"].to_list() == ["x", "y"]
+
+
+def test_a_number_is_a_number(store: Path) -> None:
+    with ModelServer(say("A")) as server:
+        run(server, store, 2, temperature=0)
+        assert run(server, store, 2, temperature=0.0, models="m", prompts="plain").asked == 0
+
+
+def test_failures_that_are_not_asked_again_stay(store: Path) -> None:
+    with ModelServer(status(500)) as server:
+        assert run(server, store, 6, attempts=1).states == Counter(failed=6)
+        assert run(server, store, 6, attempts=1, max_requests=1, concurrency=1).asked == 1
+    frame = ask.Store.read(store).frame()
+    assert frame["state"].to_list() == ["failed"] * 6
+    assert frame["error"].str.contains("500").all()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"text": "[" * 100_000}, {"top": [{"token": "A", "logprob": 1000}]}, {"top": 5},
+        {"top": [{"token": "A", "logprob": 10**400}]}, {"tokens": 10**30}, {"tokens": -1},
+        {"text": "{" * 100_000 + "}"},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", ["json", "logprobs"])
+def test_odd_replies_do_not_end_the_run(store: Path, odd: dict[str, Any], mode: Any) -> None:
+    def behave(body: dict[str, Any], number: int) -> Answer:
+        made = completion(body, odd.get("text", "A"))
+        made["usage"]["prompt_tokens"] = odd.get("tokens", 7)
+        made["choices"][0]["logprobs"] = {
+            "content": [{"token": "A", "logprob": -1, "top_logprobs": odd.get("top", [])}]
+        }
+        return Answer(made)
+
+    with ModelServer(behave) as server:
+        found = run(server, store, 2, mode=mode)
+    assert found.asked == 2
+    assert ask.Store.read(store).frame().height == 2
+
+
+def test_structured_answers_in_a_code_fence(store: Path) -> None:
+    with ModelServer(lambda body, number: Answer(completion(body, '```json\n{"answer": "b"}\n```'))) as server:
+        run(server, store, 1, mode="json")
+    assert ask.Store.read(store).frame()["answer"].to_list() == ["sometimes"]
+
+
+def test_long_numeric_scales_are_their_own_answers(store: Path) -> None:
+    percent = ask.Question(Scale.range(0, 100))
+    with ModelServer(script(say("50"), say("50%"), say("3.5"), say("101"))) as server:
+        given: dict[str, Any] = {"base_url": server.base_url, "shuffle": True, "concurrency": 1}
+        ask.run(items(4), percent, ["m"], store, **given)
+        with pytest.raises(InputError, match="20 answers at most"):
+            ask.run(items(1), percent, ["m"], store, mode="logprobs", **given)
+    assert ask.Store.read(store).frame()["answer"].to_list() == ["50", "50", None, None]
 
 
 def test_what_failed_is_asked_again_by_the_next_run(store: Path) -> None:
@@ -291,7 +353,7 @@ def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Writ
             stored = opened.execute("select count(*) from answers where state = 'answered'").fetchone()[0]
         assert stored >= seen - 8
         done = subprocess.run(asked, capture_output=True, text=True, check=True)
-        assert f"{stored} were there before" in done.stderr
+        assert f"{stored} stored before" in done.stderr
         assert len(server.requests) <= 400 + 8
     frame = ask.Store.read(store).frame()
     assert frame.height == 400
@@ -384,7 +446,19 @@ def test_the_key_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
                        "-o", store, "--concurrency", "1", "--samples", "2", "--attempts", "1")  # fmt: skip
         assert any(KEY in headers.get("authorization", "") for headers in server.headers)
     assert done.code == 1
+    assert "failed: the server did not accept the request (400)" in done.err or "key was refused" in done.err
     assert KEY not in done.out + done.err
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_server_that_echoes_the_key(table: Path, store: Path, tmp_path: Path) -> None:
+    with ModelServer(say(f"A {KEY}")) as server:
+        given = ["ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "-o", store, "--base-url"]
+        assert run_cli(*given, server.base_url).code == 0
+        refused = run_cli(*given, server.base_url + f"/{KEY}")
+    assert "the server's address holds the key" in refused.err
+    assert KEY not in refused.err
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
@@ -407,6 +481,8 @@ def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None
         (["--prompt", "nonsense", "--base-url", "http://127.0.0.1:9/v1"], "A prompt is one of"),
         (["--prompt", "table", "--base-url", "http://127.0.0.1:9/v1"], "no descriptions"),
         (["--mode", "song", "--base-url", "http://127.0.0.1:9/v1"], "mode is 'song'"),
+        (["--item", "nope", "--base-url", "http://127.0.0.1:9/v1"], "there is no column 'nope'"),
+        (["--persona", "a\udcff", "--base-url", "http://127.0.0.1:9/v1"], "not text that can be sent"),
         (["--text", "nope", "--base-url", "http://127.0.0.1:9/v1"], "there is no column 'nope'"),
     ):
         done = run_cli(*base, *more)
@@ -414,6 +490,11 @@ def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None
         assert told in done.err
         assert "Traceback" not in done.err
         assert not store.exists()
+    with ModelServer(say("A")) as server:
+        kept = store.with_name("kept.csv")
+        assert run_cli(*base[:-1], kept, "--base-url", server.base_url).code == 0
+        assert run_cli("answers", kept, "--export", kept).code == 2
+        assert ask.Store.read(kept).frame().height == 2
     done = run_cli("answers", write("not.db", "hello"))
     assert done.code == 1
     assert len(done.err.strip().splitlines()) == 1

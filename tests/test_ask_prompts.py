@@ -37,7 +37,10 @@ def asked(prompt: Prompt, text: str = "Be kind.", order: tuple[int, ...] = (0, 1
 def test_options_have_letters_and_beyond_26_numbers() -> None:
     assert [option.letter for option in QUESTION.options()] == ["A", "B", "C"]
     assert Question(Scale.range(0, 25)).letters[-1] == "Z"
-    assert Question(Scale.range(0, 100)).letters == tuple(str(n) for n in range(1, 102))
+    assert Question(Scale.range(0, 100)).letters == tuple(str(n) for n in range(101))  # points that are numbers
+    assert Question(Scale([f"{n} %" for n in range(30)])).letters == tuple(str(n) for n in range(1, 31))
+    shown = Question(Scale.range(0, 100)).options(list(range(100, -1, -1)))
+    assert all(option.letter == option.label for option in shown)
 
 
 def test_questions_that_cannot_be_asked() -> None:
@@ -143,8 +146,9 @@ def test_templates_stay_in_their_sandbox(write: Write, template: str) -> None:
 def test_templates_that_are_none(write: Write) -> None:
     with pytest.raises(FileError, match="A prompt is one of plain, described, table, or a file"):
         Prompt.of("fancy", QUESTION)
-    with pytest.raises(InputError, match="never uses text"):
-        Prompt.of(str(write("t.j2", "{{ options }}")), QUESTION)
+    for template in ("{{ options }}", "Rate the text by {{ options }}"):
+        with pytest.raises(InputError, match="never uses text"):
+            Prompt.of(str(write("t.j2", template)), QUESTION)
     with pytest.raises(FileError, match="not UTF-8"):
         Prompt.of(str(write("t.j2", b"\xff{{ text }}{{ options }}")), QUESTION)
 

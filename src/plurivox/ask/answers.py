@@ -64,7 +64,7 @@ def read_answer(text: str, options: Options) -> Reading:
     """
     letters = {letter.casefold(): place for place, (letter, _) in enumerate(options)}
     pattern = "|".join(re.escape(letter) for letter, _ in sorted(options, key=lambda one: -len(one[0])))
-    found = re.match(rf"[\s*_#>\"'(\[]*({pattern})(?![\w'’])", text, re.IGNORECASE)
+    found = re.match(rf"[\s*_#>\"'(\[]*({pattern})(?![\w'’]|[.,]\d)", text, re.IGNORECASE)
     word = found is not None and found[1].upper() in _WORDS and re.match(r"[ \t]+[^\W\d_]", text[found.end(1) :])
     if found is not None and not word:
         return Reading("answered", letters[found[1].casefold()], "letter first", found.span(1))
@@ -90,6 +90,6 @@ def distribution_of(top: Sequence[tuple[str, float]], options: Options) -> tuple
     for token, log_probability in top:
         place = letters.get(token.strip(" \t\n*_\"'()[]:.").casefold())
         if place is not None:
-            mass[place] += math.exp(log_probability)
+            mass[place] += math.exp(min(log_probability, 0.0))
     total = sum(mass)
     return ([share / total for share in mass], min(total, 1.0)) if total > 0 else None

@@ -28,6 +28,8 @@ from plurivox.errors import InputError, MissingExtraError, PlurivoxError
 
 LONGEST_BACKOFF = 60.0
 LONGEST_CONNECT = 10.0
+SHORTEST_SECRET = 6
+"""A key of fewer characters is no secret, and could be a part of any text."""
 SHOWN = 200
 """How many characters of a server's own message are passed on."""
 
@@ -229,7 +231,7 @@ class Server:
             return self._connection_problem(error)
         except (TypeError, ValueError) as error:
             return _Problem(f"the request could not be written: {self._shorten(error)}", final=True)
-        outcome = self._read(text, str(body["model"]))
+        outcome = self._read(self._scrub(text), str(body["model"]))
         return replace(outcome, seconds=_now() - start) if isinstance(outcome, Reply) else outcome
 
     def _connection_problem(self, error: BaseException) -> _Problem:
@@ -268,7 +270,8 @@ class Server:
 
     def _scrub(self, text: str) -> str:
         for secret in reversed(self._secrets):  # the longest first
-            text = text.replace(secret, "***")
+            if len(secret) >= SHORTEST_SECRET:
+                text = text.replace(secret, "***")
         return text
 
     def _shorten(self, message: object) -> str:

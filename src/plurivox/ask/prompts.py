@@ -177,11 +177,21 @@ def _own(path: str) -> str:
     except UnicodeDecodeError:
         raise FileError("it is not UTF-8 text", source=path, hint="Save the template as UTF-8.") from None
     for name in ("text", "options"):
-        if name not in template:
+        if name not in _names_in(template):
             raise InputError(
                 f"the template never uses {name}", source=path, hint=f"Write {{{{ {name} }}}} where it belongs."
             )
     return template
+
+
+def _names_in(template: str) -> set[str]:
+    """Return the names that a template uses; all of them if it cannot be read, which is said when it is used."""
+    from jinja2 import Environment, TemplateError, meta
+
+    try:
+        return meta.find_undeclared_variables(Environment(autoescape=False).parse(template))  # noqa: S701 - only read
+    except TemplateError:
+        return {"text", "options"}
 
 
 def _rendered(template: str, values: Mapping[str, Any], name: str) -> str:

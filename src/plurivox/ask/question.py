@@ -57,16 +57,25 @@ class Question:
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """What to answer with, in the order shown."""
+        """What to answer with, in the order shown.
+
+        Beyond 26 points these are numbers: the points themselves if they are whole numbers, else 1, 2, 3, …
+        """
         n = len(self.scale)
-        return tuple(string.ascii_uppercase[:n] if n <= 26 else map(str, range(1, n + 1)))
+        if n <= len(string.ascii_uppercase):
+            return tuple(string.ascii_uppercase[:n])
+        labels = [str(label) for label in self.scale.labels]
+        whole = all(label.removeprefix("-").isdecimal() for label in labels)
+        return tuple(labels) if whole else tuple(map(str, range(1, n + 1)))
 
     def options(self, order: Sequence[int] | None = None) -> list[Option]:
         """Return the options as they are shown; ``order`` lists positions on the scale."""
-        shown = range(len(self.scale)) if order is None else order
+        shown = list(range(len(self.scale)) if order is None else order)
         descriptions = self.descriptions or ("",) * len(self.scale)
+        labels = [str(label) for label in self.scale.labels]
+        own = self.letters == tuple(labels)  # a number that is its own answer stays so in any order
         return [
-            Option(letter, str(self.scale.labels[place]), descriptions[place])
+            Option(labels[place] if own else letter, labels[place], descriptions[place])
             for letter, place in zip(self.letters, shown, strict=True)
         ]
 

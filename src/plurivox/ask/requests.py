@@ -48,9 +48,9 @@ class Request:
 
     @property
     def key(self) -> str:
-        """What makes it the same request: server, model, full text, how it is sampled, and the repetition."""
+        """What makes it the same request: server, model, item, full text, how it is sampled, and the repetition."""
         parts = [
-            self.server, self.model, [dict(message) for message in self.messages], self.mode,
+            self.server, self.model, self.item, [dict(message) for message in self.messages], self.mode,
             dict(sorted(self.params.items())), self.sample,
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()

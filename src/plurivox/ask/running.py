@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.ask.answers import Reading, distribution_of, read_answer
-from plurivox.ask.client import AskFailed, ModelGone, Server, shown_address
+from plurivox.ask.client import SHORTEST_SECRET, AskFailed, ModelGone, Server, shown_address
 from plurivox.ask.planning import Plan, check_models, items_of
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.requests import MODES, Mode, Reply, Request
 from plurivox.ask.store import Store
+from plurivox.ask.wire import TOP
 from plurivox.errors import InputError
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
@@ -49,6 +50,8 @@ class Asked:
         Why a model could not be asked, by its name.
     without
         How many answers came without the log-probabilities that were asked for.
+    reasons
+        Why requests failed, and how many, by model.
     store
         Where the answers are.
     """
@@ -58,6 +61,7 @@ class Asked:
     states: Counter[str] = field(default_factory=Counter)
     problems: dict[str, str] = field(default_factory=dict)
     without: int = 0
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def asked(self) -> int:
@@ -143,6 +147,7 @@ def run(
     progress
         Called with how many of each state are done, and how many there are.
     """
+    key = key_for(base_url, key_variable)
     plan = make_plan(
         items, question, models, item=item, text=text, prompts=prompts, personas=personas, examples=examples,
         samples=samples, shuffle=shuffle, seed=seed, mode=mode, temperature=temperature, max_tokens=max_tokens,
@@ -153,13 +158,20 @@ def run(
     asked = Asked(len(plan), Path(store))
 
     def work() -> None:
-        key = os.environ.get(key_variable, "")
         server = Server(base_url, key, timeout=timeout, attempts=attempts, rate=rate, insecure=insecure)
         with Store.open(store, question.about(), durable=durable) as opened:
             asyncio.run(_Run(plan, server, opened, asked, concurrency, max_requests, progress).all())
 
     _outside_loops(work)
     return asked
+
+
+def key_for(base_url: str, key_variable: str) -> str:
+    """Return the key in the environment; refuse an address that holds it, since addresses are shown and stored."""
+    key = os.environ.get(key_variable, "").strip()
+    if len(key) >= SHORTEST_SECRET and key in base_url:
+        raise InputError("the server's address holds the key", hint=f"Leave it out; it is read from {key_variable}.")
+    return key
 
 
 def make_plan(
@@ -186,6 +198,14 @@ def make_plan(
         raise InputError(f"mode is {mode!r}", hint=f"Choose one of {', '.join(MODES)}.")
     if samples < 1:
         raise InputError(f"samples is {samples}", hint="Ask at least once.")
+    if mode == "logprobs" and len(question.scale) > TOP:
+        raise InputError(
+            f"servers give the probabilities of {TOP} answers at most, and there are {len(question.scale)} options",
+            hint="Ask in the mode text, with several samples and a temperature above 0.",
+        )
+    models, prompts, personas = (_listed(given) for given in (models, prompts, personas))
+    for given in (question.wording, *models, *personas, *question.descriptions):
+        _check_text(given)
     ids, texts = items_of(items, item=item, text=text, source=source)
     made = tuple(
         Prompt.of(name, question, persona=persona, examples=examples, mode=mode)
@@ -196,11 +216,23 @@ def make_plan(
         raise InputError(
             "two prompts have the same name", hint="Give each prompt once; a template's name is its file's."
         )
-    given = {"temperature": temperature, "max_tokens": max_tokens}
-    params = {name: value for name, value in given.items() if value is not None}
+    params: dict[str, Any] = {} if temperature is None else {"temperature": float(temperature)}
+    params |= {} if max_tokens is None else {"max_tokens": int(max_tokens)}
     return Plan(
         question, made, check_models(models), ids, texts, shown_address(base_url), samples, shuffle, seed, mode, params
     )
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    """Return several names; one alone is a list of one."""
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{text!a} is not text that can be sent", hint="Give it in UTF-8.") from None
 
 
 class _Run:
@@ -221,6 +253,7 @@ class _Run:
         self.planned: Iterator[Request] = plan.requests()
         self.waiting: list[Request] = []
         self.started = 0
+        self.claiming = asyncio.Lock()
         self.failures: Counter[str] = Counter()
         self.able: set[str] = set()  # models that have answered
 
@@ -247,20 +280,18 @@ class _Run:
             self.store.beat()
 
     async def _work(self) -> None:
-        while (request := self._next()) is not None:
+        while (request := await self._next()) is not None:
             await self._one(request)
 
-    def _next(self) -> Request | None:
+    async def _next(self) -> Request | None:
         """Return a request that nobody has asked, or None if there is none left."""
         while True:
             if self.limit is not None and self.started >= self.limit:
                 return None  # what was claimed is given back when the store is closed
             if not self.waiting:
-                batch = list(islice(self.planned, _BATCH))
-                if not batch:
-                    return None
-                self.waiting = self.store.claim(batch)[::-1]
-                self._count("stored", len(batch) - len(self.waiting))
+                async with self.claiming:
+                    if not self.waiting and not await self._claim():
+                        return None
                 continue
             request = self.waiting.pop()
             if request.model in self.asked.problems:
@@ -268,6 +299,16 @@ class _Run:
                 continue
             self.started += 1
             return request
+
+    async def _claim(self) -> bool:
+        """Claim some more requests; tell whether there were any to look at."""
+        batch = list(islice(self.planned, _BATCH))
+        if not batch:
+            return False
+        self.waiting = self.store.claim(batch)[::-1]
+        self._count("stored", len(batch) - len(self.waiting))
+        await asyncio.sleep(0)  # a long way through what is stored must not keep replies waiting
+        return True
 
     async def _one(self, request: Request) -> None:
         try:
@@ -280,6 +321,7 @@ class _Run:
         except AskFailed as failed:
             self.store.put(request, None, state="failed", error=str(failed))
             self._count("failed", 1)
+            self.asked.reasons[request.model, str(failed)] += 1
             self._give_up(request.model, str(failed))
             return
         self.able.add(request.model)
@@ -319,12 +361,12 @@ def _read(reply: Reply, request: Request, options: Sequence[tuple[str, str]]) ->
     """Read an answer; of a structured one the letter in it."""
     if request.mode != "json":
         return read_answer(reply.text, options)
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        letter = json.loads(reply.text)["answer"]
+    with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+        start, end = reply.text.index("{"), reply.text.rindex("}") + 1  # also within a code fence
+        letter = str(json.loads(reply.text[start:end])["answer"]).strip()
         for place, (known, _) in enumerate(options):
-            if str(letter).strip().casefold() == known.casefold():
-                start = reply.text.rfind(str(letter))
-                return Reading("answered", place, "json", (start, start + len(str(letter))))
+            if letter.casefold() == known.casefold():
+                return Reading("answered", place, "json", (start, end))
     return read_answer(reply.text, options)
 
 

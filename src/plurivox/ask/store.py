@@ -31,8 +31,11 @@ SELECT :key, :server, :model, :prompt, :item, :sample, :order_json, :messages_js
     :refusal, :point, :rule, :span_start, :span_end, :distribution_json, :held, :finish, :version, :prompt_tokens,
     :completion_tokens, :attempts, :seconds, :error, :asked_at, :run
 WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = :key AND"""
-_CLAIM = f"""{_REPLACE} NOT (state = 'failed' AND run < :run)
+_CLAIM = f"""{_REPLACE.replace(":error", "(SELECT error FROM answers WHERE key = :key)")} NOT (state = 'failed' AND run < :run)
     AND NOT (state = 'asking' AND run NOT IN (SELECT id FROM runs)))"""  # noqa: S608 - nothing but text of ours
+# A claim that is given back is as before: failed if it had, else never asked.
+_FAILED_AGAIN = "UPDATE answers SET state = 'failed' WHERE state = 'asking' AND error <> ''"
+_FORGOTTEN = "DELETE FROM answers WHERE state = 'asking'"
 # A run that was taken for dead may come back with its reply; by then another may have stored an answer, which stays.
 _PUT = f"{_REPLACE} run <> :run AND state NOT IN ('asking', 'failed'))"
 _FRAME = """
@@ -188,7 +191,8 @@ class Store:
             with contextlib.suppress(PlurivoxError):
                 if self.run is not None:
                     with self._transaction() as connection:
-                        connection.execute("DELETE FROM answers WHERE state = 'asking' AND run = ?", (self.run,))
+                        for statement in (_FAILED_AGAIN, _FORGOTTEN):
+                            connection.execute(f"{statement} AND run = ?", (self.run,))
                         connection.execute("DELETE FROM runs WHERE id = ?", (self.run,))
             self._connection.close()
 
@@ -261,7 +265,8 @@ class Store:
         """Give back claims of this run, for requests that will not be sent."""
         with self._transaction() as connection:
             rows = [(request.key, self.run) for request in requests]
-            connection.executemany("DELETE FROM answers WHERE key = ? AND run = ? AND state = 'asking'", rows)
+            for statement in (_FAILED_AGAIN, _FORGOTTEN):
+                connection.executemany(f"{statement} AND key = ? AND run = ?", rows)
 
     @property
     def about(self) -> dict[str, Any]:

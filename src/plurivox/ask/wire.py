@@ -98,7 +98,7 @@ def _first(value: Any) -> Any:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and 0 <= value < 2**53 else None
 
 
 def _text(content: Any) -> str:
@@ -113,6 +113,9 @@ def _top(tokens: Any) -> tuple[tuple[str, float], ...]:
     if not isinstance(tokens, list) or not tokens:
         return ()
     start = next((token for token in tokens if str(get(token, "token") or "").strip()), tokens[0])
-    found = get(start, "top_logprobs") or [start]
-    pairs = [(get(token, "token"), get(token, "logprob")) for token in found]
-    return tuple((str(token), float(p)) for token, p in pairs if isinstance(p, (int, float)) and math.isfinite(p))
+    found = get(start, "top_logprobs")
+    pairs = [
+        (get(token, "token"), get(token, "logprob"))
+        for token in (found if isinstance(found, list) and found else [start])
+    ]
+    return tuple((str(token), float(p)) for token, p in pairs if isinstance(p, (int, float)) and -1e9 < p < 1)

@@ -37,6 +37,8 @@ def answers(
     one_format(json=json, csv=csv, markdown=markdown)
     with Store.read(store) as opened:
         if export is not None:
+            if export.resolve() == store.resolve():
+                raise typer.BadParameter("--export would overwrite the store; name another file")
             _export(opened.frame(with_prompts=prompts), export)
             print(export)
             return
@@ -56,6 +58,7 @@ def answers(
 
 
 def _table(opened: "Store") -> "Shown":
+    from plurivox.cli.show import printable
     from plurivox.cli.tables import Shown
 
     tokens = opened.tokens()
@@ -65,7 +68,8 @@ def _table(opened: "Store") -> "Shown":
         lines.append(
             [model, prompt, *(f"{states.get(state, 0):,}" for state in STATES), f"{used[0]:,} + {used[1]:,}"]
         )  # fmt: skip
-    return Shown(str(opened.about.get("question", "")), ["model", "prompt", *STATES, "tokens of the model"], lines)
+    title = printable(str(opened.about.get("question", "")))
+    return Shown(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
 def _export(frame: "pl.DataFrame", path: Path) -> None:

@@ -66,6 +66,9 @@ def ask(
         str, typer.Option("--mode", help="text, json (structured answer) or logprobs (a distribution).", metavar="MODE")
     ] = "text",
     temperature: Annotated[float, typer.Option("--temperature", help="0 for the likeliest answer.", min=0)] = 0.0,
+    no_temperature: Annotated[
+        bool, typer.Option("--no-temperature", help="Send none, for models that take none.")
+    ] = False,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", help="Longest answer (default: the server's).", min=1, metavar="N")
     ] = None,
@@ -98,21 +101,22 @@ def ask(
     Answers, refusals and failures are stored as they arrive; the same command goes on where it was interrupted and asks
     nothing twice. The key is read from the environment and never written anywhere.
     """
-    from plurivox.ask.running import make_plan, run
+    from plurivox.ask.running import key_for, make_plan, run
 
+    key_for(base_url, key_variable)
     asked = _question(scale, question)
     ids, table, source = _items(file, item)
     given: dict[str, Any] = {
         "item": ids, "text": text, "prompts": prompt or ["plain"], "personas": persona or (),
         "examples": _examples(examples), "samples": samples, "shuffle": shuffle, "seed": seed, "mode": mode,
-        "temperature": temperature, "max_tokens": max_tokens, "base_url": base_url,
+        "temperature": None if no_temperature else temperature, "max_tokens": max_tokens, "base_url": base_url,
     }  # fmt: skip
     plan = make_plan(table, asked, model, source=source, **given)
     _announce(plan)
     if dry_run:
         _show_prompt(plan)
         return
-    with _progress(len(plan)) as told:
+    with _progress(len(plan)) as told, _interruptible():
         found = run(
             table, asked, model, output, key_variable=key_variable, concurrency=concurrency, rate=rate, timeout=timeout,
             attempts=attempts, max_requests=max_requests, durable=durable, insecure=insecure, progress=told, **given,
@@ -134,10 +138,13 @@ def _question(scale: str, wording: str | None) -> "Question":
 def _items(file: str, item: str | None) -> tuple[str, Any, str]:
     from plurivox.io.reading import read_table
     from plurivox.io.recognise import id_column
+    from plurivox.ratings import require_columns
 
     table = read_table(file)
-    column = item if item in table.columns else id_column(table.columns, "item", item or "item", table.name)
-    return str(column), table.frame(), table.name
+    if item is not None:
+        require_columns(table.columns, [item], table.name)
+    column = item or id_column(table.columns, "item", "item", table.name)
+    return column, table.frame(), table.name
 
 
 def _examples(file: str | None) -> "list[Example]":
@@ -171,11 +178,23 @@ def _several(n: int, what: str) -> str:
 
 
 def _show_prompt(plan: "Plan") -> None:
+    from plurivox.cli.show import printable
+
     request = next(plan.requests())
     for message in request.messages:
-        print(f"[{message['role']}]\n{message['content']}\n")
+        print(f"[{message['role']}]\n{printable(message['content'])}\n")
     shown = ", ".join(f"{name} {value}" for name, value in request.params.items())
     print(f"[to {request.model} as {request.mode}{', ' + shown if shown else ''}]")
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Say upon Ctrl-C that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("interrupted; every answer that came is stored, and the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 @contextlib.contextmanager
@@ -203,8 +222,15 @@ def _conclude(found: "Asked") -> None:
     for model, problem in found.problems.items():
         print(f"{model}: {problem}", file=sys.stderr)
     now = ", ".join(f"{found.states[state]:,} {state}" for state in SHOWN_STATES if found.states[state])
-    stored = f"; {found.states['stored']:,} were there before" if found.states["stored"] else ""
-    print(f"{found.asked:,} asked: {now or 'nothing'}{stored}", file=sys.stderr)
+    stored = (
+        f"; {found.states['stored']:,} stored before or being asked by another run" if found.states["stored"] else ""
+    )
+    print(f"{found.asked:,} asked{': ' if now else ''}{now}{stored}", file=sys.stderr)
+    told = set(found.problems)
+    for (model, reason), n in found.reasons.most_common():
+        if model not in told:
+            print(f"{model}: {_several(n, 'request')} failed: {reason}", file=sys.stderr)
+            told.add(model)
     if found.without:
         print(f"{_several(found.without, 'answer')} came without log-probabilities: not all servers give them",
               file=sys.stderr)  # fmt: skip

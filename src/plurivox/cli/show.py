@@ -153,6 +153,11 @@ def plain_table(*headers: str, left: int = 1) -> Table:
     return table
 
 
+def printable(text: str) -> str:
+    """Return a text without what could steer a terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
 def csv_text(frame: pl.DataFrame) -> str:
     """Return a frame as CSV in which no text is taken for a formula by a spreadsheet."""
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
