@@ -31,7 +31,8 @@ SELECT :key, :server, :model, :prompt, :item, :sample, :order_json, :messages_js
     :refusal, :point, :rule, :span_start, :span_end, :distribution_json, :held, :finish, :version, :prompt_tokens,
     :completion_tokens, :attempts, :seconds, :error, :asked_at, :run
 WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = :key AND"""
-_CLAIM = f"""{_REPLACE.replace(":error", "(SELECT error FROM answers WHERE key = :key)")} NOT (state = 'failed' AND run < :run)
+_KEEPING_THE_ERROR = _REPLACE.replace(":error", "(SELECT error FROM answers WHERE key = :key)")
+_CLAIM = f"""{_KEEPING_THE_ERROR} NOT (state = 'failed' AND run < :run)
     AND NOT (state = 'asking' AND run NOT IN (SELECT id FROM runs)))"""  # noqa: S608 - nothing but text of ours
 # A claim that is given back is as before: failed if it had, else never asked.
 _FAILED_AGAIN = "UPDATE answers SET state = 'failed' WHERE state = 'asking' AND error <> ''"
