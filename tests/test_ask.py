@@ -319,6 +319,16 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_there(store: Path, monkeypa
     assert ask.Store.read(store).frame().height == 5
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{"concurrency": 0}, {"rate": float("nan")}, {"timeout": -1.0}, {"max_requests": 0}, {"temperature": float("inf")}],
+)
+def test_numbers_that_make_no_sense(store: Path, given: dict[str, Any]) -> None:
+    with ModelServer(say("A")) as server, pytest.raises(InputError, match=f"{next(iter(given))} is"):
+        run(server, store, 1, **given)
+    assert not store.exists()
+
+
 def test_inside_a_running_loop(store: Path) -> None:
     async def notebook(server: ModelServer) -> ask.Asked:
         return run(server, store, 3)

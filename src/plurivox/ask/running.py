@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -153,8 +154,11 @@ def run(
         samples=samples, shuffle=shuffle, seed=seed, mode=mode, temperature=temperature, max_tokens=max_tokens,
         base_url=base_url,
     )  # fmt: skip
-    if concurrency < 1 or attempts < 1 or timeout <= 0 or (rate is not None and rate <= 0):
-        raise InputError("concurrency, attempts, timeout and rate are above 0", hint="Give positive numbers.")
+    numbers = {"concurrency": concurrency, "attempts": attempts, "timeout": timeout, "rate": rate,
+               "max_requests": max_requests}  # fmt: skip
+    for name, number in numbers.items():
+        if number is not None and not 0 < number < math.inf:
+            raise InputError(f"{name} is {number}", hint="Give a number above 0.")
     asked = Asked(len(plan), Path(store))
 
     def work() -> None:
@@ -216,6 +220,8 @@ def make_plan(
         raise InputError(
             "two prompts have the same name", hint="Give each prompt once; a template's name is its file's."
         )
+    if temperature is not None and not 0 <= temperature < math.inf:
+        raise InputError(f"temperature is {temperature}", hint="Give 0, or a little more.")
     params: dict[str, Any] = {} if temperature is None else {"temperature": float(temperature)}
     params |= {} if max_tokens is None else {"max_tokens": int(max_tokens)}
     return Plan(

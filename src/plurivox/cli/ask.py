@@ -112,7 +112,7 @@ def ask(
         "temperature": None if no_temperature else temperature, "max_tokens": max_tokens, "base_url": base_url,
     }  # fmt: skip
     plan = make_plan(table, asked, model, source=source, **given)
-    _announce(plan)
+    _announce(plan, max_requests)
     if dry_run:
         _show_prompt(plan)
         return
@@ -159,7 +159,7 @@ def _examples(file: str | None) -> "list[Example]":
     return [Example(str(text), str(label)) for text, label in table.frame().select("text", "label").iter_rows()]
 
 
-def _announce(plan: "Plan") -> None:
+def _announce(plan: "Plan", most: int | None) -> None:
     """Say on standard error what will be asked."""
     parts = [
         _several(len(plan.models), "model"), _several(len(plan.prompts), "prompt"), _several(len(plan.items), "item"),
@@ -167,8 +167,10 @@ def _announce(plan: "Plan") -> None:
     if plan.samples > 1:
         parts.append(f"{plan.samples} times")
     tokens = plan.estimated_tokens()
+    limit = "" if most is None or most >= len(plan) else f"; at most {most:,} now"
     print(
-        f"{_several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; about {tokens:,} tokens of prompts",
+        f"{_several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; about {tokens:,} tokens of prompts"
+        f"{limit}",
         file=sys.stderr,
     )
 

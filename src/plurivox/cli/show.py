@@ -17,6 +17,7 @@ BARS = "▁▂▃▄▅▆▇█"
 ACCENT = "cyan"
 MAX_GROUPS = 12
 BAR_WIDTH = 24
+_FORMULA, _NUMBER = r"^[=+\-@\t\r]", r"^[+-]?[0-9]+([.][0-9]+)?$"
 
 
 def console(*, record: bool = False, width: int | None = None) -> Console:
@@ -159,10 +160,13 @@ def printable(text: str) -> str:
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet."""
+    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet; a number is none."""
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
     return frame.with_columns(
-        pl.when(pl.col(name).str.contains(r"^[=+\-@\t\r]")).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
+        .then("'" + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
         for name in texts
     ).write_csv()
 
