@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.question import Option, Question
+from plurivox.ask.question import Question
 from plurivox.ask.requests import Mode
 from plurivox.errors import FileError, InputError, MissingExtraError
 
@@ -223,6 +223,3 @@ def _compiled(template: str) -> Any:
 def _cell(text: str) -> str:
     """Return a text as a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|")
-
-
-__all__ = ["PROMPTS", "SYSTEM", "Example", "Option", "Prompt", "fenced"]

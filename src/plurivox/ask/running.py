@@ -148,12 +148,34 @@ def run(
     progress
         Called with how many of each state are done, and how many there are.
     """
-    key = key_for(base_url, key_variable)
     plan = make_plan(
         items, question, models, item=item, text=text, prompts=prompts, personas=personas, examples=examples,
         samples=samples, shuffle=shuffle, seed=seed, mode=mode, temperature=temperature, max_tokens=max_tokens,
         base_url=base_url,
     )  # fmt: skip
+    return carry_out(
+        plan, store, base_url=base_url, key_variable=key_variable, concurrency=concurrency, rate=rate, timeout=timeout,
+        attempts=attempts, max_requests=max_requests, durable=durable, insecure=insecure, progress=progress,
+    )  # fmt: skip
+
+
+def carry_out(
+    plan: Plan,
+    store: str | os.PathLike[str],
+    *,
+    base_url: str,
+    key_variable: str,
+    concurrency: int,
+    rate: float | None,
+    timeout: float,
+    attempts: int,
+    max_requests: int | None,
+    durable: bool,
+    insecure: bool,
+    progress: Told | None,
+) -> Asked:
+    """Ask what was planned; the parameters are those of :func:`run`."""
+    key = key_for(base_url, key_variable)
     numbers = {"concurrency": concurrency, "attempts": attempts, "timeout": timeout, "rate": rate,
                "max_requests": max_requests}  # fmt: skip
     for name, number in numbers.items():
@@ -163,7 +185,7 @@ def run(
 
     def work() -> None:
         server = Server(base_url, key, timeout=timeout, attempts=attempts, rate=rate, insecure=insecure)
-        with Store.open(store, question.about(), durable=durable) as opened:
+        with Store.open(store, plan.question.about(), durable=durable) as opened:
             asyncio.run(_Run(plan, server, opened, asked, concurrency, max_requests, progress).all())
 
     _outside_loops(work)

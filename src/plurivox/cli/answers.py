@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from plurivox.ask.store import Store
     from plurivox.cli.tables import Shown
 
-STATES = ("answered", "refused", "unreadable", "failed")
-
 
 def answers(
     store: Annotated[Path, typer.Argument(metavar="STORE", help="A file that plurivox ask wrote.", show_default=False)],
@@ -58,6 +56,7 @@ def answers(
 
 
 def _table(opened: "Store") -> "Shown":
+    from plurivox.ask.answers import STATES
     from plurivox.cli.show import printable
     from plurivox.cli.tables import Shown
 

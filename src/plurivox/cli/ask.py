@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from plurivox.ask.question import Question
     from plurivox.ask.running import Asked
 
-SHOWN_STATES = ("answered", "refused", "unreadable", "failed")
-
 
 def ask(
     file: Annotated[str, typer.Argument(metavar="ITEMS", help="Table with one row per item.", show_default=False)],
@@ -101,25 +99,25 @@ def ask(
     Answers, refusals and failures are stored as they arrive; the same command goes on where it was interrupted and asks
     nothing twice. The key is read from the environment and never written anywhere.
     """
-    from plurivox.ask.running import key_for, make_plan, run
+    from plurivox.ask.running import carry_out, key_for, make_plan
 
     key_for(base_url, key_variable)
-    asked = _question(scale, question)
     ids, table, source = _items(file, item)
-    given: dict[str, Any] = {
-        "item": ids, "text": text, "prompts": prompt or ["plain"], "personas": persona or (),
-        "examples": _examples(examples), "samples": samples, "shuffle": shuffle, "seed": seed, "mode": mode,
-        "temperature": None if no_temperature else temperature, "max_tokens": max_tokens, "base_url": base_url,
-    }  # fmt: skip
-    plan = make_plan(table, asked, model, source=source, **given)
+    plan = make_plan(
+        table, _question(scale, question), model, item=ids, text=text, prompts=prompt or ["plain"],
+        personas=persona or (), examples=_examples(examples), samples=samples, shuffle=shuffle, seed=seed,
+        mode=mode,  # type: ignore[arg-type]
+        temperature=None if no_temperature else temperature, max_tokens=max_tokens, base_url=base_url, source=source,
+    )  # fmt: skip
     _announce(plan, max_requests)
     if dry_run:
         _show_prompt(plan)
         return
     with _progress(len(plan)) as told, _interruptible():
-        found = run(
-            table, asked, model, output, key_variable=key_variable, concurrency=concurrency, rate=rate, timeout=timeout,
-            attempts=attempts, max_requests=max_requests, durable=durable, insecure=insecure, progress=told, **given,
+        found = carry_out(
+            plan, output, base_url=base_url, key_variable=key_variable, concurrency=concurrency, rate=rate,
+            timeout=timeout, attempts=attempts, max_requests=max_requests, durable=durable, insecure=insecure,
+            progress=told,
         )  # fmt: skip
     _conclude(found)
 
@@ -201,19 +199,18 @@ def _interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[Counter[str], int], object] | None]:
-    """Yield what moves a bar on standard error with the number of each state, None if nobody would see it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """Yield what moves a bar with the number of each state, None if nobody would see it."""
+    from plurivox.ask.answers import STATES
+    from plurivox.cli.progress import bars_shown
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bars:
+    with bars_shown() as bars:
+        if bars is None:
+            yield None
+            return
         task = bars.add_task("asking", total=total)
 
         def told(states: Counter[str], total: int) -> None:
-            words = ", ".join(f"{states[state]:,} {state}" for state in SHOWN_STATES if states[state])
+            words = ", ".join(f"{states[state]:,} {state}" for state in STATES if states[state])
             bars.update(task, completed=states.total(), total=total, description=words or "asking")
 
         yield told
@@ -221,9 +218,11 @@ def _progress(total: int) -> Iterator[Callable[[Counter[str], int], object] | No
 
 def _conclude(found: "Asked") -> None:
     """Say what happened; fail if something could not be asked."""
+    from plurivox.ask.answers import STATES
+
     for model, problem in found.problems.items():
         print(f"{model}: {problem}", file=sys.stderr)
-    now = ", ".join(f"{found.states[state]:,} {state}" for state in SHOWN_STATES if found.states[state])
+    now = ", ".join(f"{found.states[state]:,} {state}" for state in STATES if found.states[state])
     stored = (
         f"; {found.states['stored']:,} stored before or being asked by another run" if found.states["stored"] else ""
     )

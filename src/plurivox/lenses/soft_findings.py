@@ -89,7 +89,7 @@ class SoftFindings:
         ]
 
     def _best(self) -> list[Statement]:
-        metric = self._main
+        metric = self.found.main
         order = [name for name in self.found.ranking(metric) if not math.isnan(self.found.value(name, metric))]
         if not order:
             return []
@@ -108,11 +108,11 @@ class SoftFindings:
 
     def _pairs(self) -> list[Statement]:
         """Return how sure the order of neighbours in the ranking is."""
-        frame = self.found.comparisons().filter(bin=ALL, statistic=self._main)
+        frame = self.found.comparisons().filter(bin=ALL, statistic=self.found.main)
         known = {(row["model"], row["other"]): row for row in frame.iter_rows(named=True)}
         n_tested = n_hypotheses(self.found.comparisons().filter(bin=ALL))
         found = []
-        for one, other in list(itertools.pairwise(self.found.ranking(self._main)))[:FEW]:
+        for one, other in list(itertools.pairwise(self.found.ranking(self.found.main)))[:FEW]:
             row, sign = (known[one, other], 1.0) if (one, other) in known else (known.get((other, one)), -1.0)
             if row is None or row["ci_low"] is None or not row["difference"]:
                 continue
@@ -126,10 +126,10 @@ class SoftFindings:
             )
             text = (
                 f"{one} is better than {other} by {-sign * row['difference']:.3f} ({low:.3f} to {high:.3f}) in "
-                f"{LABELS[self._main]}, {ending}."
+                f"{LABELS[self.found.main]}, {ending}."
             )
             weight = (3.0 if sure else 1.0) + 1.0 - (row["p_adjusted"] if sure else row["p_value"])
-            found.append(Statement(text, weight, statistic=self._main))
+            found.append(Statement(text, weight, statistic=self.found.main))
         return found
 
     def _orders(self) -> list[Statement]:
@@ -162,8 +162,8 @@ class SoftFindings:
         if len(winners) < 2:
             return []
         parts = "; ".join(f"{name} with {_words(bins)}" for name, bins in winners.items())
-        text = f"Who is best by {LABELS[self._main]} depends on how many ratings an item has: {parts}."
-        return [Statement(text, 2.0, statistic=self._main)]
+        text = f"Who is best by {LABELS[self.found.main]} depends on how many ratings an item has: {parts}."
+        return [Statement(text, 2.0, statistic=self.found.main)]
 
     def _over_priors(self) -> list[Statement]:
         frame = self.found.sensitivity().filter(pl.col("rank").is_not_null())
@@ -198,8 +198,8 @@ class SoftFindings:
             winners = _grouped((name, group) for name, group in firsts if name)
             if len(winners) > 1:
                 parts = "; ".join(f"{name} for {_words(of)}" for name, of in winners.items())
-                text = f"Who is best by {LABELS[self._main]} depends on whose ratings count, by {axis}: {parts}."
-                found.append(Statement(text, 1.8, axis, self._main))
+                text = f"Who is best by {LABELS[self.found.main]} depends on whose ratings count, by {axis}: {parts}."
+                found.append(Statement(text, 1.8, axis, self.found.main))
         return found
 
     def _calibrated(self) -> list[Statement]:
@@ -243,16 +243,12 @@ class SoftFindings:
         if s["prior_note"]:
             yield s["prior_note"]
 
-    @property
-    def _main(self) -> str:
-        return MAIN if MAIN in self.found.metrics else self.found.metrics[-1]
-
     def _listed(self, metrics: Sequence[str]) -> str:
         return _listed(metrics, len(self.found.metrics))
 
     def _first(self, bin_: str, axis: str = ALL, group: str = ALL) -> str:
         """Return the best model, or nothing where none is, or several are."""
-        values = self.found.values(self._main, bin_, axis, group)
+        values = self.found.values(self.found.main, bin_, axis, group)
         first = [name for name, rank in ranks(values).items() if rank == 1]
         return first[0] if len(first) == 1 else ""
 

@@ -54,6 +54,11 @@ class SoftScores(Result):
         """The metrics that were computed."""
         return list(self.settings["metrics"])
 
+    @property
+    def main(self) -> str:
+        """The metric of which sentences speak and by which charts sort: E[EMD], or the last one if that is missing."""
+        return MAIN if MAIN in self.metrics else self.metrics[-1]
+
     def to_frame(self) -> pl.DataFrame:
         """Return one row per model, bin and statistic, for each group that was asked for.
 

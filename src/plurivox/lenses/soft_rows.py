@@ -156,14 +156,13 @@ def _units(codes: NDArray[np.int64], n_bins: int, seed: int) -> tuple[NDArray[np
 # Rows ----------------------------------------------------------------------------------------------------------------
 
 
-def rows_of(sums: Sums, values: Floats, draws: Floats, *, bins: bool = True) -> list[Row]:
+def rows_of(sums: Sums, values: Floats, draws: Floats) -> list[Row]:
     """Return a row for each bin, all items first, prediction and metric."""
     target = sums.target
     n_ratings = target.counts.sum(axis=1)
     interval = percentile_interval(draws) if len(draws) > 1 else None
-    numbers = [len(target.bins), *(range(len(target.bins)) if bins else ())]
     rows = []
-    for b in numbers:
+    for b in (len(target.bins), *range(len(target.bins))):
         inside = slice(None) if b == len(target.bins) else target.codes == b
         n_items, n_rated = len(n_ratings[inside]), int(np.count_nonzero(n_ratings[inside]))
         total = int(n_ratings[inside].sum())

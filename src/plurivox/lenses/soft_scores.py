@@ -359,7 +359,7 @@ def _prior_weight(target: Target, prior: Prior) -> pl.DataFrame:
     share = prior.total / (prior.total + n)
     rows = []
     for b, name in enumerate([*target.bins, ALL]):
-        inside = np.ones(len(n), dtype=bool) if name == ALL and b == len(target.bins) else target.codes == b
+        inside = np.ones(len(n), dtype=bool) if b == len(target.bins) else target.codes == b
         held = float(share[inside].mean()) if inside.any() else np.nan
         rows.append((name, int(np.count_nonzero(inside)), int(n[inside].sum()), held))
     schema = {"bin": pl.String, "n_items": pl.Int64, "n_ratings": pl.Int64, "prior_share": pl.Float64}

@@ -123,9 +123,7 @@ def reliability_curves(result: SoftScores) -> Any:
 
 def _shown(result: SoftScores) -> list[str]:
     known = set(result.calibration()["model"])
-    return [name for name in result.ranking(result.metrics[-2 if len(result.metrics) > 1 else -1]) if name in known][
-        :_MODELS
-    ]
+    return [name for name in result.ranking(result.main) if name in known][:_MODELS]
 
 
 def _words(result: SoftScores) -> str:

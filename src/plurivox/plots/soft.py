@@ -8,14 +8,13 @@ from typing import Any
 import polars as pl
 
 from plurivox.errors import SelectionError
-from plurivox.lenses.soft_findings import MAIN
 from plurivox.lenses.soft_inputs import MARGINAL, POSTERIOR_MEAN, REFERENCES, UNIFORM
 from plurivox.lenses.soft_result import SoftScores
 from plurivox.lenses.soft_rows import ALL
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.statistics.registry import LABELS
-from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
+from plurivox.statistics.soft_blocks import EMPIRICAL
 
 DRAWN = ("cross_entropy", "js", "emd", "rps", "expected_cross_entropy", "expected_js", "expected_emd", "expected_rps")
 """KL is left out: of two predictions it differs by as much as cross-entropy does."""
@@ -268,8 +267,7 @@ def _known(bin_: str, result: SoftScores) -> str:
 
 def _chosen(result: SoftScores, bin_: str) -> list[str]:
     """Return the best models, as many as there are colours."""
-    metric = MAIN if MAIN in result.metrics else next(name for name in reversed(METRICS) if name in result.metrics)
-    return result.ranking(metric, _known(bin_, result))[: len(COLOURS)]
+    return result.ranking(result.main, _known(bin_, result))[: len(COLOURS)]
 
 
 def _in_order(result: SoftScores, drawn: pl.DataFrame) -> list[str]:
@@ -280,9 +278,3 @@ def _in_order(result: SoftScores, drawn: pl.DataFrame) -> list[str]:
 def _shown_words(result: SoftScores, shown: Sequence[str]) -> str:
     n = len([name for name in shown if name not in REFERENCES])
     return f"The best {n} of {len(result.models)} models. " if n < len(result.models) else ""
-
-
-__all__ = [
-    "prior_sensitivity", "prior_sensitivity_data", "soft_by_bin", "soft_by_bin_data", "soft_ranking",
-    "soft_ranking_data",
-]  # fmt: skip
