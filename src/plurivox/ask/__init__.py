@@ -7,11 +7,11 @@
 
 from __future__ import annotations
 
-from plurivox.ask.answers import Reading, read_answer
 from plurivox.ask.prompts import PROMPTS, Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.running import Asked, make_plan, run
 from plurivox.ask.store import Store
+from plurivox.reader import Reading, read_answer
 
 __all__ = [
     "PROMPTS",

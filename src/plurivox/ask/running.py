@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.answers import Reading, distribution_of, read_answer
+from plurivox.ask.answers import distribution_of
 from plurivox.ask.client import SHORTEST_SECRET, AskFailed, ModelGone, Server, shown_address
 from plurivox.ask.planning import Plan, check_models, items_of
 from plurivox.ask.prompts import Example, Prompt
@@ -24,6 +24,7 @@ from plurivox.ask.requests import MODES, Mode, Reply, Request
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
 from plurivox.errors import InputError
+from plurivox.reader import Options, Reading, read_answer
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -385,14 +386,14 @@ class _Run:
                 self.told(self.asked.states, self.asked.total)
 
 
-def _read(reply: Reply, request: Request, options: Sequence[tuple[str, str]]) -> Reading:
+def _read(reply: Reply, request: Request, options: Options) -> Reading:
     """Read an answer; of a structured one the letter in it."""
     if request.mode != "json":
         return read_answer(reply.text, options)
     with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
         start, end = reply.text.index("{"), reply.text.rindex("}") + 1  # also within a code fence
         letter = str(json.loads(reply.text[start:end])["answer"]).strip()
-        for place, (known, _) in enumerate(options):
+        for place, (known, *_) in enumerate(options):
             if letter.casefold() == known.casefold():
                 return Reading("answered", place, "json", (start, end))
     return read_answer(reply.text, options)

@@ -17,11 +17,11 @@ from typing import Any, Self
 
 import polars as pl
 
-from plurivox.ask.answers import State
 from plurivox.ask.database import APPLICATION, VERSION, connect, make_file, plain, target_of
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
 from plurivox.errors import FileError, InputError, PlurivoxError
+from plurivox.reader import State
 
 CHUNK = 2_000
 

@@ -56,9 +56,9 @@ def answers(
 
 
 def _table(opened: "Store") -> "Shown":
-    from plurivox.ask.answers import STATES
     from plurivox.cli.show import printable
     from plurivox.cli.tables import Shown
+    from plurivox.reader import STATES
 
     tokens = opened.tokens()
     lines = []

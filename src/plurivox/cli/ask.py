@@ -200,8 +200,8 @@ def _interruptible() -> Iterator[None]:
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[Counter[str], int], object] | None]:
     """Yield what moves a bar with the number of each state, None if nobody would see it."""
-    from plurivox.ask.answers import STATES
     from plurivox.cli.progress import bars_shown
+    from plurivox.reader import STATES
 
     with bars_shown() as bars:
         if bars is None:
@@ -218,7 +218,7 @@ def _progress(total: int) -> Iterator[Callable[[Counter[str], int], object] | No
 
 def _conclude(found: "Asked") -> None:
     """Say what happened; fail if something could not be asked."""
-    from plurivox.ask.answers import STATES
+    from plurivox.reader import STATES
 
     for model, problem in found.problems.items():
         print(f"{model}: {problem}", file=sys.stderr)

@@ -1,0 +1,12 @@
+"""Reading what a language model answered: a point, a refusal, or nothing that can be read. Needs nothing else.
+
+>>> read_answer("B) sometimes", [("A", "never"), ("B", "sometimes")]).point
+1
+"""
+
+from __future__ import annotations
+
+from plurivox.reader.reading import STATES, Options, Reading, State
+from plurivox.reader.rules import read_answer
+
+__all__ = ["STATES", "Options", "Reading", "State", "read_answer"]
