@@ -73,6 +73,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.soft
 	$(BIN)/python -m benchmarks.ask
+	$(BIN)/python -m benchmarks.answers
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

@@ -97,7 +97,24 @@ def statistics_page() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"cli.md": cli_page, "api.md": api_page, "statistics.md": statistics_page, "describe.svg": picture}
+def rules_page() -> str:
+    """Return the rules by which answers are read, in their order."""
+    from plurivox.reader.rules import described_rules
+
+    parts = [
+        "# Rules of reading\n",
+        "An answer of a language model is read by the first of these rules that has something to say; the rule and",
+        "the place in the text are stored with the answer. Made from `plurivox.reader.rules` by `make docs`; how to",
+        "use it is in [reading.md](reading.md).\n",
+    ]
+    parts += [f"{number}. `{one.name}`: {one.meaning}" for number, one in enumerate(described_rules(), 1)]
+    return "\n".join([*parts, ""])
+
+
+PAGES = {
+    "rules.md": rules_page, "cli.md": cli_page, "api.md": api_page, "statistics.md": statistics_page,
+    "describe.svg": picture,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -213,7 +213,7 @@ def test_structured_answers(store: Path) -> None:
         assert form["properties"]["answer"]["enum"] == ["A", "B", "C"]
     frame = ask.Store.read(store).frame()
     assert frame["answer"].to_list() == ["always"] * 2
-    assert frame["rule"].to_list() == ["json"] * 2
+    assert frame["rule"].to_list() == ["field_or_tag"] * 2
 
 
 def test_repetitions_prompts_and_models(store: Path) -> None:

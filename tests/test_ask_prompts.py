@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plurivox import Scale
-from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan, read_answer
+from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan
 from plurivox.ask.answers import distribution_of
 from plurivox.ask.prompts import SYSTEM, fenced
 from plurivox.ask.question import shuffled
@@ -252,33 +252,9 @@ def test_bad_items_and_models() -> None:
         plan_of(samples=0)
 
 
-# The plain reader ----------------------------------------------------------------------------------------------------
+# Log-probabilities ----------------------------------------------------------------------------------------------------
 
 OPTIONS = [("A", "never"), ("B", "sometimes"), ("C", "always")]
-
-
-@pytest.mark.parametrize(
-    ("text", "state", "point"),
-    [
-        ("B", "answered", 1), ("b)", "answered", 1), ("  C. always", "answered", 2), ("**A**", "answered", 0),
-        ("(A) never", "answered", 0), ("A\nbecause", "answered", 0), ("B sometimes", "answered", 1),
-        ("A person should not.", "unreadable", None), ("Because", "unreadable", None), ("", "unreadable", None),
-        ("I'm sorry, but I can't rate that.", "refused", None), ("D", "unreadable", None),
-        ("C'mon", "unreadable", None), ("a dog", "unreadable", None),
-    ],
-)  # fmt: skip
-def test_the_plain_reader(text: str, state: str, point: int | None) -> None:
-    found = read_answer(text, OPTIONS)
-    assert (found.state, found.point) == (state, point)
-    if found.span is not None and state == "answered":
-        assert text[slice(*found.span)].upper() == OPTIONS[point or 0][0]
-
-
-def test_numbers_as_letters() -> None:
-    options = [(str(n), f"{n} %") for n in range(1, 31)]
-    assert read_answer("12", options).point == 11
-    assert read_answer("1", options).point == 0
-    assert read_answer("120", options).state == "unreadable"
 
 
 def test_distributions_over_the_options() -> None:

@@ -1,11 +1,40 @@
-"""The distribution over the options that log-probabilities tell."""
+"""What a reply says: the option that its text names, and the distribution that log-probabilities tell."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from plurivox.reader import Options
+from plurivox.ask.question import Asking
+from plurivox.errors import InputError
+from plurivox.reader import Options, Reading, read_answer
+
+SECOND_READER = "second reader: "
+"""How the rule starts where a model read the answer; its name follows."""
+
+
+def as_shown(question: Asking, order: Sequence[int]) -> Options:
+    """Return the options in the order shown, to read an answer by: letter, label, and the description if there is one.
+
+    Examples
+    --------
+    >>> from plurivox.ask.question import Question
+    >>> from plurivox.scale import Scale
+    >>> as_shown(Question(Scale(["no", "yes"])), (1, 0))
+    [('A', 'yes'), ('B', 'no')]
+    """
+    if sorted(order) != list(range(len(question.letters))):
+        raise InputError(f"an answer has the options {list(order)}, and the scale {len(question.letters)} points")
+    return [tuple(option) if option.description else option[:2] for option in question.options(order)]
+
+
+def read_reply(text: str, refusal: str, options: Options, order: Sequence[int]) -> Reading:
+    """Return how a reply is read; the point is the position on the scale, not among the options as shown."""
+    if refusal:
+        return Reading("refused", None, "server refused", None)
+    found = read_answer(text, options)
+    return found if found.point is None else replace(found, point=order[found.point])
 
 
 def distribution_of(top: Sequence[tuple[str, float]], options: Options) -> tuple[list[float], float] | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from plurivox.ask.prompts import Prompt
-from plurivox.ask.question import Question, shuffled
+from plurivox.ask.question import Asking, Question, shuffled
 from plurivox.ask.requests import Mode, Request
 from plurivox.attributes import id_texts
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
@@ -19,6 +19,19 @@ from plurivox.ratings import to_polars
 CHARACTERS_PER_TOKEN = 4
 """Roughly, of English text; other languages need more tokens."""
 _LOOKED_AT = 200  # items from which the length of prompts is estimated
+
+
+class Planned(Protocol):
+    """What a run takes: a question, and all requests, one after the other."""
+
+    @property
+    def question(self) -> Asking:
+        """How answers are to be read."""
+
+    def __len__(self) -> int: ...
+
+    def requests(self) -> Iterator[Request]:
+        """Yield every request."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from plurivox.errors import InputError
 from plurivox.scale import Scale
 
 WORDING = "Which of the options fits the text best?"
 MAX_OPTIONS = 1001
+READS = "reads_answers"
+"""What a store holds about itself if its replies are those of a second reader."""
 
 
 class Option(NamedTuple):
@@ -21,6 +23,20 @@ class Option(NamedTuple):
     letter: str
     label: str
     description: str
+
+
+class Asking(Protocol):
+    """What a run has to know of a question: the letters to answer with, the options as shown, and what it is."""
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What to answer with."""
+
+    def options(self, order: Sequence[int]) -> list[Option]:
+        """Return the options as they are shown."""
+
+    def about(self) -> dict[str, Any]:
+        """Return what tells this question from another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +97,37 @@ class Question:
 
     def about(self) -> dict[str, Any]:
         """Return what tells this question from another."""
-        return {"question": self.wording, "labels": [str(label) for label in self.scale.labels]}
+        told = {"question": self.wording, "labels": [str(label) for label in self.scale.labels]}
+        return told | ({"descriptions": list(self.descriptions)} if self.descriptions else {})
+
+    @classmethod
+    def from_about(cls, about: Mapping[str, Any], source: str | None = None) -> Question:
+        """Return the question of which a store holds the answers.
+
+        Parameters
+        ----------
+        about
+            What :meth:`about` gave.
+        source
+            The store's name, for messages.
+
+        Examples
+        --------
+        >>> Question.from_about({"question": "Is it rude?", "labels": ["no", "yes"]}).letters
+        ('A', 'B')
+        """
+        if READS in about:
+            raise InputError(
+                "it holds what a second reader replied", source=source, hint="Name the store whose answers it read."
+            )
+        labels = about.get("labels")
+        if not labels:
+            raise InputError(
+                "it does not tell which options were shown", source=source, hint="Name a store that plurivox ask wrote."
+            )
+        # Only the order of points matters here, and labels that are numbers need not increase where values were given.
+        scale = Scale(map(str, labels), values=range(len(labels)))
+        return cls(scale, about.get("question") or WORDING, tuple(map(str, about.get("descriptions", ()))))
 
 
 def shuffled(n_options: int, seed: int, item: str, sample: int) -> tuple[int, ...]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextlib
-import json
 import math
 import os
 from collections import Counter
@@ -15,16 +13,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.answers import distribution_of
+from plurivox.ask.answers import as_shown, distribution_of, read_reply
 from plurivox.ask.client import SHORTEST_SECRET, AskFailed, ModelGone, Server, shown_address
-from plurivox.ask.planning import Plan, check_models, items_of
+from plurivox.ask.planning import Plan, Planned, check_models, items_of
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.requests import MODES, Mode, Reply, Request
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
 from plurivox.errors import InputError
-from plurivox.reader import Options, Reading, read_answer
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -161,7 +158,7 @@ def run(
 
 
 def carry_out(
-    plan: Plan,
+    plan: Planned,
     store: str | os.PathLike[str],
     *,
     base_url: str,
@@ -232,7 +229,7 @@ def make_plan(
         )
     models, prompts, personas = (_listed(given) for given in (models, prompts, personas))
     for given in (question.wording, *models, *personas, *question.descriptions):
-        _check_text(given)
+        check_text(given)
     ids, texts = items_of(items, item=item, text=text, source=source)
     made = tuple(
         Prompt.of(name, question, persona=persona, examples=examples, mode=mode)
@@ -257,7 +254,8 @@ def _listed(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
+    """Raise if a text holds halves of characters, as a command line can bring them."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -269,7 +267,7 @@ class _Run:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Planned,
         server: Server,
         store: Store,
         asked: Asked,
@@ -364,8 +362,8 @@ class _Run:
 
     def _keep(self, request: Request, reply: Reply) -> str:
         """Read an answer and store it; return its state."""
-        options = [(option.letter, option.label) for option in self.plan.question.options(request.order)]
-        reading = Reading("refused", None, "server refused", None) if reply.refusal else _read(reply, request, options)
+        options = as_shown(self.plan.question, request.order)
+        reading = read_reply(reply.text, reply.refusal, options, request.order)
         shares, held = None, None
         found = distribution_of(reply.top, options) if reply.top else None
         self.asked.without += request.mode == "logprobs" and not reply.top
@@ -374,8 +372,8 @@ class _Run:
             for place, share in zip(request.order, found[0], strict=True):
                 shares[place] = share
         self.store.put(
-            request, reply, state=reading.state, point=None if reading.point is None else request.order[reading.point],
-            rule=reading.rule, span=reading.span, distribution=shares, held=held,
+            request, reply, state=reading.state, point=reading.point, rule=reading.rule, span=reading.span,
+            distribution=shares, held=held,
         )  # fmt: skip
         return reading.state
 
@@ -384,19 +382,6 @@ class _Run:
             self.asked.states[state] += n
             if self.told is not None:
                 self.told(self.asked.states, self.asked.total)
-
-
-def _read(reply: Reply, request: Request, options: Options) -> Reading:
-    """Read an answer; of a structured one the letter in it."""
-    if request.mode != "json":
-        return read_answer(reply.text, options)
-    with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
-        start, end = reply.text.index("{"), reply.text.rindex("}") + 1  # also within a code fence
-        letter = str(json.loads(reply.text[start:end])["answer"]).strip()
-        for place, (known, *_) in enumerate(options):
-            if letter.casefold() == known.casefold():
-                return Reading("answered", place, "json", (start, end))
-    return read_answer(reply.text, options)
 
 
 def _outside_loops(work: Callable[[], None]) -> None:

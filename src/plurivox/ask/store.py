@@ -10,7 +10,7 @@ import sqlite3
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -20,10 +20,12 @@ import polars as pl
 from plurivox.ask.database import APPLICATION, VERSION, connect, make_file, plain, target_of
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
+from plurivox.ask.stored import CHANGE, EACH, Change, Stored, label_of
 from plurivox.errors import FileError, InputError, PlurivoxError
 from plurivox.reader import State
 
 CHUNK = 2_000
+FEW = 200  # at a time where texts are read one by one, which may be long
 
 _REPLACE = """
 INSERT OR REPLACE INTO answers
@@ -50,6 +52,10 @@ _COLUMNS: dict[str, Any] = {
     "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64, "server": pl.String, "mode": pl.String,
     "params": pl.String, "order": pl.List(pl.Int64), "error": pl.String, "asked_at": pl.String, "messages": pl.String,
 }  # fmt: skip
+_OTHER = {
+    "question": "to another question", "labels": "on another scale", "descriptions": "with other descriptions",
+}  # fmt: skip
+_MAY_LACK = ("descriptions",)  # stores did not always hold them, and not every prompt needs them
 _OF_REQUEST = ("key", "server", "model", "prompt", "item", "sample", "mode")
 _OF_REPLY = ("text", "refusal", "finish", "version", "prompt_tokens", "completion_tokens", "attempts", "seconds")
 _OF_READING = ("point", "rule", "span_start", "span_end", "distribution_json", "held", "error")
@@ -167,17 +173,16 @@ class Store:
         """Take over what the answers are about, or raise if the file is about something else."""
         with self._transaction() as connection:
             held = dict(connection.execute("SELECT key, value FROM meta"))
-            if not held:
-                connection.executemany("INSERT INTO meta VALUES (?, ?)", stated.items())
-        for key in sorted({*held, *stated}) if held and stated else ():
-            if held.get(key) != stated.get(key):
-                kind = {"question": "to another question", "labels": "on another scale"}.get(key, f"with another {key}")
-                there, here = _told_apart(held.get(key), stated.get(key))
-                raise InputError(
-                    f"it holds answers {kind}: {there}; now it is {here}",
-                    source=self.path,
-                    hint="Choose another file with -o, or ask as before.",
-                )
+            lacking = {key for key in _MAY_LACK if key not in held or key not in stated}
+            for key in sorted({*held, *stated} - lacking) if held and stated else ():
+                if held.get(key) != stated.get(key):
+                    there, here = _told_apart(held.get(key), stated.get(key))
+                    raise InputError(
+                        f"it holds answers {_OTHER.get(key, f'with another {key}')}: {there}; now it is {here}",
+                        source=self.path,
+                        hint="Choose another file with -o, or ask as before.",
+                    )
+            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", stated.items())
 
     def __enter__(self) -> Self:
         return self
@@ -308,10 +313,28 @@ class Store:
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
         return pl.concat(parts)
 
-    def _execute(self, statement: str) -> list[tuple[Any, ...]]:
+    def each(self) -> Iterator[Stored]:
+        """Yield every answer, in the order of keys, a few at a time; others may write, and so may you."""
+        last = ""
+        while rows := self._execute(EACH, (last, FEW)):
+            yield from map(Stored.from_row, rows)
+            last = rows[-1][0]
+
+    def change(self, changes: Iterable[Change]) -> int:
+        """Store other readings, all of them or none, except of answers that are not as they were any more.
+
+        Returns
+        -------
+        int
+            How many were stored.
+        """
+        with self._transaction() as connection:
+            return connection.executemany(CHANGE, (one.values for one in changes)).rowcount
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a short result."""
         with self._lock, plain(self.path):
-            return self._connection.execute(statement).fetchall()
+            return self._connection.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -347,8 +370,7 @@ def _shown(row: tuple[Any, ...], labels: Sequence[str]) -> list[Any]:
     values = list(row)
     for at in (_SHARES, _ORDER):
         values[at] = None if row[at] is None else json.loads(row[at])
-    point = row[_POINT]
-    values[_ANSWER] = labels[point] if point is not None and 0 <= point < len(labels) else None
+    values[_ANSWER] = label_of(row[_POINT], labels)
     return values
 
 

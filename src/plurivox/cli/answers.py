@@ -1,11 +1,25 @@
-"""``plurivox answers``: what is in a store of answers."""
+"""``plurivox answers``: what is in a store of answers, whether it was read well, and reading it again."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.options import Csv, Json, Markdown, one_format
+from plurivox.cli.options import (
+    Attempts,
+    BaseUrl,
+    Concurrency,
+    Csv,
+    Insecure,
+    Json,
+    KeyVariable,
+    Markdown,
+    NoTemperature,
+    Rate,
+    Seed,
+    Timeout,
+    one_format,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,31 +29,117 @@ if TYPE_CHECKING:
 
 
 def answers(
+    context: typer.Context,
     store: Annotated[Path, typer.Argument(metavar="STORE", help="A file that plurivox ask wrote.", show_default=False)],
     export: Annotated[
         Path | None,
         typer.Option("--export", help="Write all answers as .parquet, .csv or .jsonl.", metavar="FILE"),
     ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="Export the full prompts, too.")] = False,
+    reread: Annotated[
+        bool, typer.Option("--reread", help="Read all answers again with the present rules, and show what changes.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Change what --reread shows, without asking first.")] = False,
+    audit: Annotated[
+        int | None, typer.Option("--audit", help="Draw so many answers for a person to check.", min=1, metavar="N")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where --audit writes its table: a new .csv file.", metavar="FILE"),
+    ] = None,
+    seed: Seed = 0,
+    audited: Annotated[
+        Path | None, typer.Option("--audited", help="Tell how a checked table of --audit turned out.", metavar="FILE")
+    ] = None,
+    reader_model: Annotated[
+        str | None, typer.Option("--reader-model", help="Put unreadable answers to this model.", metavar="NAME")
+    ] = None,
+    base_url: BaseUrl = "https://api.openai.com/v1",
+    key_variable: KeyVariable = "OPENAI_API_KEY",
+    concurrency: Concurrency = 16,
+    rate: Rate = None,
+    timeout: Timeout = 120.0,
+    attempts: Attempts = 6,
+    no_temperature: NoTemperature = False,
+    insecure: Insecure = False,
     json: Json = False,
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Show how many questions were answered, refused, unreadable or failed, and export every answer."""
+    """Show how many questions were answered, refused, unreadable or failed.
+
+    Or one of these: export every answer; read all of them again; draw some for a person to check, and tell what came of
+    it; have a model read what the rules cannot.
+    """
+    one_format(json=json, csv=csv, markdown=markdown)
+    chosen = _one_action(context)
+    if chosen == "reread":
+        from plurivox.cli.answers_check import read_again
+
+        read_again(store, yes=yes, json=json, csv=csv, markdown=markdown)
+    elif audit is not None:
+        from plurivox.cli.answers_check import draw
+
+        draw(store, audit, seed, output)
+    elif audited is not None:
+        from plurivox.cli.answers_check import tell_accuracy
+
+        tell_accuracy(store, audited, json=json, csv=csv, markdown=markdown)
+    elif reader_model is not None:
+        from plurivox.cli.answers_reader import have_read
+
+        have_read(
+            store, reader_model, base_url=base_url, key_variable=key_variable, concurrency=concurrency, rate=rate,
+            timeout=timeout, attempts=attempts, temperature=None if no_temperature else 0.0, insecure=insecure,
+        )  # fmt: skip
+    elif export is not None:
+        _export(store, export, prompts)
+    else:
+        _show(store, prompts, json=json, csv=csv, markdown=markdown)
+
+
+_ACTIONS = {
+    "export": (), "reread": ("yes",), "audit": ("output", "seed"), "audited": (),
+    "reader_model": (
+        "base_url", "key_variable", "concurrency", "rate", "timeout", "attempts", "no_temperature", "insecure",
+    ),
+}  # fmt: skip
+"""What can be done with a store, and the options that belong to it."""
+_WITHOUT_TABLE = ("export", "audit", "reader_model")
+
+
+def _one_action(context: typer.Context) -> str | None:
+    """Return what is asked for, None if only to show the store; raise if options do not go together."""
+
+    def given(name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return source is not None and source.name == "COMMANDLINE"
+
+    chosen = [name for name in _ACTIONS if given(name)]
+    if len(chosen) > 1:
+        raise typer.BadParameter("choose one of --export, --reread, --audit, --audited and --reader-model")
+    for action, options in _ACTIONS.items():
+        for option in options if action not in chosen else ():
+            if given(option):
+                raise typer.BadParameter(f"{_flag(option)} goes with {_flag(action)}")
+    for option in ("json", "csv", "markdown"):
+        if chosen and chosen[0] in _WITHOUT_TABLE and given(option):
+            raise typer.BadParameter(f"{_flag(option)} does not go with {_flag(chosen[0])}")
+    return chosen[0] if chosen else None
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) -> None:
     import json as text
 
     from plurivox.ask.store import Store
     from plurivox.cli.show import console, csv_text, markdown_text
     from plurivox.cli.tables import print_table
 
-    one_format(json=json, csv=csv, markdown=markdown)
     with Store.read(store) as opened:
-        if export is not None:
-            if export.resolve() == store.resolve():
-                raise typer.BadParameter("--export would overwrite the store; name another file")
-            _export(opened.frame(with_prompts=prompts), export)
-            print(export)
-            return
         if csv:
             print(csv_text(_flat(opened.frame(with_prompts=prompts))), end="")
             return
@@ -71,11 +171,16 @@ def _table(opened: "Store") -> "Shown":
     return Shown(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
-def _export(frame: "pl.DataFrame", path: Path) -> None:
+def _export(store: Path, path: Path, prompts: bool) -> None:
+    from plurivox.ask.store import Store
     from plurivox.cli.show import csv_text
     from plurivox.errors import InputError
     from plurivox.io.writing import replacing
 
+    if path.resolve() == store.resolve():
+        raise typer.BadParameter("--export would overwrite the store; name another file")
+    with Store.read(store) as opened:
+        frame = opened.frame(with_prompts=prompts)
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv or .jsonl.")
@@ -86,6 +191,7 @@ def _export(frame: "pl.DataFrame", path: Path) -> None:
             frame.write_ndjson(temporary)
         else:
             temporary.write_text(csv_text(_flat(frame)), encoding="utf-8")
+    print(path)
 
 
 def _flat(frame: "pl.DataFrame") -> "pl.DataFrame":

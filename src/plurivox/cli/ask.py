@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.options import Seed
+from plurivox.cli.options import (
+    Attempts,
+    BaseUrl,
+    Concurrency,
+    Insecure,
+    KeyVariable,
+    NoTemperature,
+    Rate,
+    Seed,
+    Timeout,
+)
 
 if TYPE_CHECKING:
     from plurivox.ask.planning import Plan
@@ -64,31 +74,21 @@ def ask(
         str, typer.Option("--mode", help="text, json (structured answer) or logprobs (a distribution).", metavar="MODE")
     ] = "text",
     temperature: Annotated[float, typer.Option("--temperature", help="0 for the likeliest answer.", min=0)] = 0.0,
-    no_temperature: Annotated[
-        bool, typer.Option("--no-temperature", help="Send none, for models that take none.")
-    ] = False,
+    no_temperature: NoTemperature = False,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", help="Longest answer (default: the server's).", min=1, metavar="N")
     ] = None,
-    base_url: Annotated[
-        str, typer.Option("--base-url", help="Any OpenAI-compatible server.", metavar="URL")
-    ] = "https://api.openai.com/v1",
-    key_variable: Annotated[
-        str, typer.Option("--key-variable", help="Environment variable that holds the key.", metavar="NAME")
-    ] = "OPENAI_API_KEY",
-    concurrency: Annotated[int, typer.Option("--concurrency", help="Requests on their way at once.", min=1)] = 16,
-    rate: Annotated[
-        float | None, typer.Option("--rate", help="At most so many requests per minute.", metavar="N")
-    ] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait for an answer.")] = 120.0,
-    attempts: Annotated[int, typer.Option("--attempts", help="How often to try a request.", min=1)] = 6,
+    base_url: BaseUrl = "https://api.openai.com/v1",
+    key_variable: KeyVariable = "OPENAI_API_KEY",
+    concurrency: Concurrency = 16,
+    rate: Rate = None,
+    timeout: Timeout = 120.0,
+    attempts: Attempts = 6,
     max_requests: Annotated[
         int | None, typer.Option("--max-requests", help="Stop after so many.", min=1, metavar="N")
     ] = None,
     durable: Annotated[bool, typer.Option("--durable", help="Keep answers also through a loss of power.")] = False,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Allow an unencrypted connection to another machine.")
-    ] = False,
+    insecure: Insecure = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show one prompt and the number of requests, and ask nothing.")
     ] = False,
@@ -113,7 +113,7 @@ def ask(
     if dry_run:
         _show_prompt(plan)
         return
-    with _progress(len(plan)) as told, _interruptible():
+    with progress_bar(len(plan)) as told, interruptible():
         found = carry_out(
             plan, output, base_url=base_url, key_variable=key_variable, concurrency=concurrency, rate=rate,
             timeout=timeout, attempts=attempts, max_requests=max_requests, durable=durable, insecure=insecure,
@@ -160,20 +160,21 @@ def _examples(file: str | None) -> "list[Example]":
 def _announce(plan: "Plan", most: int | None) -> None:
     """Say on standard error what will be asked."""
     parts = [
-        _several(len(plan.models), "model"), _several(len(plan.prompts), "prompt"), _several(len(plan.items), "item"),
+        several(len(plan.models), "model"), several(len(plan.prompts), "prompt"), several(len(plan.items), "item"),
     ]  # fmt: skip
     if plan.samples > 1:
         parts.append(f"{plan.samples} times")
     tokens = plan.estimated_tokens()
     limit = "" if most is None or most >= len(plan) else f"; at most {most:,} now"
     print(
-        f"{_several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; about {tokens:,} tokens of prompts"
+        f"{several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; about {tokens:,} tokens of prompts"
         f"{limit}",
         file=sys.stderr,
     )
 
 
-def _several(n: int, what: str) -> str:
+def several(n: int, what: str) -> str:
+    """Return ``1 answer`` or ``2 answers``."""
     return f"1 {what}" if n == 1 else f"{n:,} {what}s"
 
 
@@ -188,7 +189,7 @@ def _show_prompt(plan: "Plan") -> None:
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Say upon Ctrl-C that nothing is lost."""
     try:
         yield
@@ -198,7 +199,7 @@ def _interruptible() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[Counter[str], int], object] | None]:
+def progress_bar(total: int) -> Iterator[Callable[[Counter[str], int], object] | None]:
     """Yield what moves a bar with the number of each state, None if nobody would see it."""
     from plurivox.cli.progress import bars_shown
     from plurivox.reader import STATES
@@ -230,13 +231,13 @@ def _conclude(found: "Asked") -> None:
     told = set(found.problems)
     for (model, reason), n in found.reasons.most_common():
         if model not in told:
-            print(f"{model}: {_several(n, 'request')} failed: {reason}", file=sys.stderr)
+            print(f"{model}: {several(n, 'request')} failed: {reason}", file=sys.stderr)
             told.add(model)
     if found.without:
-        print(f"{_several(found.without, 'answer')} came without log-probabilities: not all servers give them",
+        print(f"{several(found.without, 'answer')} came without log-probabilities: not all servers give them",
               file=sys.stderr)  # fmt: skip
     if found.left:
-        print(f"{_several(found.left, 'request')} left; the same command goes on", file=sys.stderr)
+        print(f"{several(found.left, 'request')} left; the same command goes on", file=sys.stderr)
     if found.states["failed"]:
         print("the same command asks again what failed", file=sys.stderr)
     print(found.store)

@@ -132,6 +132,16 @@ Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, one row per group a
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 
 
+BaseUrl = Annotated[str, _option("--base-url", help="Any OpenAI-compatible server.", metavar="URL")]
+KeyVariable = Annotated[str, _option("--key-variable", help="Environment variable that holds the key.", metavar="NAME")]
+Concurrency = Annotated[int, typer.Option("--concurrency", help="Requests on their way at once.", min=1)]
+Rate = Annotated[float | None, _option("--rate", help="At most so many requests per minute.", metavar="N")]
+Timeout = Annotated[float, typer.Option("--timeout", help="Seconds to wait for an answer.")]
+Attempts = Annotated[int, typer.Option("--attempts", help="How often to try a request.", min=1)]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Allow an unencrypted connection to another machine.")]
+NoTemperature = Annotated[bool, typer.Option("--no-temperature", help="Send none, for models that take none.")]
+
+
 ReferenceScale = Annotated[
     str | None,
     _option(

@@ -142,7 +142,7 @@ def kolmogorov(u: Floats) -> tuple[float, float]:
     return distance, float(survival((root + 0.12 + 0.11 / root) * distance))
 
 
-def wilson(share: float, n: int) -> tuple[float, float]:
+def wilson(share: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share of n trials.
 
     Examples

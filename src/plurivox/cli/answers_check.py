@@ -1,0 +1,235 @@
+"""``plurivox answers``, the parts about reading: read all answers again, have some checked, tell what came of it."""
+
+from __future__ import annotations
+
+import json as text
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import typer
+from rich.padding import Padding
+from rich.text import Text
+
+from plurivox.ask.auditing import CHECKED_STATES, draw_audit
+from plurivox.ask.checked import Accuracy, Share
+from plurivox.ask.checked import audited as read_checked
+from plurivox.ask.rereading import Kind, Rereading, reread
+from plurivox.cli.ask import several
+from plurivox.cli.progress import telling
+from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table, printable
+from plurivox.cli.tables import Shown, print_table
+from plurivox.errors import FileError, InputError
+from plurivox.io.writing import replacing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_KINDS = 40
+"""How many kinds of changes a terminal shows."""
+WITH_EXAMPLES = 5
+"""Of how many of them it shows texts."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LIKE_A_NUMBER = r"^[0-9]+(e[0-9]+)?$"  # ids that spreadsheets would rewrite
+
+
+def read_again(store: Path, *, yes: bool, json: bool, csv: bool, markdown: bool) -> None:
+    """Show what reading all answers again changes, and change it if that is wanted."""
+    with telling() as tell:
+        found = reread(store, progress=tell and (lambda done, total: tell("reading", done, total)))
+    shown = Shown("What changes", ["model", "prompt", "from", "to", "old rule", "new rule", "answers"], _lines(found))
+    wanted = yes
+    if json:
+        found = found.apply() if wanted else found
+        print(text.dumps(_as_json(found, wanted), ensure_ascii=False, allow_nan=False))
+    elif csv:
+        print(csv_text(_frame(found)), end="")
+    elif markdown:
+        print(markdown_text([shown] if shown.rows else [], _sentences(found)))
+    else:
+        _print_changes(found, shown, console())
+        wanted = yes or (_changes_anything(found) and _in_terminal() and typer.confirm("Change them?"))
+    _conclude(found if json or not wanted else found.apply(), wanted)
+
+
+def _in_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _changes_anything(found: Rereading) -> bool:
+    return found.n_changed + found.n_renamed > 0
+
+
+def _lines(found: Rereading) -> list[list[str]]:
+    return [
+        [*map(_cell, (kind.model, kind.prompt, *_from_to(kind), kind.old_rule, kind.new_rule)), f"{n:,}"]
+        for kind, n in found.kinds.items()
+    ]
+
+
+def _cell(value: str) -> str:
+    return " ".join(printable(value).split())
+
+
+def _from_to(kind: Kind) -> tuple[str, str]:
+    return (
+        f"{kind.from_state}: {kind.from_answer}" if kind.from_answer is not None else kind.from_state,
+        f"{kind.to_state}: {kind.to_answer}" if kind.to_answer is not None else kind.to_state,
+    )
+
+
+def _frame(found: Rereading) -> pl.DataFrame:
+    schema = {name: pl.Int64 if name == "n" else pl.String for name in (*Kind._fields, "n")}
+    return pl.DataFrame([(*kind, n) for kind, n in found.kinds.items()], schema=schema, orient="row")
+
+
+def _as_json(found: Rereading, wanted: bool) -> dict[str, object]:
+    changes = [
+        {**kind._asdict(), "n": n, "examples": [printable(one) for one in found.examples[kind]]}
+        for kind, n in found.kinds.items()
+    ]
+    return {
+        "kind": "rereading", "n_read": found.n_read, "n_same": found.n_same, "n_changed": found.n_changed,
+        "n_renamed": found.n_renamed, "applied": wanted, "n_stored": found.n_stored, "changes": changes,
+    }  # fmt: skip
+
+
+def _sentences(found: Rereading) -> list[str]:
+    said = [
+        f"{several(found.n_read, 'answer')} read again: {found.n_same + found.n_renamed:,} stay, "
+        f"{found.n_changed:,} change"
+    ]
+    if found.n_renamed:
+        said.append(
+            f"of those that stay, {found.n_renamed:,} have a rule of another name, or another place in the text"
+        )
+    return said
+
+
+def _print_changes(found: Rereading, shown: Shown, out: Console) -> None:
+    if shown.rows:
+        out.print(Text(shown.title, style=f"bold {ACCENT}"))
+        table = plain_table(*shown.header, left=len(shown.header) - 1)
+        for line in shown.rows[:MOST_KINDS]:
+            table.add_row(*map(Text, line))
+        out.print(Padding(table, (0, 0, 1, 2)))
+    if len(shown.rows) > MOST_KINDS:
+        out.print(Text(f"• and {len(shown.rows) - MOST_KINDS:,} more kinds of changes; see --csv"))
+    for kind in list(found.kinds)[:WITH_EXAMPLES]:
+        before, after = map(_cell, _from_to(kind))
+        out.print(Text(f"• {before} → {after}, by {_cell(kind.new_rule)}:"))
+        for example in found.examples[kind]:
+            out.print(Text(f"    {_cell(example)}"))
+    for sentence in _sentences(found):
+        out.print(Text(f"• {sentence}"))
+
+
+def _conclude(found: Rereading, wanted: bool) -> None:
+    """Say on standard error whether the store was changed, and how to."""
+    n = found.n_changed + found.n_renamed
+    if not n:
+        print("nothing to change", file=sys.stderr)
+    elif not wanted:
+        print("nothing was changed; add --yes to change the store", file=sys.stderr)
+    else:
+        print(f"{several(found.n_stored, 'answer')} changed in {found.store}", file=sys.stderr)
+        if found.n_stored < n:
+            print(f"{n - found.n_stored:,} had been changed meanwhile and stay as they are", file=sys.stderr)
+
+
+def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
+    """Write a sample of answers into a table for a person to check."""
+    if output is None:
+        raise typer.BadParameter("--audit needs a file to write: -o check.csv")
+    if output.suffix.lower() != ".csv":
+        raise InputError(f"{output.name} does not end in .csv", hint="Name it like check.csv.")
+    _refuse_existing(output)
+    frame = draw_audit(store, n, seed)
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    written = frame.with_columns(
+        *(pl.col(name).map_elements(_plain, return_dtype=pl.String) for name in texts),
+        weight=pl.col("weight").map_elements(lambda weight: f"{weight:.12g}", return_dtype=pl.String),
+    ).with_columns(
+        id=pl.when(pl.col("id").str.contains(_LIKE_A_NUMBER)).then("'" + pl.col("id")).otherwise(pl.col("id"))
+    )
+    with replacing(output) as temporary:
+        temporary.write_text(csv_text(written), encoding="utf-8", newline="")
+        _refuse_existing(output)  # somebody else's, made meanwhile
+    counts = dict(frame["state"].value_counts().iter_rows())
+    drawn = ", ".join(f"{counts[state]:,} {state}" for state in CHECKED_STATES if state in counts)
+    only = "" if frame.height == n else "; there are no more"
+    print(f"{several(frame.height, 'answer')} drawn: {drawn}{only}", file=sys.stderr)
+    print("write yes or no into the column correct, then use --audited", file=sys.stderr)
+    print(output)
+
+
+def _refuse_existing(output: Path) -> None:
+    if os.path.lexists(output):
+        raise FileError(
+            "it exists, and may hold somebody's work", source=str(output), hint="Name another file, or move it away."
+        )
+
+
+def _plain(value: str) -> str:
+    """Return a text without what could steer a terminal or trouble a spreadsheet."""
+    return _CONTROL.sub("\ufffd", value.replace("\r\n", "\n"))
+
+
+def tell_accuracy(store: Path, file: Path, *, json: bool, csv: bool, markdown: bool) -> None:
+    """Show how often answers were read correctly, from a checked table."""
+    found = read_checked(store, file)
+    if json:
+        print(text.dumps(_accuracy_json(found), ensure_ascii=False, allow_nan=False))
+    elif csv:
+        print(csv_text(found.to_frame()), end="")
+    elif markdown:
+        print(markdown_text(_tables(found), _remarks(found)))
+    else:
+        out = console()
+        for shown in _tables(found):
+            print_table(shown, out)
+        for remark in _remarks(found):
+            out.print(Text(f"• {remark}"))
+
+
+def _accuracy_json(found: Accuracy) -> dict[str, object]:
+    rows = found.to_frame()
+    parts = {name: rows.filter(pl.col("of") == name).drop("of").to_dicts() for name in ("all", "state", "rule")}
+    return {
+        "kind": "audit", "n_checked": found.overall.n, "n_unchecked": found.n_unchecked, "n_changed": found.n_changed,
+        "all": parts["all"][0], "states": parts["state"], "rules": parts["rule"],
+    }  # fmt: skip
+
+
+def _tables(found: Accuracy) -> list[Shown]:
+    parts: dict[str, list[Share]] = {}
+    for row in found.rows:
+        parts.setdefault("rule" if row.of == "rule" else "state", []).append(row)
+    states = [
+        [row.name, f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}",
+         f"[{row.ci_low:.1%}, {row.ci_high:.1%}]"]
+        for row in parts["state"]
+    ]  # fmt: skip
+    rules = [[_cell(row.name), f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}"] for row in parts["rule"]]
+    return [
+        Shown(
+            "Answers read correctly, weighted to all that are stored",
+            ["state", "checked", "correct", "accuracy", "95 % interval"],
+            [*states[1:], states[0]],
+        ),
+        Shown("By rule, as drawn", ["rule", "checked", "correct", "accuracy"], rules),
+    ]
+
+
+def _remarks(found: Accuracy) -> list[str]:
+    said = []
+    if found.n_unchecked:
+        said.append(f"{several(found.n_unchecked, 'row')} not checked yet")
+    if found.n_changed:
+        said.append(
+            f"{several(found.n_changed, 'answer')} read in another way since the table was drawn; judged by the table"
+        )
+    return said

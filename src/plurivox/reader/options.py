@@ -1,0 +1,201 @@
+"""The options of a question, made ready to be found in a text."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from plurivox.reader.quantities import NUMBER_WORDS, PATTERN, QUANTITY_BEGINS, Amount, Quantity, amount_of, holds
+from plurivox.reader.reading import Options
+from plurivox.reader.texts import plain, small
+
+_SCRIPTS = (
+    "0-9A-Za-z\u00c0-\u024f\u1e00-\u1eff", "\u0370-\u03ff", "\u0400-\u04ff", "\u0590-\u05ff", "\u0600-\u06ff",
+    "\u0900-\u097f",
+)  # fmt: skip
+"""Scripts that put spaces between words; in others a label may touch its neighbours."""
+_QUANTITY = re.compile(PATTERN)
+_PARTS = re.compile(r"\s*[:;|(=]\s*|\s+-\s+|\)\s*$")
+_ZERO, _HUNDRED = Quantity("", 0.0, 0.0), Quantity("", 100.0, 100.0)
+DECORATION = " \t\r\n*_'\"()[]{}#.,:;!?|\\"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """Options to look for.
+
+    Attributes
+    ----------
+    n
+        How many there are.
+    exact
+        The option that a whole answer names, by its letter or one of its texts in small letters.
+    pattern
+        Finds quantities (group ``low``), texts (groups ``t0``, ``t1``, …) and letters (group ``letter``).
+    letters
+        The option of each letter, in small letters.
+    texts
+        The option of each group of ``pattern``, and whether the text is a main one rather than a description.
+    quantities
+        The option that is this quantity.
+    numbers
+        Those that only stand for a letter, and not for the option's text.
+    percent
+        Whether quantities are percentages.
+    """
+
+    n: int
+    exact: dict[str, int]
+    pattern: re.Pattern[str]
+    letters: dict[str, int]
+    texts: tuple[tuple[int, bool], ...]
+    quantities: dict[Quantity, int]
+    numbers: frozenset[Quantity]
+    percent: bool
+
+    def of(self, amount: Amount) -> int | None:
+        """Return the option that is this amount, None if none is."""
+        quantity, percent, total = amount
+        if percent and not self.percent and not (_ZERO in self.quantities and _HUNDRED in self.quantities):
+            return None
+        if total is not None and total != max((one.high for one in self.quantities), default=None):
+            return None
+        return self.quantities.get(quantity)
+
+    def around(self, amount: Amount) -> int | None:
+        """Return the only option whose range holds a percentage, None if there is none or several."""
+        quantity = amount.quantity
+        if not (self.percent and amount.percent) or quantity.kind or quantity.low != quantity.high:
+            return None
+        places = {place for option, place in self.quantities.items() if holds(option, quantity.low)}
+        return places.pop() if len(places) == 1 else None
+
+
+def choices(options: Options) -> Choices:
+    """Return the options ready to be found; the work is done once for the same options."""
+    return _choices(tuple(map(tuple, options)))
+
+
+@functools.lru_cache(maxsize=512)
+def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
+    letters = _unique({}, [(small(plain(option[0]).strip()), place) for place, option in enumerate(options)])
+    numbers = {letter: place for letter, place in letters.items() if re.fullmatch(r"-?\d{1,9}", letter)}
+    written, texts, percent = _texts(options)
+    quantities = written | {Quantity("", float(letter), float(letter)): place for letter, place in numbers.items()}
+    groups = _grouped([(text, f"(?P<t{number}>{_flexible(text)})") for number, (text, _, _) in enumerate(texts)])
+    groups += [PATTERN] if quantities else []
+    words = sorted(letters.keys() - numbers.keys(), key=lambda letter: (-len(letter), letter))
+    if words:
+        groups.append(f"(?P<letter>{'|'.join(_grouped([(word, re.escape(word)) for word in words]))})")
+    begins = {text[0] for text, _, _ in texts} | {word[0] for word in words}
+    begins |= {word[0] for word in NUMBER_WORDS.values() if any(first.isdigit() for first in begins)}
+    if groups and all(_script(first) == _SCRIPTS[0] for first in begins):
+        starts = re.escape("".join(sorted(begins | set(QUANTITY_BEGINS if quantities else ""))))
+        # so that most places in a text are passed over at a glance
+        groups = [f"(?<![{_SCRIPTS[0]}])(?=[{starts}]|\\d)(?:{'|'.join(groups)})"]
+    exact = _unique(dict(letters), [(text.strip(DECORATION), place) for text, place, _ in texts])
+    for place, (letter, *given) in enumerate(options):
+        both = [f"{letter}{mark} {text}" for text in given for mark in (")", ".", ":", "):", " -")]
+        exact = _unique(exact, [(small(plain(one)).strip(DECORATION), place) for one in both])
+    places = tuple((place, main) for _, place, main in texts)
+    return Choices(
+        len(options),
+        exact,
+        re.compile("|".join(groups) or r"(?!)"),
+        letters,
+        places,
+        quantities,
+        frozenset(quantities.keys() - written.keys()),
+        percent,
+    )
+
+
+def _texts(
+    options: tuple[tuple[str, ...], ...],
+) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
+    """Return the options that are quantities, the texts of all with place and whether a main one, longest first."""
+    found: dict[str, list[tuple[int, bool]]] = {}
+    quantities: dict[Quantity, list[int]] = {}
+    percent = False
+    for place, (_, *given) in enumerate(options):
+        for number, text in enumerate(given):
+            whole = small(" ".join(plain(unicodedata.normalize("NFC", text)).split()))
+            for part in dict.fromkeys([whole, *_parts(whole)]):
+                amount = _amount(part)
+                if amount is not None:
+                    quantities.setdefault(amount.quantity, []).append(place)
+                    percent |= amount.percent
+                elif part.strip(DECORATION):
+                    found.setdefault(part, []).append((place, number == 0))
+    texts = [(text, *places[0]) for text, places in found.items() if len({place for place, _ in places}) == 1]
+    texts.sort(key=lambda one: (-len(one[0]), one[0]))
+    return {one: places[0] for one, places in quantities.items() if len(set(places)) == 1}, texts, percent
+
+
+def _amount(text: str) -> Amount | None:
+    """Return the amount that a text is, None if it is more or something else."""
+    found = _QUANTITY.search(text)
+    if found is None or found.end() != len(text):
+        return None
+    amount, start = amount_of(found)
+    return amount if start == 0 else None
+
+
+def _parts(text: str) -> list[str]:
+    """Return the parts of a text such as "5 - very rude" or "5%-25% Few people agree."; none if it is of one piece."""
+    leading = _QUANTITY.search(text)
+    if leading is not None and amount_of(leading)[1] == 0 and leading.end() < len(text):
+        pieces = [text[: leading.end()], *_PARTS.split(text[leading.end() :])]
+    else:
+        pieces = _PARTS.split(text)
+    kept = [piece.strip(" -") for piece in pieces if piece.strip(DECORATION + "-")]
+    return kept if len(kept) > 1 else []
+
+
+def _unique(held: dict[str, int], pairs: list[tuple[str, int]]) -> dict[str, int]:
+    """Add pairs to a dictionary; what is held stays, and what names two options names none."""
+    for key, place in pairs:
+        if not key or held.get(key, place) != place:
+            continue
+        held[key] = place
+    return held
+
+
+def _flexible(text: str) -> str:
+    """Return a pattern of a text that may be spaced, hyphenated and marked otherwise."""
+    parts = []
+    for piece in re.findall(r"\w+|\s+|[^\w\s]", text):
+        if piece.isspace() or piece == "-":
+            parts.append(r"[\s*_-]{1,4}")
+        elif piece in NUMBER_WORDS:
+            parts.append(f"(?:{piece}|{NUMBER_WORDS[piece]})")
+        elif re.fullmatch(r"\w+", piece):
+            parts += map(_either_way, piece)
+        else:
+            parts.append(rf"\s?{re.escape(piece)}?")
+    return "".join(parts)
+
+
+def _grouped(patterns: list[tuple[str, str]]) -> list[str]:
+    """Let no word go on before or after a text; those that begin and end in the same scripts share the conditions."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for text, pattern in patterns:
+        bare = text.strip(DECORATION)
+        groups.setdefault((_script(bare[:1]), _script(bare[-1:])), []).append(pattern)
+    return [
+        f"{before and f'(?<![{before}])'}(?:{'|'.join(group)}){after and f'(?![{after}])'}"
+        for (before, after), group in groups.items()
+    ]
+
+
+def _either_way(character: str) -> str:
+    """Return a pattern of a character in one piece, or as a letter and its accent."""
+    pieces = unicodedata.normalize("NFD", character)
+    return re.escape(character) if pieces == character else f"(?:{re.escape(character)}|{re.escape(pieces)})"
+
+
+def _script(character: str) -> str:
+    """Return the characters that would make a word go on, none in scripts without spaces between words."""
+    return next((script for script in _SCRIPTS if character and re.match(f"[{script}]", character)), "")
