@@ -60,7 +60,7 @@ def whole_answer(seen: Seen) -> Reading | None:
         and "\n" not in text.strip()
         and seen.alone(seen.mentions[0])
     ):
-        return _answered(seen, seen.mentions[0], whole_answer)
+        return _answered(seen.mentions[0], whole_answer)
     return None
 
 
@@ -80,7 +80,7 @@ def field_or_tag(seen: Seen) -> Reading | None:
             if named is not None and named.span is not None:
                 found.append(Mention(named.point, *named.span))
         if found:
-            return _agreed(seen, found, field_or_tag)
+            return _agreed(found, field_or_tag)
     return None
 
 
@@ -89,7 +89,7 @@ def several_samples(seen: Seen) -> Reading | None:
     lines = [line for line in seen.text[seen.start : seen.end].splitlines() if line.strip(DECORATION + "-")]
     own = [one for one in seen.mentions if one.place is not None and one.main and not one.listed and seen.alone(one)]
     if len(own) == len(lines) > 1:
-        return _agreed(seen, own, several_samples)
+        return _agreed(own, several_samples)
     starts = [end for _, end in seen.heads]
     if len(starts) < 2:
         return None
@@ -106,7 +106,7 @@ def several_samples(seen: Seen) -> Reading | None:
         return None
     if all(mention.listed for mention in found):
         return None
-    return _agreed(seen, found, several_samples)
+    return _agreed(found, several_samples)
 
 
 def final_answer(seen: Seen) -> Reading | None:
@@ -121,7 +121,7 @@ def first_line(seen: Seen) -> Reading | None:
         return None
     if first.ruled_out or first.listed or not first.main or not _begins(seen, first):
         return None
-    return _decided(seen, first, first_line)
+    return _decided(first, first_line)
 
 
 def own_line(seen: Seen) -> Reading | None:
@@ -133,7 +133,7 @@ def opinion(seen: Seen) -> Reading | None:
     """Read the last option that somebody holds: "I would say B", "probably B", "but B"."""
     labelled = [one for one in seen.mentions if one.place is not None and not one.listed and _labelled(seen, one)]
     if len({one.place for one in labelled}) > 1:
-        return Reading("unreadable", None, "several_options", None)
+        return Reading("unreadable", None, opinion.__name__, None)
     return _last(seen, opinion, lambda one: not one.listed and _is_held(seen, one))
 
 
@@ -162,7 +162,7 @@ def only_option(seen: Seen) -> Reading | None:
     sure = [one for one in found if one.sure or seen.named(one)]
     if not sure or len({one.place for one in sure}) > 1 or any(one.joined for one in sure):
         return None
-    return _answered(seen, sure[-1], only_option)
+    return _answered(sure[-1], only_option)
 
 
 def no_rule(seen: Seen) -> Reading | None:
@@ -315,24 +315,22 @@ def _last(seen: Seen, rule: Rule, condition: Callable[[Mention], bool]) -> Readi
     """Return the last mention that meets a condition as the answer; unreadable if that is one of several."""
     for one in reversed(seen.mentions):
         if one.place is not None and not one.ruled_out and condition(one):
-            return _decided(seen, one, rule)
+            return _decided(one, rule)
     return None
 
 
-def _decided(seen: Seen, one: Mention, rule: Rule) -> Reading:
-    if one.joined:
-        return Reading("unreadable", None, "several_options", _span(one))
-    return _answered(seen, one, rule)
+def _decided(one: Mention, rule: Rule) -> Reading:
+    return Reading("unreadable", None, rule.__name__, _span(one)) if one.joined else _answered(one, rule)
 
 
-def _agreed(seen: Seen, found: list[Mention], rule: Rule) -> Reading:
+def _agreed(found: list[Mention], rule: Rule) -> Reading:
     """Return the option that all mentions share; unreadable if they differ."""
     if len({one.place for one in found}) > 1:
-        return Reading("unreadable", None, "several_options", None)
-    return _answered(seen, found[-1], rule)
+        return Reading("unreadable", None, rule.__name__, None)
+    return _answered(found[-1], rule)
 
 
-def _answered(seen: Seen, one: Mention, rule: Rule) -> Reading:
+def _answered(one: Mention, rule: Rule) -> Reading:
     return Reading("answered", one.place, rule.__name__, _span(one))
 
 
