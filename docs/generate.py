@@ -105,8 +105,8 @@ def rules_page() -> str:
         "# Rules of reading\n",
         "An answer of a language model is read by the first of these rules that has something to say; the rule and",
         "the place in the text are stored with the answer. Made from `plurivox.reader.rules` by `make docs`; how to",
-        "use it is in [reading.md](reading.md). What a rule finds is unreadable if the text offers it as one of several",
-        '("A or B").\n',
+        "use it is in [reading.md](reading.md). What a rule finds is unreadable if the text offers it as one of",
+        'several ("A or B").\n',
     ]
     parts += [f"{number}. `{one.name}`: {one.meaning}" for number, one in enumerate(described_rules(), 1)]
     return "\n".join([*parts, ""])
