@@ -28,10 +28,10 @@ from plurivox import statistics
 from plurivox.errors import DuplicateError, IdError, InputError, NeedsRatersError, SelectionError, SoftScoresWarning
 from plurivox.inference.bootstrap import item_weights
 from plurivox.inference.multiplicity import METHODS, adjust
+from plurivox.inference.units import MOST_UNITS
 from plurivox.lenses.soft_checks import STRENGTHS
 from plurivox.lenses.soft_findings import SoftFindings
 from plurivox.lenses.soft_inputs import FOLDS, folds_of
-from plurivox.lenses.soft_rows import MOST_UNITS
 from plurivox.statistics.registry import LABELS
 
 Array = NDArray[Any]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plurivox.inference.bootstrap import item_weights, percentile_interval
 from plurivox.inference.multiplicity import adjust
+from plurivox.inference.units import units_of
 from plurivox.lenses.passes import Running, batched
 from plurivox.lenses.results import Row
 from plurivox.lenses.soft_inputs import MARGINAL, REFERENCES, UNIFORM, Counts, Floats
@@ -22,8 +23,6 @@ from plurivox.statistics.undefined import NO_RATING
 ALL = "all"
 ROUNDING = 1e-11
 """Scores that differ by less, as a part of themselves, are equal."""
-MOST_UNITS = 20_000
-"""Units that the bootstrap draws; with more items, a unit is a few items of one bin, chosen at random."""
 
 COMPARISONS = {
     "bin": pl.String, "statistic": pl.String, "model": pl.String, "other": pl.String, "difference": pl.Float64,
@@ -82,7 +81,7 @@ class Sums:
     @classmethod
     def of(cls, target: Target, scoring: Scoring, seed: int, tell: Callable[[int, int], object]) -> Sums:
         """Score every item by every prediction, and add up."""
-        unit, starts = _units(target.codes, len(target.bins) + 1, seed)
+        unit, starts = units_of(target.codes, len(target.bins) + 1, seed)
         n_units, shape = int(starts[-1]), (len(target.predictions), len(scoring.metrics))
         finite, infinite = np.zeros((n_units, *shape)), np.zeros((n_units, *shape))
         for at, q in enumerate(target.predictions.values()):
@@ -136,21 +135,6 @@ class Sums:
         if endless:
             means[sums[..., size + 2 :].reshape(means.shape) > 0] = np.inf
         return np.asarray(means)
-
-
-def _units(codes: NDArray[np.int64], n_bins: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the unit of each item, and where the units of each bin begin; a unit's items are of one bin."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1005,)))
-    sizes = np.bincount(codes, minlength=n_bins)
-    n_units = sizes.copy()
-    if len(codes) > MOST_UNITS:
-        n_units = np.minimum(sizes, np.maximum(sizes * MOST_UNITS // len(codes), 200))
-    starts = np.concatenate([[0], np.cumsum(n_units)])
-    unit = np.empty(len(codes), dtype=np.int64)
-    for number, size in enumerate(sizes.tolist()):
-        place = np.arange(size) if size == n_units[number] else rng.permutation(size)
-        unit[codes == number] = starts[number] + place * n_units[number] // max(size, 1)
-    return unit, starts
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------

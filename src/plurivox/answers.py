@@ -1,0 +1,383 @@
+"""Answers of language models to rating questions: a checked, coded table of who answered what."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.attributes import COUNTED_FROM_1, Locate, id_texts, places_of
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
+from plurivox.ratings import to_polars
+from plurivox.reader import STATES, read_answer
+from plurivox.scale import Scale
+from plurivox.statistics.checks import SUM_TOLERANCE
+
+ANSWERED, REFUSED, UNREADABLE, FAILED = range(len(STATES))
+NO_POINT = -1
+ONE_MODEL, ONE_PROMPT = "model", ""
+
+Ints = NDArray[np.int64]
+
+
+class Voice(NamedTuple):
+    """Who answers: a model, and the prompt it was asked with; the prompt is empty where a table names none."""
+
+    model: str
+    prompt: str
+
+    def __str__(self) -> str:
+        return f"{self.model}, {self.prompt}" if self.prompt else self.model
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Answers:
+    """What models answered, sorted by item, then voice, then sample.
+
+    Make one with :func:`plurivox.read_answers` or :meth:`from_frame`.
+
+    Attributes
+    ----------
+    scale
+        The points that answers are on.
+    voices
+        Each model with each of its prompts, sorted.
+    items
+        The ids of items that any of them was asked about, as text, sorted.
+    item, voice, sample
+        Codes of each answer.
+    state
+        For each answer its place in :data:`plurivox.reader.STATES`.
+    point
+        For each answer the position on the scale, -1 without one.
+    shares
+        For each answer the probability of each point, where log-probabilities gave it; NaN where not; None if nowhere.
+    shown
+        For each answer at which place its option was shown, -1 where that is not known; None if nowhere.
+    n_elsewhere
+        How many answers named a point that is not on the scale; they count as unreadable.
+    families
+        The family of each model, as far as a table tells.
+    source
+        Where they came from.
+    """
+
+    scale: Scale
+    voices: tuple[Voice, ...]
+    items: pl.Series
+    item: NDArray[np.int32]
+    voice: NDArray[np.int32]
+    sample: NDArray[np.int32]
+    state: NDArray[np.int8]
+    point: NDArray[np.int16]
+    shares: NDArray[np.float64] | None
+    shown: NDArray[np.int16] | None
+    n_elsewhere: int
+    families: Mapping[str, str]
+    source: str = "frame"
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        scale: Scale,
+        *,
+        item: str = "item",
+        model: str = "model",
+        prompt: str = "prompt",
+        answer: str | None = None,
+        name: str = ONE_MODEL,
+        source: str = "answers",
+        locate: Locate | None = None,
+    ) -> Answers:
+        """Check a frame of pandas, polars, pyarrow or anything else that narwhals knows.
+
+        Parameters
+        ----------
+        frame
+            One row per answer. Besides item, model and prompt it may have ``sample`` (the number of the repetition),
+            ``state`` (answered, refused, unreadable or failed), ``distribution`` (probabilities of the points, as a
+            list; or a column for each point, named like it), ``order`` (positions of the options as shown) and
+            ``family`` (of the model).
+        scale
+            The scale of the answers.
+        item, model, prompt
+            The columns that hold them; without a column of models all rows are of one, and likewise for prompts.
+        answer
+            The column that holds the answers: labels, or positions if it is called ``point``, or free text to be read
+            if it is called ``text`` or ``response``. By default the first of ``point``, ``answer``, ``text`` and
+            ``response`` that there is.
+        name
+            What to call a model that no column names.
+        source, locate
+            How to name the table and its rows in messages.
+
+        Raises
+        ------
+        InputError
+            With the rows where something is missing, unknown or double.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"model": "m", "item": [1, 2, 3], "answer": ["often", None, "7"],
+        ...                       "state": ["answered", "refused", "answered"]})
+        >>> Answers.from_frame(frame, Scale(["never", "often"]))
+        <Answers: 3 of 1 model to 3 items on never < often>
+        """
+        check = _Check(to_polars(frame), scale, source, locate or COUNTED_FROM_1)
+        check.columns(item)
+        ids = check.ids(item, "item")
+        models = check.ids(model, "model") if model in check.table.columns else _repeated(name, check.table.height)
+        prompts = check.texts(prompt) if prompt in check.table.columns else _repeated(ONE_PROMPT, check.table.height)
+        point, state, n_elsewhere = check.answers(answer)
+        shares = check.shares()
+        if shares is not None:
+            known = ~np.isnan(shares[:, 0])
+            fill = known & (point == NO_POINT) & (state == UNREADABLE)
+            point[fill], state[fill] = shares[fill].argmax(axis=1), ANSWERED
+        items, voices = ids.unique().sort(), _voices(models, prompts)
+        codes = places_of(ids, items), voices[1]
+        sample = check.samples()
+        order = check.once(codes[0], codes[1], sample, voices[0], items)
+        shown = check.shown(point)
+        return cls(
+            scale, voices[0], items, codes[0][order].astype(np.int32), codes[1][order].astype(np.int32),
+            sample[order].astype(np.int32), state[order].astype(np.int8), point[order].astype(np.int16),
+            None if shares is None else shares[order], None if shown is None else shown[order], n_elsewhere,
+            check.families(models), source,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        """Return the number of answers."""
+        return len(self.item)
+
+    def __repr__(self) -> str:
+        models = len({voice.model for voice in self.voices})
+        n = f"{models} model{'' if models == 1 else 's'}"
+        return f"<Answers: {len(self):,} of {n} to {len(self.items):,} items on {self.scale}>"
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models, sorted."""
+        return tuple(sorted({voice.model for voice in self.voices}))
+
+
+def letters_of(scale: Scale) -> list[tuple[str, str]]:
+    """Return the points as options, each with a letter, or with a number where letters do not reach."""
+    labels = [str(label) for label in scale.labels]
+    letters = string.ascii_uppercase if len(labels) <= len(string.ascii_uppercase) else None
+    whole = letters is None or all(label.removeprefix("-").isdecimal() for label in labels)
+    return [(label if whole else letters[at] if letters else str(at + 1), label) for at, label in enumerate(labels)]
+
+
+def _repeated(text: str, n: int) -> pl.Series:
+    return pl.repeat(text, n, dtype=pl.String, eager=True)
+
+
+def _voices(models: pl.Series, prompts: pl.Series) -> tuple[tuple[Voice, ...], Ints]:
+    """Return the pairs of model and prompt that occur, sorted, and the pair of each row."""
+    pairs = pl.DataFrame({"model": models, "prompt": prompts})
+    known = pairs.unique().sort("model", "prompt").with_row_index("voice")
+    codes = pairs.join(known, on=["model", "prompt"], how="left", maintain_order="left")["voice"]
+    return tuple(Voice(*row) for row in known.select("model", "prompt").iter_rows()), codes.to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Looks at the columns of a table of answers, and raises with its name and rows."""
+
+    table: pl.DataFrame
+    scale: Scale
+    source: str
+    locate: Locate
+
+    def columns(self, item: str) -> None:
+        if item not in self.table.columns:
+            raise ColumnError(
+                f"there is no column '{item}' with the items; it has {', '.join(self.table.columns[:20])}",
+                source=self.source,
+                hint="Name the columns with item=, model= and answer=.",
+            )
+        if not self.table.height:
+            raise InputError("there is no answer", source=self.source, hint="Give one row per model and item.")
+
+    def ids(self, column: str, role: str) -> pl.Series:
+        texts = id_texts(self.table[column])
+        blank = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
+        if blank.any():
+            raise IdError(f"the {role} is missing", column=column, **self._where(blank), hint="Give it.")
+        return texts
+
+    def texts(self, column: str) -> pl.Series:
+        return self.table[column].cast(pl.String).fill_null(ONE_PROMPT)
+
+    def answers(self, column: str | None) -> tuple[Ints, Ints, int]:
+        """Return the point and the state of each row, and how many points are not on the scale."""
+        name = self._answer_column(column)
+        stated = self._states()
+        n = self.table.height
+        if name is None:
+            return np.full(n, NO_POINT), np.where(stated >= 0, stated, UNREADABLE), 0
+        if name in ("text", "response"):
+            return self._read(self.table[name], stated)
+        point, elsewhere = self._points(self.table[name], positions=name == "point")
+        answered = point != NO_POINT
+        state = np.where(stated >= 0, stated, np.where(answered, ANSWERED, UNREADABLE))
+        state[(state == ANSWERED) & ~answered] = UNREADABLE
+        point[state != ANSWERED] = NO_POINT
+        return point, state, int(np.count_nonzero(elsewhere & (stated != FAILED) & (stated != REFUSED)))
+
+    def _answer_column(self, column: str | None) -> str | None:
+        if column is not None:
+            if column not in self.table.columns:
+                raise ColumnError(f"there is no column '{column}'", source=self.source, hint="Name it with answer=.")
+            return column
+        for name in ("point", "answer", "text", "response"):
+            if name in self.table.columns and (self.table[name].null_count() < self.table.height or name == "answer"):
+                return name
+        if "distribution" in self.table.columns or self._point_columns():
+            return None
+        raise ColumnError(
+            f"there is no column of answers; it has {', '.join(self.table.columns[:20])}",
+            source=self.source,
+            hint="Name it with answer=, or call it answer (labels), point (positions from 0) or text (to be read).",
+        )
+
+    def _states(self) -> Ints:
+        """Return the state of each row, -1 where none is given."""
+        if "state" not in self.table.columns:
+            return np.full(self.table.height, -1)
+        texts = self.table["state"].cast(pl.String).str.strip_chars().str.to_lowercase()
+        codes = places_of(texts.fill_null(""), pl.Series(list(STATES)))
+        wrong = (codes < 0) & (texts.fill_null("") != "").to_numpy()
+        if wrong.any():
+            first = texts[int(np.flatnonzero(wrong)[0])]
+            raise InputError(
+                f"the state {first!r} is unknown", column="state", **self._where(wrong),
+                hint=f"Use one of {', '.join(STATES)}, or leave it blank.",
+            )  # fmt: skip
+        return codes
+
+    def _points(self, column: pl.Series, *, positions: bool) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the position of each answer, -1 without one, and where an answer is not on the scale."""
+        n_points = len(self.scale)
+        if positions:
+            numbers = column.cast(pl.Float64, strict=False).to_numpy()
+            given = column.is_not_null().to_numpy()
+            inside = given & (numbers >= 0) & (numbers < n_points) & (numbers == np.floor(numbers))
+            return np.where(inside, numbers, NO_POINT).astype(np.int64), given & ~inside
+        texts = id_texts(column) if not column.dtype.is_float() else column.cast(pl.String)
+        known = texts.unique().drop_nulls()
+        places = {text: self._position(text) for text in known.to_list()}
+        point = texts.replace_strict(places, default=NO_POINT, return_dtype=pl.Int64).to_numpy().copy()
+        blank = (texts.is_null() | (texts.fill_null("").str.strip_chars() == "")).to_numpy()
+        return point, ~blank & (point == NO_POINT)
+
+    def _position(self, text: str) -> int:
+        try:
+            return max(self.scale.position(text), NO_POINT)
+        except ScaleError:
+            return NO_POINT
+
+    def _read(self, column: pl.Series, stated: Ints) -> tuple[Ints, Ints, int]:
+        """Read free text, except where the state is known and is no answer."""
+        options = letters_of(self.scale)
+        point, state = np.full(len(column), NO_POINT), np.where(stated >= 0, stated, UNREADABLE)
+        for row, text in enumerate(column.cast(pl.String).to_list()):
+            if stated[row] in (-1, ANSWERED) and text is not None:
+                found = read_answer(text, options)
+                state[row] = STATES.index(found.state)
+                point[row] = NO_POINT if found.point is None else found.point
+            elif stated[row] == ANSWERED:
+                state[row] = UNREADABLE
+        return point, state, 0
+
+    def _point_columns(self) -> list[str]:
+        """Return the columns that are called like the points, if there is one for each."""
+        labels = [str(label) for label in self.scale.labels]
+        return labels if all(label in self.table.columns for label in labels) else []
+
+    def shares(self) -> NDArray[np.float64] | None:
+        """Return the probabilities of each row's points, None if there are none."""
+        columns, n = self._point_columns(), len(self.scale)
+        if columns:
+            table = self.table.select(pl.col(columns).cast(pl.Float64, strict=False)).to_numpy()
+            found = np.where(np.isnan(table).any(axis=1, keepdims=True), np.nan, table)
+        elif "distribution" in self.table.columns and self.table["distribution"].dtype.is_nested():
+            lists = self.table["distribution"].to_list()
+            found = np.full((len(lists), n), np.nan)
+            for row, one in enumerate(lists):
+                if one is not None and len(one) == n:
+                    found[row] = one
+                elif one is not None:
+                    wrong = np.arange(len(lists)) == row
+                    raise InputError(
+                        f"a distribution has {len(one)} probabilities and the scale {n} points",
+                        column="distribution", **self._where(wrong), hint="Give one for each point.",
+                    )  # fmt: skip
+        else:
+            return None
+        sums = found.sum(axis=1)
+        wrong = ~np.isnan(sums) & (~(np.abs(sums - 1) <= SUM_TOLERANCE) | (found < 0).any(axis=1))
+        if wrong.any():
+            raise InputError(
+                "probabilities are negative or do not sum to 1", **self._where(wrong),
+                hint="Divide those of each answer by their sum.",
+            )  # fmt: skip
+        return None if np.isnan(sums).all() else np.asarray(found / sums[:, None])
+
+    def samples(self) -> Ints:
+        if "sample" not in self.table.columns:
+            return np.zeros(self.table.height, dtype=np.int64)
+        numbers = self.table["sample"].cast(pl.Int64, strict=False)
+        wrong = numbers.is_null().to_numpy()
+        if wrong.any():
+            raise InputError(
+                "a sample is no whole number", column="sample", **self._where(wrong), hint="Number repetitions from 0."
+            )
+        return numbers.to_numpy()
+
+    def once(self, item: Ints, voice: Ints, sample: Ints, voices: Sequence[Voice], items: pl.Series) -> Ints:
+        """Return the order by item, voice and sample; raise if an answer is there twice."""
+        order = np.lexsort((sample, voice, item))
+        differs = np.zeros(len(order), dtype=bool)
+        for codes in (item, voice, sample):
+            differs[1:] |= np.diff(codes[order]) != 0
+        repeated = ~differs
+        repeated[:1] = False
+        if repeated.any():
+            rows = np.zeros(len(order), dtype=bool)
+            rows[order[repeated]] = True
+            first = int(np.flatnonzero(rows)[0])
+            raise DuplicateError(
+                f"{voices[voice[first]]} answers item {items[int(item[first])]} more than once",
+                **self._where(rows),
+                hint="Number repetitions in a column sample, name prompts in a column prompt, or keep one row.",
+            )
+        return order
+
+    def shown(self, point: Ints) -> NDArray[np.int16] | None:
+        """Return at which place each answer's option was shown."""
+        if "order" not in self.table.columns or not self.table["order"].dtype.is_nested():
+            return None
+        found = np.full(len(point), NO_POINT, dtype=np.int16)
+        for row, order in enumerate(self.table["order"].to_list()):
+            if order is not None and point[row] in order:
+                found[row] = order.index(point[row])
+        return found
+
+    def families(self, models: pl.Series) -> dict[str, str]:
+        if "family" not in self.table.columns:
+            return {}
+        pairs = pl.DataFrame({"model": models, "family": self.table["family"].cast(pl.String)}).drop_nulls().unique()
+        return dict(sorted(pairs.iter_rows()))
+
+    def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
+        rows = np.flatnonzero(wrong)
+        places: Iterable[str] = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
+        return {"source": self.source, "places": list(places), "n_places": len(rows)}

@@ -1,0 +1,181 @@
+# mypy: disable-error-code="no-untyped-def"
+"""Answers of models beside the votes of groups: one pass over items gives the sums behind every distance.
+
+An item's votes are counted per group; from them come the mode (the mean of tied points), the mean distance of each
+point from the votes, and from the posterior's mean. Each answer then looks up what it needs. Item by item, everything
+that is read lies together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plurivox.kernels import compiled
+
+ITEMS, ANSWERED, TO_MODE, TO_VOTERS, TO_POSTERIOR = range(5)
+"""What is summed: items that count, the answered part of them, and distances of answers."""
+N_SUMS = 5
+
+
+@compiled
+def _count(i, offsets, raters, scores, weights, group_of, counts):
+    """Count the votes of item i per group; raters outside every group do not vote."""
+    counts[:] = 0
+    for r in range(offsets[i], offsets[i + 1]):
+        g = group_of[raters[r]]
+        if g >= 0:
+            counts[g, scores[r]] += weights[r] if len(weights) else 1
+
+
+@compiled
+def _mode(votes):
+    """Return the mean of the most frequent points, -1 without votes."""
+    top, places, n = 0, 0, 0
+    for p in range(len(votes)):
+        if votes[p] > top:
+            top, places, n = votes[p], p, 1
+        elif votes[p] == top and top > 0:
+            places += p
+            n += 1
+    return places / n if top > 0 else -1.0
+
+
+@compiled
+def sums_by_unit(offsets, raters, scores, weights, group_of, rows, voice, point, part, unit, prior, sums):
+    """Add to ``sums``, units × voices × groups × :data:`N_SUMS`, the answers to every item that a group voted on.
+
+    ``offsets``, ``raters``, ``scores``, ``weights`` are the ratings by item; answers to item ``i`` are entries
+    ``rows[i]`` to ``rows[i + 1]`` of ``voice``, ``point`` (-1 where there is none) and ``part`` (of the item, since
+    several samples share one). ``unit`` is that of each item, -1 to leave it out.
+    """
+    n_groups, n_points = sums.shape[2], len(prior)
+    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    distances = np.zeros((n_groups, n_points, 2))
+    mode = np.zeros(n_groups)
+    prior_sum = prior.sum()
+    for i in range(len(offsets) - 1):
+        if unit[i] < 0 or rows[i] == rows[i + 1]:
+            continue
+        _count(i, offsets, raters, scores, weights, group_of, counts)
+        for g in range(n_groups):
+            mode[g] = _mode(counts[g])
+            if mode[g] < 0:
+                continue
+            n = counts[g].sum()
+            for s in range(n_points):
+                voters, posterior = 0.0, 0.0
+                for p in range(n_points):
+                    voters += counts[g, p] * abs(p - s)
+                    posterior += (prior[p] + counts[g, p]) * abs(p - s)
+                distances[g, s, 0] = voters / n
+                distances[g, s, 1] = posterior / (prior_sum + n)
+        for a in range(rows[i], rows[i + 1]):
+            s, share = point[a], part[a]
+            for g in range(n_groups):
+                if mode[g] < 0:
+                    continue
+                cell = sums[unit[i], voice[a], g]
+                cell[ITEMS] += share
+                if s >= 0:
+                    cell[ANSWERED] += share
+                    cell[TO_MODE] += share * abs(mode[g] - s)
+                    cell[TO_VOTERS] += share * distances[g, s, 0]
+                    cell[TO_POSTERIOR] += share * distances[g, s, 1]
+
+
+@compiled
+def common_sums(offsets, raters, scores, group_of, shown, n_points, rows, voice, point, part, unit, drawn, sums):
+    """Add to ``sums``, units × voices × (1 + groups), items and the charged distances to the groups' modes.
+
+    Only items count on which every group that is ``shown`` voted, so that groups are compared on the same items; an
+    answer that is none costs the whole scale. Each item counts as often as it was ``drawn``.
+    """
+    n_groups = len(shown)
+    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    mode = np.zeros(n_groups)
+    for i in range(len(offsets) - 1):
+        if unit[i] < 0 or rows[i] == rows[i + 1] or drawn[i] == 0:
+            continue
+        _count(i, offsets, raters, scores, none, group_of, counts)
+        common = True
+        for g in range(n_groups):
+            mode[g] = _mode(counts[g])
+            common &= mode[g] >= 0 or not shown[g]
+        if not common:
+            continue
+        for a in range(rows[i], rows[i + 1]):
+            cell = sums[unit[i], voice[a]]
+            share = part[a] * drawn[i]
+            cell[0] += share
+            for g in range(n_groups):
+                if shown[g]:
+                    far = abs(mode[g] - point[a]) if point[a] >= 0 else n_points - 1.0
+                    cell[1 + g] += share * far
+
+
+@compiled
+def labelled_sums(offsets, raters, scores, labels, shown, n_points, rows, voice, point, part, unit, drawn, sums):
+    """Fill ``sums``, draws × voices × (1 + groups), with :func:`common_sums` under each row of ``labels``.
+
+    ``drawn`` is draws × items, or has one row for all.
+    """
+    for d in range(len(labels)):
+        times = drawn[d if len(drawn) > 1 else 0]
+        one = sums[d : d + 1]
+        common_sums(offsets, raters, scores, labels[d], shown, n_points, rows, voice, point, part, unit, times, one)
+
+
+@compiled
+def contests(offsets, raters, scores, n_points, rows, voice, point, part, wins, met):
+    """Count for each voice and rater, in ``met`` the items both rated beside others, and in ``wins`` those it wins.
+
+    A voice wins an item if its mean distance from the other raters is no larger than the rater's; without an answer it
+    loses. The rater's own vote is at distance 0 from itself, so the sums over all raters less the rater's will do.
+    """
+    counts = np.zeros((1, n_points), dtype=np.int64)
+    far = np.zeros(n_points)
+    none = np.zeros(0, dtype=np.int64)
+    everyone = np.zeros(0 if len(raters) == 0 else raters.max() + 1, dtype=np.int32)
+    for i in range(len(offsets) - 1):
+        if offsets[i + 1] - offsets[i] < 2 or rows[i] == rows[i + 1]:
+            continue
+        _count(i, offsets, raters, scores, none, everyone, counts)
+        for s in range(n_points):
+            far[s] = 0.0
+            for p in range(n_points):
+                far[s] += counts[0, p] * abs(p - s)
+        for a in range(rows[i], rows[i + 1]):
+            s = point[a]
+            for r in range(offsets[i], offsets[i + 1]):
+                met[voice[a], raters[r]] += part[a]
+                own = np.int64(scores[r])
+                if s >= 0 and far[s] - abs(own - s) <= far[own]:
+                    wins[voice[a], raters[r]] += part[a]
+
+
+@compiled
+def cross_counts(offsets, raters, scores, weights, group_of, rows, voice, point, together, crossed, own, other):
+    """Add up what XRR between each voice and each group needs, over the items that both rated.
+
+    ``together`` is, for each answer, how many answers its voice gave to the item. ``crossed`` is voices × groups ×
+    points × points, ``own`` and ``other`` voices × groups × points: see ``statistics.cohesion_parts.xrr_parts``.
+    """
+    n_groups, n_points = crossed.shape[1], crossed.shape[2]
+    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    for i in range(len(offsets) - 1):
+        if rows[i] == rows[i + 1]:
+            continue
+        _count(i, offsets, raters, scores, weights, group_of, counts)
+        for a in range(rows[i], rows[i + 1]):
+            s, v, r = point[a], voice[a], together[a]
+            if s < 0:
+                continue
+            for g in range(n_groups):
+                n = counts[g].sum()
+                if n == 0:
+                    continue
+                own[v, g, s] += 1.0
+                for p in range(n_points):
+                    crossed[v, g, s, p] += (r + n) / (r * n) * counts[g, p]
+                    other[v, g, p] += counts[g, p] / r

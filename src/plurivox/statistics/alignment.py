@@ -1,0 +1,194 @@
+"""How far a model's answers are from the votes of people, on positions 0 … K of a scale.
+
+Votes are counts, items × points. Answers are positions, one per item, and None (or NaN) where the model refused or
+cannot be read. An item that nobody voted on is left out; of none left, the value is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtrc
+
+from plurivox.errors import InputError
+from plurivox.statistics.checks import counts_of
+from plurivox.statistics.levels import Floats
+
+Answer = float | int | None
+TOLERANCE = 0.1
+"""How much less often than a human a model may win and still stand in: ε."""
+
+
+def modes(votes: ArrayLike) -> Floats:
+    """Return the most frequent point of each item; if several are, their arithmetic mean; NaN without votes.
+
+    Examples
+    --------
+    >>> modes([[0, 0, 1, 5, 2], [0, 3, 3, 1, 0], [0, 0, 0, 0, 0]])
+    array([3. , 1.5, nan])
+    """
+    counts = counts_of("votes", votes)
+    top = counts == counts.max(axis=1, keepdims=True)
+    tied = np.where(counts.any(axis=1), (top @ np.arange(counts.shape[1])) / top.sum(axis=1), np.nan)
+    return np.asarray(tied, dtype=float)
+
+
+def ada_met(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
+    """Return the mean distance of answers from the mode of votes (ADA-Met).
+
+    ADA_i = |mode_i − s_i|, and K where there is no answer, which is the longest distance on the scale.
+
+    Parameters
+    ----------
+    votes
+        Items × points.
+    answers
+        The position that the model chose for each item, None if it refused or cannot be read.
+
+    Returns
+    -------
+    float
+        0 if every answer is the mode, K if every item was refused.
+
+    References
+    ----------
+    Galarnyk et al. (2025), How Inclusively do LMs Perceive Social and Moral Norms?
+
+    Examples
+    --------
+    >>> ada_met([[0, 0, 1, 5, 2], [0, 3, 3, 1, 0], [2, 0, 0, 0, 2]], [4, 1, None])  # (1 + .5 + 4)/3
+    1.8333333333333333
+    """
+    counts, positions = _checked(votes, answers)
+    return _mean(np.abs(modes(counts) - positions), counts, float(counts.shape[1] - 1))
+
+
+def ada_met_answered(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
+    """Return the mean distance of answers from the mode of votes, over the items that were answered.
+
+    Examples
+    --------
+    >>> ada_met_answered([[0, 0, 1, 5, 2], [0, 3, 3, 1, 0], [2, 0, 0, 0, 2]], [4, 1, None])
+    0.75
+    """
+    counts, positions = _checked(votes, answers)
+    return _mean(np.abs(modes(counts) - positions), counts, None)
+
+
+def voter_distance(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
+    """Return the mean distance of answers from single votes: the mean over items of the mean over voters.
+
+    D_i = Σ_p n_ip |p − s_i|/n_i, and K where there is no answer. Unlike :func:`ada_met` it sees how votes spread.
+
+    Parameters are those of :func:`ada_met`.
+
+    Examples
+    --------
+    >>> voter_distance([[1, 0, 1], [0, 0, 2]], [1, 0])  # (1 + 2)/2
+    1.5
+    """
+    counts, positions = _checked(votes, answers)
+    return _mean(_to_voters(counts, positions), counts, float(counts.shape[1] - 1))
+
+
+class StandIn(NamedTuple):
+    """How a model compares with one human: wins among items, their share, and p of the test against ½ − ε."""
+
+    n_items: int
+    n_wins: int
+    advantage: float
+    p_value: float
+
+
+def advantage(
+    own: ArrayLike, others: ArrayLike, answers: Sequence[Answer] | ArrayLike, tolerance: float = TOLERANCE
+) -> StandIn:
+    """Compare a model with one human: how often is it at least as close to the other raters of an item?
+
+    ρ = share of items where mean |s − v| over the others ≤ mean |h − v|; refusals lose. p is that of so many wins or
+    more if the chance of each were ½ − ε, by the binomial distribution.
+
+    Parameters
+    ----------
+    own
+        The position that the human gave to each item.
+    others
+        Counts of the other raters' votes, items × points. Items without any are left out.
+    answers
+        The model's, as in :func:`ada_met`.
+    tolerance
+        ε, from 0 to below ½.
+
+    References
+    ----------
+    After Calderon, Reichart and Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge, with a binomial test.
+
+    Examples
+    --------
+    >>> advantage([0, 2, 1], [[3, 0, 0], [0, 0, 2], [1, 1, 1]], [1, 2, None])
+    StandIn(n_items=3, n_wins=1, advantage=0.3333333333333333, p_value=0.784)
+    """
+    if not 0 <= tolerance < 0.5:
+        raise InputError(f"tolerance is {tolerance!r}", hint="Give a number from 0 to below 0.5, such as 0.1.")
+    counts, positions = _checked(others, answers)
+    human = _positions("own", own, counts.shape)
+    if np.isnan(human).any():
+        raise InputError("own has an item without a position", hint="Leave out items that the human did not rate.")
+    rated = counts.any(axis=1)
+    model_far, human_far = _to_voters(counts, positions)[rated], _to_voters(counts, human)[rated]
+    wins = int(np.count_nonzero(model_far <= human_far + 1e-12 * np.maximum(1.0, human_far)))
+    return stand_in(wins, int(np.count_nonzero(rated)), tolerance)
+
+
+def stand_in(n_wins: int, n_items: int, tolerance: float) -> StandIn:
+    """Return the share of wins, and p of so many or more if the chance of each were ½ − ε."""
+    if n_items == 0:
+        return StandIn(0, 0, np.nan, np.nan)
+    p = float(bdtrc(n_wins - 1, n_items, 0.5 - tolerance)) if n_wins > 0 else 1.0
+    return StandIn(n_items, n_wins, n_wins / n_items, p)
+
+
+def _checked(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> tuple[Floats, Floats]:
+    counts = counts_of("votes", votes)
+    return counts, _positions("answers", answers, counts.shape)
+
+
+def _positions(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
+    """Return positions as floats, NaN where there is none."""
+    try:
+        positions = np.array([np.nan if one is None else one for one in np.asarray(given, dtype=object)], dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} holds something that is no position", hint="Give numbers, or None.") from None
+    if positions.shape != shape[:1]:
+        raise InputError(
+            f"{name} has the shape {positions.shape} and votes have {shape[0]} items", hint="Give one for each item."
+        )
+    wrong = ~np.isnan(positions) & ~((positions >= 0) & (positions < shape[1]) & (positions == np.floor(positions)))
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"{name} holds {positions[place]:g} for item {place}",
+            hint=f"Give positions on the scale, 0 to {shape[1] - 1}, or None.",
+        )
+    return positions
+
+
+def _to_voters(counts: Floats, positions: Floats) -> Floats:
+    """Return the mean distance of a position from the votes of each item; NaN without votes or position."""
+    distance = np.abs(np.arange(counts.shape[1]) - positions[:, np.newaxis])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((counts * distance).sum(axis=1) / counts.sum(axis=1))
+
+
+def _mean(distances: Floats, counts: Floats, charge: float | None) -> float:
+    """Return the mean over items with votes; those without an answer cost ``charge``, or are left out if None."""
+    voted: NDArray[np.bool_] = counts.any(axis=1)
+    silent = np.isnan(distances)
+    if charge is None:
+        kept = distances[voted & ~silent]
+    else:
+        kept = np.where(silent, charge, distances)[voted]
+    return float(kept.mean()) if len(kept) else float("nan")
