@@ -38,6 +38,7 @@ def test_options_have_letters_and_beyond_26_numbers() -> None:
     assert [option.letter for option in QUESTION.options()] == ["A", "B", "C"]
     assert Question(Scale.range(0, 25)).letters[-1] == "Z"
     assert Question(Scale.range(0, 100)).letters == tuple(str(n) for n in range(101))  # points that are numbers
+    assert Question(Scale(["A", "B", "C"])).letters == ("1", "2", "3")  # labels that are letters themselves
     assert Question(Scale([f"{n} %" for n in range(30)])).letters == tuple(str(n) for n in range(1, 31))
     shown = Question(Scale.range(0, 100)).options(list(range(100, -1, -1)))
     assert all(option.letter == option.label for option in shown)

@@ -148,12 +148,45 @@ def test_a_description_or_a_label_in_another_language_names_its_option() -> None
     assert read_answer("Ich würde sagen: sicher.", options).point == 0
 
 
+MINUS = [(str(n), str(n)) for n in range(-2, 3)]
+SIGNS = [(letter, "★" * n) for n, letter in enumerate("ABCDE", 1)]
+GRADES = [("1", "A+"), ("2", "A"), ("3", "A-")]
+AGREE = [("A", "disagree"), ("B", "neither agree nor disagree", "neutral"), ("C", "agree")]
+FIFTHS = [("A", "0-20%"), ("B", "20-40%"), ("C", "40-60%"), ("D", "60-80%"), ("E", ">80%")]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "point"),
+    [
+        ("It is fine.", SIGNS, None), ("★★★", SIGNS, 2), ("I'd give it ★★★", SIGNS, 2),
+        ("Grade: A", GRADES, 1), ("Grade: A-", GRADES, 2), ("A+", GRADES, 0),
+        ("<answer>80%</answer>", FIFTHS, 3), ("=> 70%", FIFTHS, 3), ("> 4", STARS, 3), ("Score -> 4", STARS, 3),
+        ("The comment is rude. A", AGREE, None), ("Points:\n1. Rude tone\n2. Many typos\n3.", STARS, None),
+        ("I'd say 3. Confidence: 5", STARS, 2), ("My rating is 3, and my confidence is 5.", STARS, 2),
+        ("1. 4", STARS, 3), ("A: B. Neutral", AGREE, 1), ("– 2", MINUS, None), ("Rating: −2", MINUS, 0),
+        ("As an AI I have no opinions. That said, B.", AGREE, 1), ("Neutral, because I lack facts.", AGREE, 1),
+        ("Rating: 1,000", STARS, None), ("3/5/2021", STARS, None), ("4/5. Good.", STARS, 3), ("John 3:4", STARS, None),
+        ("She would agree.", AGREE, None), ("Agree is the best answer.", AGREE, 2), ("4 fits best.", STARS, 3),
+        ("Answer: A/B/C", AGREE, None), ("No-one came.", [("A", "no"), ("B", "yes")], None), ("x", [()], None),
+        ("yes", ["yes", "no"], 0), ("b) Use a library", AGREE, None), ("Neither agree, nor", AGREE, None),
+    ],
+)  # fmt: skip
+def test_faults_that_a_trial_found(text: str, options: Any, point: int | None) -> None:
+    assert read_answer(text, options).point == point
+
+
+@pytest.mark.parametrize("text", ["I can't agree with this.", "I couldn't agree more!"])
+def test_an_opinion_is_no_refusal(text: str) -> None:
+    assert read_answer(text, AGREE).state != "refused"
+
+
 LONG = 1_000_000
 ADVERSARIAL = {
     "letters": "A ", "words": "the answer ", "spaces": " ", "lines": "\n", "percentages": "75% ", "hyphens": "-",
     "negations": "not ", "brackets": "([{", "quotes": "\"'", "opinions": "I would say ", "thoughts": "<think>",
     "a word": "a", "numbers": "4 ", "digits": "4", "series": "1. A\n", "fields": '{"answer": ', "stops": ". ",
     "stars": "*_", "headers": "Xy: \n", "options": "D) 75%-90%\n", "tags": "<answer>", "accents": "e\u0301",
+    "rulers": "answer: " + "-" * 50 + "xx A. ", "arrows": "I think " + "->" * 30 + "x A. ", "points": "1. x ",
 }  # fmt: skip
 
 

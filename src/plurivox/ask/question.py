@@ -75,12 +75,14 @@ class Question:
     def letters(self) -> tuple[str, ...]:
         """What to answer with, in the order shown.
 
-        Beyond 26 points these are numbers: the points themselves if they are whole numbers, else 1, 2, 3, …
+        Beyond 26 points, or where labels are letters themselves, as grades are, these are numbers: the points
+        themselves if they are whole numbers, else 1, 2, 3, …
         """
         n = len(self.scale)
-        if n <= len(string.ascii_uppercase):
-            return tuple(string.ascii_uppercase[:n])
         labels = [str(label) for label in self.scale.labels]
+        taken = {label.upper() for label in labels} & set(string.ascii_uppercase[:n])
+        if n <= len(string.ascii_uppercase) and not taken:
+            return tuple(string.ascii_uppercase[:n])
         whole = all(label.removeprefix("-").isdecimal() for label in labels)
         return tuple(labels) if whole else tuple(map(str, range(1, n + 1)))
 

@@ -28,8 +28,10 @@ _NAMED = re.compile(r"(?<![a-z])(?:option|choice|answer|letter|category|label)s?
 _MARKED = re.compile(r"[*_\"']{0,3}(?:[)\]}.:]|[*_\"']{1,3}(?![a-z]))")
 _ON_A_SCALE = re.compile(r"\s(?:on|from|in)(?![a-z])")
 _SERIES = re.compile(
-    r"^[ \t*_#>-]{0,6}(?:[^\W\d_]{2,20}\s?#?\d{1,3}[*_]{0,2}\s?[:.)-]|\d{1,3}[.)])[*_]{0,2}\s{1,2}", re.MULTILINE
+    r"^[ \t*_#>-]{0,6}(?:[^\W\d_]{2,20}\s?#?\d{1,3}[*_]{0,2}\s?[:.)-]|\d{1,3}[.)])[*_]{0,2}(?:\s{1,2}|\Z)", re.MULTILINE
 )
+_HEADING = re.compile(r"[.):][ \t]{1,2}[*_\"'(]{0,3}")
+_NUMBERING = re.compile(r"(?<![\w./])(\d{1,3}[.)])\s")
 _GAP = re.compile(r"[ \t)\]:.*_\"'(\[=,|{}\\-]{0,8}\Z")
 _BRACKET = re.compile(r"[ \t*_\"']{0,3}[(\[][ \t*_\"']{0,2}(?:option\s)?[*_\"']{0,2}\Z")
 
@@ -38,8 +40,10 @@ _ARTICLE = re.compile(
     r"|[AI] (?!(?:or|and|is|it|seems|would|fits|then|because|since|as|for|being|makes|stands)\b)[a-z]"
 )
 _KEY = re.compile(r"['\"]\s?:")
-_COMPOUND_BEFORE = re.compile(r"(?:[^\W_]['.&+/@-]|[$€£#])\Z")
-_COMPOUND_AFTER = re.compile(r"['&+#@][^\W_+]|[+#]|[.-][^\W\d_]|:\d|'(?:m|s|d|ll|ve|re)(?![a-z])", re.IGNORECASE)
+_COMPOUND_BEFORE = re.compile(r"(?:[^\W_]['.&+@-]|[$€£#])\Z")
+_COMPOUND_AFTER = re.compile(
+    r"['&+#@][^\W_+]|[+#]|[.-][^\W\d_]|:\d|'(?:m|s|d|ll|ve|re)(?![a-z])|\s?[€$£°]", re.IGNORECASE
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -94,6 +98,8 @@ class Seen:
         The options.
     heads
         Where lines begin with a number, as those of a series do.
+    numbering
+        Marks such as "2." and "3)" that number the points of a text.
     """
 
     text: str
@@ -102,6 +108,7 @@ class Seen:
     end: int
     choices: Choices
     heads: list[tuple[int, int]] = field(default_factory=list)
+    numbering: frozenset[str] = frozenset()
     _mentions: list[Mention] | None = None
 
     @property
@@ -166,14 +173,18 @@ class Seen:
 def _look(seen: Seen) -> list[Mention]:
     """Find all options in a text."""
     seen.heads = [head.span() for head in _SERIES.finditer(seen.text, seen.start, seen.end)]
+    seen.numbering = frozenset(_NUMBERING.findall(seen.text, seen.start, seen.end))
     found = list(_found(seen))
     if len(found) > FIRST_SEEN + LAST_SEEN:
         found = [*found[:FIRST_SEEN], *found[-LAST_SEEN:]]
     mentions: list[Mention] = []
     for mention in found:
-        if not mentions or not _merged(seen, mentions[-1], mention):
-            mention.previous = mentions[-1] if mentions else None
-            mentions.append(mention)
+        if mentions and _merged(seen, mentions[-1], mention):
+            continue
+        if mentions and _heads(seen, mentions[-1], mention):
+            mentions.pop()
+        mention.previous = mentions[-1] if mentions else None
+        mentions.append(mention)
     for mention in mentions:
         _weigh(seen, mention)
     _mark_lists(seen, mentions)
@@ -191,7 +202,8 @@ def _found(seen: Seen) -> Iterator[Mention]:
                 yield Mention(choices.letters[found[0]], start, end, letter=True)
         elif group[0] == "t":
             place, main = choices.texts[int(group[1:])]
-            yield Mention(place, start, end, text=True, main=main)
+            if not _hyphenated(text, start, end):
+                yield Mention(place, start, end, text=True, main=main)
         else:
             mention = _quantity(seen, found)
             if mention is not None:
@@ -206,6 +218,12 @@ def _compound(text: str, start: int, end: int, last: int) -> bool:
     return before is not None or after is not None
 
 
+def _hyphenated(text: str, start: int, end: int) -> bool:
+    """Return whether a text is part of a longer word: "no-one"."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    return (before[-1:] == "-" and before[:1].isalpha()) or (after[:1] == "-" and after[1:].isalpha())
+
+
 def _quantity(seen: Seen, found: re.Match[str]) -> Mention | None:
     """Return the option that a quantity is, or the one whose range holds it."""
     amount, start = amount_of(found)
@@ -218,7 +236,7 @@ def _quantity(seen: Seen, found: re.Match[str]) -> Mention | None:
     percent = amount.percent and seen.choices.percent
     if not percent and (_compound(seen.text, start, found.end(), seen.end) or _counts(seen, start)):
         return None
-    if not percent and found["high"] is None and _enumerates(seen, found):
+    if not percent and found["high"] is None and (_enumerates(seen, found) or _open_sign(seen, start)):
         return None
     plain_number = amount.quantity.kind == "" and amount.quantity.low == amount.quantity.high
     text = amount.quantity not in seen.choices.numbers
@@ -241,7 +259,19 @@ def _counts(seen: Seen, place: int) -> bool:
 def _enumerates(seen: Seen, found: re.Match[str]) -> bool:
     """Return whether a number numbers the points of a text, the next of which is there, too: "1) … 2) …"."""
     mark = seen.text[found.end() : found.end() + 1]
-    return mark in (".", ")") and found["low"].isdigit() and f" {int(found['low']) + 1}{mark} " in seen.text
+    number = found["low"]
+    return mark in (".", ")") and number.isdigit() and f"{int(number) + 1}{mark}" in seen.numbering
+
+
+def _open_sign(seen: Seen, place: int) -> bool:
+    """Return whether a hyphen before a number may be a minus, on a scale that has such numbers."""
+    return seen.text[max(0, place - 2) : place] == "- " and any(one.low < 0 for one in seen.choices.quantities)
+
+
+def _heads(seen: Seen, first: Mention, second: Mention) -> bool:
+    """Return whether the first only heads the line of the second: "1. B", "A: B" (for "answer")."""
+    gap = seen.text[first.end : second.start]
+    return first.letter and not first.sure and _HEADING.fullmatch(gap) is not None and seen.leads(first)
 
 
 def _merged(seen: Seen, first: Mention, second: Mention) -> bool:

@@ -18,6 +18,7 @@ _SCRIPTS = (
 """Scripts that put spaces between words; in others a label may touch its neighbours."""
 _QUANTITY = re.compile(PATTERN)
 _PARTS = re.compile(r"\s*[:;|(=]\s*|\s+-\s+|\)\s*$")
+_FEW_WORDS = 3  # a longer further text is a description
 _ZERO, _HUNDRED = Quantity("", 0.0, 0.0), Quantity("", 100.0, 100.0)
 DECORATION = " \t\r\n*_'\"()[]{}#.,:;!?|\\"
 
@@ -57,11 +58,13 @@ class Choices:
 
     def of(self, amount: Amount) -> int | None:
         """Return the option that is this amount, None if none is."""
-        quantity, percent, total = amount
+        quantity, percent, total, by_sign = amount
         if percent and not self.percent and not (_ZERO in self.quantities and _HUNDRED in self.quantities):
             return None
         if total is not None and total != max((one.high for one in self.quantities), default=None):
             return None
+        if by_sign and not any(one.kind for one in self.quantities):
+            quantity = quantity._replace(kind="")  # a mark of quotation, or an arrow
         return self.quantities.get(quantity)
 
     def around(self, amount: Amount) -> int | None:
@@ -80,11 +83,24 @@ def choices(options: Options) -> Choices:
 
 @functools.lru_cache(maxsize=512)
 def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
-    letters = _unique({}, [(small(plain(option[0]).strip()), place) for place, option in enumerate(options)])
-    numbers = {letter: place for letter, place in letters.items() if re.fullmatch(r"-?\d{1,9}", letter)}
+    letters = _unique([(small(plain(one[0] if one else "").strip()), place) for place, one in enumerate(options)])
     written, texts, percent = _texts(options)
+    others = {text: place for text, place, _ in texts}
+    letters = {letter: place for letter, place in letters.items() if others.get(letter, place) == place}
+    numbers = {letter: place for letter, place in letters.items() if re.fullmatch(r"-?\d{1,9}", letter)}
     quantities = written | {Quantity("", float(letter), float(letter)): place for letter, place in numbers.items()}
-    groups = _grouped([(text, f"(?P<t{number}>{_flexible(text)})") for number, (text, _, _) in enumerate(texts)])
+    bare: dict[str, set[int]] = {}
+    for text, place, _ in texts:
+        bare.setdefault(_without_signs(text), set()).add(place)
+    for letter, place in letters.items():
+        bare.setdefault(_without_signs(letter), set()).add(place)
+    loose = [len(bare[_without_signs(text)]) == 1 and _without_signs(text) != "" for text, _, _ in texts]
+    groups = _grouped(
+        [
+            (text, f"(?P<t{number}>{_flexible(text) if loose[number] else re.escape(text)})")
+            for number, (text, _, _) in enumerate(texts)
+        ]
+    )
     groups += [PATTERN] if quantities else []
     words = sorted(letters.keys() - numbers.keys(), key=lambda letter: (-len(letter), letter))
     if words:
@@ -95,10 +111,14 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
         starts = re.escape("".join(sorted(begins | set(QUANTITY_BEGINS if quantities else ""))))
         # so that most places in a text are passed over at a glance
         groups = [f"(?<![{_SCRIPTS[0]}])(?=[{starts}]|\\d)(?:{'|'.join(groups)})"]
-    exact = _unique(dict(letters), [(text.strip(DECORATION), place) for text, place, _ in texts])
-    for place, (letter, *given) in enumerate(options):
-        both = [f"{letter}{mark} {text}" for text in given for mark in (")", ".", ":", "):", " -")]
-        exact = _unique(exact, [(small(plain(one)).strip(DECORATION), place) for one in both])
+    both = [
+        (f"{letter}{mark} {text}", place)
+        for place, (letter, *given) in enumerate(one or ("",) for one in options)
+        for text in given
+        for mark in (")", ".", ":", "):", " -")
+    ]
+    named = [*letters.items(), *((text, place) for text, place, _ in texts), *both]
+    exact = _unique([(small(plain(text)).strip(DECORATION), place) for text, place in named])
     places = tuple((place, main) for _, place, main in texts)
     return Choices(
         len(options),
@@ -119,7 +139,7 @@ def _texts(
     found: dict[str, list[tuple[int, bool]]] = {}
     quantities: dict[Quantity, list[int]] = {}
     percent = False
-    for place, (_, *given) in enumerate(options):
+    for place, (_, *given) in enumerate(one or ("",) for one in options):
         for number, text in enumerate(given):
             whole = small(" ".join(plain(unicodedata.normalize("NFC", text)).split()))
             for part in dict.fromkeys([whole, *_parts(whole)]):
@@ -128,7 +148,7 @@ def _texts(
                     quantities.setdefault(amount.quantity, []).append(place)
                     percent |= amount.percent
                 elif part.strip(DECORATION):
-                    found.setdefault(part, []).append((place, number == 0))
+                    found.setdefault(part, []).append((place, number == 0 or len(part.split()) <= _FEW_WORDS))
     texts = [(text, *places[0]) for text, places in found.items() if len({place for place, _ in places}) == 1]
     texts.sort(key=lambda one: (-len(one[0]), one[0]))
     return {one: places[0] for one, places in quantities.items() if len(set(places)) == 1}, texts, percent
@@ -154,13 +174,16 @@ def _parts(text: str) -> list[str]:
     return kept if len(kept) > 1 else []
 
 
-def _unique(held: dict[str, int], pairs: list[tuple[str, int]]) -> dict[str, int]:
-    """Add pairs to a dictionary; what is held stays, and what names two options names none."""
-    for key, place in pairs:
-        if not key or held.get(key, place) != place:
-            continue
-        held[key] = place
-    return held
+def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
+    """Return the option of each name; what names two options names none."""
+    places: dict[str, set[int]] = {}
+    for name, place in pairs:
+        places.setdefault(name, set()).add(place)
+    return {name: min(found) for name, found in places.items() if name and len(found) == 1}
+
+
+def _without_signs(text: str) -> str:
+    return re.sub(r"[\W_]", "", text)
 
 
 def _flexible(text: str) -> str:

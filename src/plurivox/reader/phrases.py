@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-MARKS = r"[\s*_\"'(\[{:>#$\\-]"
+MARKS = r"[\s*_\"'(\[{:>#$\\~=→-]"
 """What may stand between a phrase and an option."""
 
 
@@ -45,11 +45,11 @@ _SMALL_WORDS = _any(
     "text|item|statement|comment|message",
     "post|response|reply|sentence|conversation|review|one|option|choice",
     "letter|answer",
-    "category|label|rating|score|points?|number|level|range|somewhere|~|=|-|->|=>|→",
+    "category|label|rating|score|points?|number|level|range|somewhere",
     "que|dass|che|что|ich|wohl|wahrscheinlich|etwa|eher|die|der|das",
     "als|mit|la|el|le|les|o|opción|opção|lettre|buchstabe|вариант",
 )
-_FILLED = rf"(?:{_SMALL_WORDS}{MARKS}{{1,6}}){{0,8}}{MARKS}{{0,4}}\Z"
+_FILLED = rf"(?:{_SMALL_WORDS}{MARKS}{{1,6}}+){{0,8}}{MARKS}{{0,4}}+\Z"
 """Small words and marks up to the option."""
 
 _AFTER_ALL = _any("therefore|thus|so|hence|overall|in conclusion|in summary|to conclude|finally|ultimately|on balance")
@@ -61,15 +61,17 @@ FINAL = _pattern(
     rf"|{_AFTER_ALL},?\s(?:i(?:'ll|'d|\swill|\swould|\smust|\shave to)?\s){_CHOOSE}"
     rf"|{_any('final answer|on second thought|on balance|in conclusion')}[,:-]?"
     rf"|{_any('change (?:my|the) (?:answer|rating|choice|score) to')})"
-    rf"[\s*_]{{0,6}}{MARKS}{{0,8}}{_FILLED}"
+    rf"{MARKS}{{0,12}}+{_FILLED}"
 )
 """Before an option: it is called the answer."""
 
+_BEST_OF = _any("answer|option|choice|fit|rating|match|category|label|response|score|estimate|description|pick|guess")
+_ADJECTIVE = _any(
+    "most|more|best|single|final|correct|right|only|closest|likely|probable|appropriate|accurate|fitting|suitable"
+)
 BEST = _pattern(
-    rf"[\s*_\"')\].,:-]{{0,6}}(?:{_any('is|seems|appears|looks|feels|would be|as|being|to be')}\s)?"
-    r"(?:like\s)?(?:(?:the|my)\s)?"
-    rf"(?:{_any('most|more|best|single|final|correct|right|only|closest|likely|probable|appropriate|accurate|fitting')}\s){{1,3}}"
-    rf"{_any('answer|option|choice|fit|rating|match|category|label|response|score|estimate|description')}{_ENDS}"
+    rf"[\s*_\"')\].,:-]{{0,6}}(?:{_any('is|seems|appears|looks|feels|would be|as|being|to be')}\s)?(?:like\s)?"
+    rf"(?:(?:the\s)?(?:{_ADJECTIVE}\s){{1,3}}|my\s(?:{_ADJECTIVE}\s){{0,3}}){_BEST_OF}{_ENDS}"
 )
 """After an option: it is called the best."""
 
@@ -99,14 +101,15 @@ _HOLD = _any(
     "guess(?:ing)?|think|believe|feel|lean(?:ing|s)?(?: towards?| to)?",
     "settle on|vote(?: for)?|assign|give|mark|label",
     "classify|judge|call|consider|conclude|answer|respond|suggest|put|score|stick(?:ing)? with|describe|suppose",
-    "gets|earns|deserves|receives|merits",
+    "gets|earns|deserves|receives|merits|land(?:ing)? on|tick",
     "wähle|sage|würde sagen|denke|schätze|tippe auf|elijo|elegiría",
     "diría|creo|choisis|choisirais|dirais|pense|répondrais",
     "réponds|opte pour|escolho|diria|acho|scelgo|direi|penso|выбираю",
     "выберу|думаю|считаю|wybieram|kies|väljer|seçerim|seçiyorum",
 )
 _LINKS = _any(
-    "i|i'm|would|best guess|guess|estimate|leaning|inclined to|tend to",
+    "i|i'm|that said,|that being said,|in my opinion,|to sum up,|nonetheless,",
+    "best guess|guess|estimate|leaning|inclined to|tend to",
     "between|range of|extent of|but|so|then|hence",
     "thus|therefore|however,|still,|overall,|ultimately,|nevertheless,",
     "if i had to|ich|je|yo|eu|io|я|würde|estoy|je suis|ich bin|sono",
@@ -130,9 +133,9 @@ _IF_FORCED = _any(
 SAID = _pattern(
     rf"(?:{_WORD}{_HOLD}{_ENDS}|我选择|我選擇|我选|我会选|我認為|我认为|我觉得|我|应该是|أختار|أعتقد"
     rf"|{_WORD}(?:(?:the|this|that)\s\w{{2,20}}|it|this|that|which|these|they)(?:'s|\s{_LOOKS}){_ENDS}"
-    rf"|{_WORD}{_LINKS}(?![^\W_])|[:;~](?=\s?)|{_IF_FORCED}[^.\n?!;:]{{0,40}}[,:]"
+    rf"|{_WORD}{_LINKS}(?![^\W_])|[:;](?=[\s*_])|~|{_IF_FORCED}[^.\n?!;:]{{0,40}}[,:]"
     rf"|(?:^|[.!?]\s)(?:{_HEDGES}[\s,:.!-]{{1,4}}){{1,4}})"
-    rf"{MARKS}{{0,8}}{_FILLED}"
+    rf"{MARKS}{{0,8}}+{_FILLED}"
 )
 """Right before an option: somebody holds it."""
 
@@ -143,13 +146,18 @@ SPOKEN_OF = _pattern(
 )
 """Some words before an option that can hardly be mistaken for anything else: an opinion that holds it."""
 
+_FITS = _any("it is|then|for me|for this|fits|fits best|works|stands|comes closest|is closest|is best")
+_GOOD = _any("(?:most |about |about as )?(?:right|best|fair|apt|appropriate|good|likely|fitting)")
+_I_THINK = _any("i guess|i think|i suppose|i would say|i believe")
 AFFIRMED = _pattern(
-    rf"[*_\"')\]]{{0,4}}(?:\s{_any('it is|then|for me|for this|fits|works|stands|comes closest|is closest|is best')}"
-    r"(?=\s?(?:[.,;!\n]|$))"
-    rf"|\s{_any('seems|sounds|feels|looks')}\s{_any('right|best|fair|apt|appropriate|about right|good')}{_ENDS}"
+    rf"[*_\"')\]]{{0,4}}(?:(?:\s{_FITS}|,?\s{_I_THINK})(?=\s?(?:[.,;!\n]|$))"
+    rf"|\s{_any('seems|sounds|feels|looks')}\s{_GOOD}{_ENDS}"
     rf"|\s{_any('wählen|nehmen|sagen|geben|vergeben')}{_ENDS}|\w{{0,2}}\s?(?:선택|고르|を選|だと思|と思))"
 )
 """After an option: it is affirmed."""
+
+CONFIDENCE = _pattern(rf"{_WORD}(?:confiden(?:t|ce)|certainty|probability|alternative)[^.!?\n;,]{{0,20}}\Z")
+"""Before a number or option: it tells how sure the answer is, or what else it might have been."""
 
 _NOT = _any(
     "not|never|cannot|can't|neither|nor|isn't|wasn't|aren't|won't|wouldn't",

@@ -32,10 +32,10 @@ PATTERN = (
     rf"(?P<sign>(?<![\w.)%])[-+](?=\d))?(?<![\d.,])(?P<low>{_NUMBER})(?P<low_percent>{_PERCENT})?"
     rf"(?:\s{{0,2}}(?:-|~|\bto\b|\bbis\b|至|到|から|(?(between)(?:and|und|y|et|e|и)|(?!)))\s{{0,2}}"
     rf"(?P<high>{_NUMBER})(?P<high_percent>{_PERCENT})?)?"
-    rf"(?:[\s*_]{{0,3}}(?:/|out of|von|sur|sobre|из)\s{{0,2}}(?P<of>{_NUMBER}))?(?P<plus>\+)?(?!\d)"
+    rf"(?:[\s*_]{{0,3}}(?:/|out of|von|sur|sobre|из)\s{{0,2}}(?P<of>{_NUMBER}))?(?P<plus>\+)?(?![/\d])"
 )
 """A number or range in small letters, with named parts; made to be one alternative of a larger pattern."""
-COMPARED = re.compile(rf"(?:(?P<less>{_LESS})|(?P<more>{_MORE}))[ \t]{{0,2}}\Z")
+COMPARED = re.compile(rf"(?<![-=/\w\"'])(?:(?P<less>{_LESS})|(?P<more>{_MORE}))[ \t]{{0,2}}\Z")
 """What stands before a number to say less or more; its longest has 12 characters."""
 
 
@@ -48,11 +48,12 @@ class Quantity(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """A quantity as it was written, with its percent sign, and the total behind "out of"."""
+    """A quantity as written: with a percent sign, the total behind "out of", compared by < or > rather than words."""
 
     quantity: Quantity
     percent: bool
     total: float | None
+    by_sign: bool = False
 
 
 def amount_of(found: re.Match[str]) -> tuple[Amount, int]:
@@ -63,12 +64,15 @@ def amount_of(found: re.Match[str]) -> tuple[Amount, int]:
     compared = None if found["high"] else COMPARED.search(found.string, max(found.pos, start - 14), start)
     if compared is not None:
         kind, start = "<" if compared["less"] else ">", compared.start()
+    by_sign = compared is not None and compared[0].strip() in ("<", ">")
     high = low if found["high"] is None else _value(found["high"])
     total = None if found["of"] is None else _value(found["of"])
-    return Amount(Quantity(kind, low, high), bool(found["low_percent"] or found["high_percent"]), total), start
+    return Amount(Quantity(kind, low, high), bool(found["low_percent"] or found["high_percent"]), total, by_sign), start
 
 
 def _value(text: str) -> float:
+    if re.fullmatch(r"\d{1,3},\d{3}", text):
+        return float(text.replace(",", ""))
     return float(text.replace(",", ".")) if text[:1].isdigit() else float(_WORDS[text])
 
 

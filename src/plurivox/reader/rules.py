@@ -207,7 +207,7 @@ def read_answer(text: str, options: Options) -> Reading:
     >>> read_answer("I cannot judge that.", options).state, read_answer("A or B", options).state
     ('refused', 'unreadable')
     """
-    shown = tuple(map(tuple, options))
+    shown = tuple((one, one) if isinstance(one, str) else tuple(map(str, one)) for one in options)
     return _read_short(text, shown) if len(text) <= _SHORT else _read(text, shown)
 
 
@@ -227,15 +227,14 @@ def prepare(text: str, options: Options) -> Seen:
 
 def _is_final(seen: Seen, one: Mention) -> bool:
     """Return whether an option is called the answer."""
-    if not one.main or not _fits(seen, one):
+    if not one.main:
         return False
     before = seen.before(one)
-    called = (
-        phrases.BEST.match(seen.small, one.end, seen.end) is not None
-        or (not before.isspace() and before != "" and phrases.FINAL.search(before) is not None)
-        or _corrects(seen, one)
+    called = phrases.BEST.match(seen.small, one.end, seen.end) is not None or (
+        _fits(seen, one)
+        and ((before.strip() != "" and phrases.FINAL.search(before) is not None) or _corrects(seen, one))
     )
-    return called and phrases.HYPOTHETICAL.search(before) is None
+    return called and phrases.HYPOTHETICAL.search(before) is None and phrases.CONFIDENCE.search(before) is None
 
 
 def _corrects(seen: Seen, one: Mention) -> bool:
@@ -253,7 +252,7 @@ def _instead(one: Mention) -> bool:
 def _is_held(seen: Seen, one: Mention) -> bool:
     """Return whether somebody holds an option."""
     before = seen.before(one)
-    if phrases.HYPOTHETICAL.search(before):
+    if phrases.HYPOTHETICAL.search(before) or phrases.CONFIDENCE.search(before):
         return False
     if (one.sure or seen.named(one)) and phrases.SPOKEN_OF.search(before):
         return True
@@ -265,7 +264,8 @@ def _is_held(seen: Seen, one: Mention) -> bool:
 def _last_sentence(seen: Seen, one: Mention) -> bool:
     """Return whether an option is the whole of the last sentence."""
     rest = seen.small[one.end : min(seen.end, one.end + 200)]
-    return not rest.strip(DECORATION) and _SENTENCE_ENDS.search(seen.before(one)) is not None
+    ended = not one.letter or rest.lstrip(")*_\"'")[:1] in (".", "!")  # else it may be cut off
+    return ended and not rest.strip(DECORATION) and _SENTENCE_ENDS.search(seen.before(one)) is not None
 
 
 def _labelled(seen: Seen, one: Mention) -> bool:
@@ -292,7 +292,7 @@ def _begins(seen: Seen, one: Mention) -> bool:
     if not one.letter or one.text or seen.text[one.start].isdigit():
         return seen.goes_on(one) and not seen.after(one).startswith("?") and not _declines(seen, one)
     if seen.text[one.start].islower():
-        return re.match(r"[*_\"']{0,3}[)\]]", seen.after(one)) is not None
+        return re.match(r"[*_\"']{0,3}[)\]][\s*_]*(?:\n|$)", seen.after(one)) is not None
     follows = seen.text[one.end : one.end + 1]
     if seen.text[one.start : one.end] in _FIRST_PERSON and follows == ",":
         return False
