@@ -74,6 +74,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.soft
 	$(BIN)/python -m benchmarks.ask
 	$(BIN)/python -m benchmarks.answers
+	$(BIN)/python -m benchmarks.alignment
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

@@ -16,7 +16,19 @@ from pathlib import Path
 import plurivox as pv
 
 FOLDER = Path(__file__).parent
-COMMANDS = ("demo", "describe", "simulate", "cohesion", "responsiveness", "score", "items", "ask", "answers", "report")
+COMMANDS = (
+    "demo",
+    "describe",
+    "simulate",
+    "cohesion",
+    "responsiveness",
+    "score",
+    "align",
+    "items",
+    "ask",
+    "answers",
+    "report",
+)
 
 
 def cli_page() -> str:

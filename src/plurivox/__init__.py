@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from plurivox import statistics as statistics
     from plurivox import studies as studies
     from plurivox._styles import Effect, SimulatedModel, SimulatedPredictor
+    from plurivox.answers import Answers
     from plurivox.axis import Axis
     from plurivox.description import Description, describe
     from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
+    from plurivox.io.answers import read_answers
     from plurivox.io.reading import read_predictions, read_ratings
     from plurivox.io.store import write_ratings
+    from plurivox.lenses.alignment import alignment
+    from plurivox.lenses.alignment_result import Alignment
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.cohesion_result import Cohesion
     from plurivox.lenses.items import Items, items
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Alignment": "lenses.alignment_result",
+    "Answers": "answers",
     "Axis": "axis",
     "Cohesion": "lenses.cohesion_result",
     "Description": "description",
@@ -60,11 +66,13 @@ _HOMES = {
     "SimulatedPredictor": "_styles",
     "Simulation": "simulation",
     "SoftScores": "lenses.soft_result",
+    "alignment": "lenses.alignment",
     "cohesion": "lenses.cohesion",
     "combine": "questions",
     "describe": "description",
     "items": "lenses.items",
     "overview": "lenses.overview",
+    "read_answers": "io.answers",
     "read_predictions": "io.reading",
     "read_ratings": "io.reading",
     "responsiveness": "lenses.responsiveness",
@@ -75,6 +83,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "Alignment",
+    "Answers",
     "Axis",
     "Cohesion",
     "Description",
@@ -92,11 +102,13 @@ __all__ = [
     "SimulatedPredictor",
     "Simulation",
     "SoftScores",
+    "alignment",
     "cohesion",
     "combine",
     "describe",
     "items",
     "overview",
+    "read_answers",
     "read_predictions",
     "read_ratings",
     "responsiveness",

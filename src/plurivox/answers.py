@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from plurivox.statistics.checks import SUM_TOLERANCE
 
 ANSWERED, REFUSED, UNREADABLE, FAILED = range(len(STATES))
 NO_POINT = -1
+_UNKNOWN = -2
 ONE_MODEL, ONE_PROMPT = "model", ""
 
 Ints = NDArray[np.int64]
@@ -57,8 +59,9 @@ class Answers:
         For each answer the position on the scale, -1 without one.
     shares
         For each answer the probability of each point, where log-probabilities gave it; NaN where not; None if nowhere.
-    shown
-        For each answer at which place its option was shown, -1 where that is not known; None if nowhere.
+    shown, order
+        For each answer at which place its option was shown, and the number of the order of options; -1 where that is
+        not known; None if nowhere.
     n_elsewhere
         How many answers named a point that is not on the scale; they count as unreadable.
     families
@@ -77,6 +80,7 @@ class Answers:
     point: NDArray[np.int16]
     shares: NDArray[np.float64] | None
     shown: NDArray[np.int16] | None
+    order: NDArray[np.int32] | None
     n_elsewhere: int
     families: Mapping[str, str]
     source: str = "frame"
@@ -140,16 +144,16 @@ class Answers:
             known = ~np.isnan(shares[:, 0])
             fill = known & (point == NO_POINT) & (state == UNREADABLE)
             point[fill], state[fill] = shares[fill].argmax(axis=1), ANSWERED
-        items, voices = ids.unique().sort(), _voices(models, prompts)
-        codes = places_of(ids, items), voices[1]
+        items = ids.unique().sort()
+        item_of = places_of(ids, items).astype(np.int32)
+        voices, voice_of = _voices(models, prompts)
         sample = check.samples()
-        order = check.once(codes[0], codes[1], sample, voices[0], items)
-        shown = check.shown(point)
+        shown, orders = check.shown(point) or (None, None)
+        order = check.once(item_of, voice_of, sample, voices, items)
         return cls(
-            scale, voices[0], items, codes[0][order].astype(np.int32), codes[1][order].astype(np.int32),
-            sample[order].astype(np.int32), state[order].astype(np.int8), point[order].astype(np.int16),
-            None if shares is None else shares[order], None if shown is None else shown[order], n_elsewhere,
-            check.families(models), source,
+            scale, voices, items, item_of[order], voice_of[order], sample[order], state[order], point[order],
+            None if shares is None else shares[order], None if shown is None else shown[order],
+            None if orders is None else orders[order], n_elsewhere, check.families(models), source,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -175,16 +179,22 @@ def letters_of(scale: Scale) -> list[tuple[str, str]]:
     return [(label if whole else letters[at] if letters else str(at + 1), label) for at, label in enumerate(labels)]
 
 
+def _state_of(text: str) -> int:
+    """Return the place of a state, -1 if it is blank, -2 if unknown."""
+    name = text.strip().lower()
+    return STATES.index(name) if name in STATES else -1 if not name else _UNKNOWN
+
+
 def _repeated(text: str, n: int) -> pl.Series:
     return pl.repeat(text, n, dtype=pl.String, eager=True)
 
 
-def _voices(models: pl.Series, prompts: pl.Series) -> tuple[tuple[Voice, ...], Ints]:
+def _voices(models: pl.Series, prompts: pl.Series) -> tuple[tuple[Voice, ...], NDArray[np.int32]]:
     """Return the pairs of model and prompt that occur, sorted, and the pair of each row."""
     pairs = pl.DataFrame({"model": models, "prompt": prompts})
     known = pairs.unique().sort("model", "prompt").with_row_index("voice")
     codes = pairs.join(known, on=["model", "prompt"], how="left", maintain_order="left")["voice"]
-    return tuple(Voice(*row) for row in known.select("model", "prompt").iter_rows()), codes.to_numpy().astype(np.int64)
+    return tuple(Voice(*row) for row in known.select("model", "prompt").iter_rows()), codes.to_numpy().astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,18 +226,19 @@ class _Check:
     def texts(self, column: str) -> pl.Series:
         return self.table[column].cast(pl.String).fill_null(ONE_PROMPT)
 
-    def answers(self, column: str | None) -> tuple[Ints, Ints, int]:
+    def answers(self, column: str | None) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
         """Return the point and the state of each row, and how many points are not on the scale."""
         name = self._answer_column(column)
         stated = self._states()
         n = self.table.height
         if name is None:
-            return np.full(n, NO_POINT), np.where(stated >= 0, stated, UNREADABLE), 0
+            unread = np.where(stated > ANSWERED, stated, np.int8(UNREADABLE))  # until its distribution is known
+            return np.full(n, NO_POINT, dtype=np.int16), unread, 0
         if name in ("text", "response"):
             return self._read(self.table[name], stated)
         point, elsewhere = self._points(self.table[name], positions=name == "point")
         answered = point != NO_POINT
-        state = np.where(stated >= 0, stated, np.where(answered, ANSWERED, UNREADABLE))
+        state = np.where(stated >= 0, stated, np.where(answered, np.int8(ANSWERED), np.int8(UNREADABLE)))
         state[(state == ANSWERED) & ~answered] = UNREADABLE
         point[state != ANSWERED] = NO_POINT
         return point, state, int(np.count_nonzero(elsewhere & (stated != FAILED) & (stated != REFUSED)))
@@ -248,13 +259,14 @@ class _Check:
             hint="Name it with answer=, or call it answer (labels), point (positions from 0) or text (to be read).",
         )
 
-    def _states(self) -> Ints:
+    def _states(self) -> NDArray[np.int8]:
         """Return the state of each row, -1 where none is given."""
         if "state" not in self.table.columns:
-            return np.full(self.table.height, -1)
-        texts = self.table["state"].cast(pl.String).str.strip_chars().str.to_lowercase()
-        codes = places_of(texts.fill_null(""), pl.Series(list(STATES)))
-        wrong = (codes < 0) & (texts.fill_null("") != "").to_numpy()
+            return np.full(self.table.height, -1, dtype=np.int8)
+        texts = self.table["state"].cast(pl.String)
+        known = {text: _state_of(text) for text in texts.unique().drop_nulls().to_list()}
+        codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int8).to_numpy()
+        wrong = codes == _UNKNOWN
         if wrong.any():
             first = texts[int(np.flatnonzero(wrong)[0])]
             raise InputError(
@@ -263,18 +275,18 @@ class _Check:
             )  # fmt: skip
         return codes
 
-    def _points(self, column: pl.Series, *, positions: bool) -> tuple[Ints, NDArray[np.bool_]]:
+    def _points(self, column: pl.Series, *, positions: bool) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
         """Return the position of each answer, -1 without one, and where an answer is not on the scale."""
         n_points = len(self.scale)
         if positions:
             numbers = column.cast(pl.Float64, strict=False).to_numpy()
-            given = column.is_not_null().to_numpy()
+            given = column.is_not_null().to_numpy() & ~(np.isnan(numbers) if column.dtype.is_float() else False)
             inside = given & (numbers >= 0) & (numbers < n_points) & (numbers == np.floor(numbers))
-            return np.where(inside, numbers, NO_POINT).astype(np.int64), given & ~inside
+            return np.where(inside, numbers, NO_POINT).astype(np.int16), given & ~inside
         texts = id_texts(column) if not column.dtype.is_float() else column.cast(pl.String)
         known = texts.unique().drop_nulls()
         places = {text: self._position(text) for text in known.to_list()}
-        point = texts.replace_strict(places, default=NO_POINT, return_dtype=pl.Int64).to_numpy().copy()
+        point = texts.replace_strict(places, default=NO_POINT, return_dtype=pl.Int16).to_numpy().copy()
         blank = (texts.is_null() | (texts.fill_null("").str.strip_chars() == "")).to_numpy()
         return point, ~blank & (point == NO_POINT)
 
@@ -284,10 +296,11 @@ class _Check:
         except ScaleError:
             return NO_POINT
 
-    def _read(self, column: pl.Series, stated: Ints) -> tuple[Ints, Ints, int]:
+    def _read(self, column: pl.Series, stated: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
         """Read free text, except where the state is known and is no answer."""
         options = letters_of(self.scale)
-        point, state = np.full(len(column), NO_POINT), np.where(stated >= 0, stated, UNREADABLE)
+        point = np.full(len(column), NO_POINT, dtype=np.int16)
+        state = np.where(stated >= 0, stated, np.int8(UNREADABLE))
         for row, text in enumerate(column.cast(pl.String).to_list()):
             if stated[row] in (-1, ANSWERED) and text is not None:
                 found = read_answer(text, options)
@@ -308,11 +321,11 @@ class _Check:
         if columns:
             table = self.table.select(pl.col(columns).cast(pl.Float64, strict=False)).to_numpy()
             found = np.where(np.isnan(table).any(axis=1, keepdims=True), np.nan, table)
-        elif "distribution" in self.table.columns and self.table["distribution"].dtype.is_nested():
-            lists = self.table["distribution"].to_list()
+        elif "distribution" in self.table.columns:
+            lists = self._lists("distribution")
             found = np.full((len(lists), n), np.nan)
             for row, one in enumerate(lists):
-                if one is not None and len(one) == n:
+                if one is not None and len(one) == n and None not in one:
                     found[row] = one
                 elif one is not None:
                     wrong = np.arange(len(lists)) == row
@@ -331,25 +344,27 @@ class _Check:
             )  # fmt: skip
         return None if np.isnan(sums).all() else np.asarray(found / sums[:, None])
 
-    def samples(self) -> Ints:
+    def samples(self) -> NDArray[np.int32]:
         if "sample" not in self.table.columns:
-            return np.zeros(self.table.height, dtype=np.int64)
+            return np.zeros(self.table.height, dtype=np.int32)
         numbers = self.table["sample"].cast(pl.Int64, strict=False)
         wrong = numbers.is_null().to_numpy()
         if wrong.any():
             raise InputError(
                 "a sample is no whole number", column="sample", **self._where(wrong), hint="Number repetitions from 0."
             )
-        return numbers.to_numpy()
+        return numbers.to_numpy().astype(np.int32)
 
-    def once(self, item: Ints, voice: Ints, sample: Ints, voices: Sequence[Voice], items: pl.Series) -> Ints:
+    def once(
+        self, item: NDArray[np.int32], voice: NDArray[np.int32], sample: NDArray[np.int32], voices: Sequence[Voice],
+        items: pl.Series,
+    ) -> Ints:  # fmt: skip
         """Return the order by item, voice and sample; raise if an answer is there twice."""
-        order = np.lexsort((sample, voice, item))
-        differs = np.zeros(len(order), dtype=bool)
-        for codes in (item, voice, sample):
-            differs[1:] |= np.diff(codes[order]) != 0
-        repeated = ~differs
-        repeated[:1] = False
+        numbers, place = np.unique(sample, return_inverse=True) if sample.any() else (np.zeros(1), 0)
+        key = (item.astype(np.int64) * len(voices) + voice) * len(numbers) + place
+        order = np.argsort(key, kind="stable")
+        repeated = np.zeros(len(order), dtype=bool)
+        repeated[1:] = np.diff(key[order]) == 0
         if repeated.any():
             rows = np.zeros(len(order), dtype=bool)
             rows[order[repeated]] = True
@@ -361,15 +376,35 @@ class _Check:
             )
         return order
 
-    def shown(self, point: Ints) -> NDArray[np.int16] | None:
-        """Return at which place each answer's option was shown."""
-        if "order" not in self.table.columns or not self.table["order"].dtype.is_nested():
+    def shown(self, point: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int32]] | None:
+        """Return at which place each answer's option was shown, and the number of its order."""
+        if "order" not in self.table.columns:
             return None
         found = np.full(len(point), NO_POINT, dtype=np.int16)
-        for row, order in enumerate(self.table["order"].to_list()):
+        number = np.full(len(point), NO_POINT, dtype=np.int32)
+        known: dict[tuple[int, ...], int] = {}
+        for row, order in enumerate(self._lists("order")):
             if order is not None and point[row] in order:
                 found[row] = order.index(point[row])
-        return found
+                number[row] = known.setdefault(tuple(order), len(known))
+        return found, number
+
+    def _lists(self, column: str) -> list[list[Any] | None]:
+        """Return lists of numbers, from lists or from their text, as in CSV."""
+        values = self.table[column]
+        if isinstance(values.dtype, pl.List | pl.Array):
+            return values.to_list()
+        if values.dtype == pl.Null:
+            return [None] * len(values)
+        try:
+            if values.dtype == pl.String:
+                return [None if not text else list(json.loads(text)) for text in values.to_list()]
+        except (ValueError, TypeError):
+            pass
+        raise ColumnError(
+            f"it holds {values.dtype}, not lists of numbers", source=self.source, column=column,
+            hint="Give lists, or texts such as [0.2, 0.8].",
+        )  # fmt: skip
 
     def families(self, models: pl.Series) -> dict[str, str]:
         if "family" not in self.table.columns:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plurivox import __version__
+from plurivox.cli.align import align
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.cohesion import cohesion
@@ -54,6 +55,7 @@ app.command()(simulate)
 app.command()(cohesion)
 app.command()(responsiveness)
 app.command()(score)
+app.command()(align)
 app.command()(items)
 app.command()(ask)
 app.command()(answers)

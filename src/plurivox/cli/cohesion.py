@@ -11,6 +11,7 @@ from plurivox.cli.options import (
     Correction,
     Csv,
     Json,
+    Level,
     Markdown,
     Pairs,
     Permutations,
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
 @reads_ratings
 def cohesion(
     reading: Reading,
-    level: Annotated[
-        str, typer.Option("--level", help="How far apart points are: nominal, ordinal or interval.", metavar="LEVEL")
-    ] = "nominal",
+    level: Level = "nominal",
     permutations: Permutations = 1000,
     bootstrap: Bootstrap = 0,
     resample: Resample = "items",

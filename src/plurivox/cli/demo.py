@@ -8,6 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from plurivox.answers import Answers
     from plurivox.predictions import Predictions
     from plurivox.ratings import Ratings
 
@@ -27,6 +28,7 @@ def demo(
     from plurivox.cli.show import console, show_description
     from plurivox.description import describe
     from plurivox.errors import MissingExtraError
+    from plurivox.io.answers import read_answers
     from plurivox.io.reading import read_predictions, read_ratings
     from plurivox.io.study import write_study
     from plurivox.simulation import DEMO, simulate
@@ -37,25 +39,30 @@ def demo(
     )
     trained = read_ratings(folder / "trained.csv", scale="safe,unsafe")
     predictions = read_predictions(folder / "predictions.csv", ratings.scale)
+    answers = read_answers(folder / "answers.csv", ratings.scale)
     out = console(record=True)
     out.print("A simulated study: 120 people of different gender, age and ethnicity rated 300 items from 0 to 4.")
-    out.print("30 trained raters said which items are safe and which unsafe; three models predict the ratings.\n")
+    out.print("30 trained raters said which items are safe and which unsafe; three models predict the ratings, and")
+    out.print("three others were asked the same questions as people.\n")
     show_description(describe(ratings), out)
     try:
-        path = _report(ratings, trained, predictions, folder, seed)
+        path = _report(ratings, trained, predictions, answers, folder, seed)
     except MissingExtraError as error:
-        path = _text(ratings, trained, predictions, folder, seed, out)
+        path = _text(ratings, trained, predictions, answers, folder, seed, out)
         print(f"\nThe whole report, with charts: {error}")
     print(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
     print(f"  plurivox describe {folder / 'ratings.csv'} --json")
     print(f"  plurivox cohesion {folder / 'ratings.csv'} --by age --by gender,ethnicity --bootstrap 500")
     print(f"  plurivox responsiveness {folder / 'ratings.csv'} --by rater --reference crowd")
     print(f"  plurivox score {folder / 'ratings.csv'} {folder / 'predictions.csv'}")
+    print(f"  plurivox align {folder / 'ratings.csv'} {folder / 'answers.csv'} --by age")
     print(f"  plurivox items {folder / 'ratings.csv'} --by gender")
     print(f"\n{path.resolve()}")
 
 
-def _report(ratings: "Ratings", trained: "Ratings", predictions: "Predictions", folder: Path, seed: int) -> Path:
+def _report(
+    ratings: "Ratings", trained: "Ratings", predictions: "Predictions", answers: "Answers", folder: Path, seed: int
+) -> Path:
     """Write the HTML report and print its findings."""
     from plurivox.cli.progress import telling
     from plurivox.report import make_report
@@ -65,9 +72,9 @@ def _report(ratings: "Ratings", trained: "Ratings", predictions: "Predictions", 
             ratings, DEMO_AXES, reference=trained, items_by="violation", seed=seed, title="A simulated rating study",
             files={
                 name: folder / name
-                for name in ("ratings.csv", "raters.csv", "items.csv", "trained.csv", "predictions.csv")
+                for name in ("ratings.csv", "raters.csv", "items.csv", "trained.csv", "predictions.csv", "answers.csv")
             },
-            predictions=predictions, progress=progress,
+            predictions=predictions, answers=answers, progress=progress,
         )  # fmt: skip
     print("\nWhat every analysis found:\n")
     for finding in made.findings:
@@ -76,14 +83,22 @@ def _report(ratings: "Ratings", trained: "Ratings", predictions: "Predictions", 
 
 
 def _text(
-    ratings: "Ratings", trained: "Ratings", predictions: "Predictions", folder: Path, seed: int, out: "Console"
+    ratings: "Ratings",
+    trained: "Ratings",
+    predictions: "Predictions",
+    answers: "Answers",
+    folder: Path,
+    seed: int,
+    out: "Console",
 ) -> Path:
     """Print the tables of every analysis, and keep them as text."""
     from plurivox.cli.progress import telling
+    from plurivox.cli.show_alignment import show_alignment
     from plurivox.cli.show_cohesion import show_cohesion
     from plurivox.cli.show_responsiveness import show_responsiveness
     from plurivox.cli.show_soft import show_soft
     from plurivox.io.writing import replacing
+    from plurivox.lenses.alignment import alignment
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.responsiveness import responsiveness
     from plurivox.lenses.soft_scores import soft_scores
@@ -92,12 +107,15 @@ def _text(
         alike = cohesion(ratings, DEMO_AXES, seed=seed, progress=progress)
         graded = responsiveness(ratings, trained, DEMO_AXES, seed=seed, progress=progress)
         scored = soft_scores(ratings, predictions, seed=seed, progress=progress)
+        aligned = alignment(ratings, answers, DEMO_AXES, trained=trained, seed=seed, progress=progress)
     out.print("\nWho sees things alike?\n")
     show_cohesion(alike, out)
     out.print("\nWhose scores convey severity?\n")
     show_responsiveness(graded, out)
     out.print("\nWho predicts ratings well?\n")
     show_soft(scored, out)
+    out.print("\nWhose view do models reflect?\n")
+    show_alignment(aligned, out)
     with replacing(folder / "report.txt") as temporary:
         temporary.write_text(out.export_text(), encoding="utf-8")
     return folder / "report.txt"

@@ -49,6 +49,14 @@ def report(
         ),
     ] = None,
     prior: Prior = "1",
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            "--answers",
+            help="What language models answered: a store of plurivox ask, a table, or a log of another program.",
+            metavar="FILE",
+        ),
+    ] = None,
     title: Annotated[str, typer.Option("--title", help="The heading of the report.", metavar="TEXT")] = "",
     permutations: Permutations = 1000,
     bootstrap: Bootstrap = 1000,
@@ -74,7 +82,12 @@ def report(
     known = None
     if predictions is not None:
         known = read_predictions(predictions, ratings.scale, like=ratings)
-    named = [reading.file, loaded.raters_file, loaded.items_file, reference, predictions]
+    said = None
+    if answers is not None:
+        from plurivox.io.answers import read_answers
+
+        said = read_answers(answers, ratings.scale, like=ratings)
+    named = [reading.file, loaded.raters_file, loaded.items_file, reference, predictions, answers]
     files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}
     by = loaded.by or [(name,) for name in ratings.raters.columns[1:]]
     with telling() as progress:
@@ -95,6 +108,7 @@ def report(
             files=files,
             predictions=known,
             prior=weights,
+            answers=said,
             progress=progress,
         )
     print(path.resolve())

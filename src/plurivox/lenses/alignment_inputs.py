@@ -14,7 +14,7 @@ from plurivox.attributes import as_categories, category_order, places_of
 from plurivox.errors import InputError, SelectionError
 from plurivox.ratings import Ratings
 from plurivox.reader import STATES
-from plurivox.scale import text_of
+from plurivox.scale import Scale, text_of
 
 ALL = "all"
 ACCOUNTS = {
@@ -43,8 +43,9 @@ class Matched:
         Of each answer the voice, the position on the scale or -1, and its part of the item, which samples share.
     shares
         The probability of each point for each answer, NaN where unknown; None if nowhere known.
-    shown
-        At which place the option of each answer was shown, -1 where unknown; None if nowhere known.
+    shown, order
+        At which place the option of each answer was shown, and the number of the order, -1 where unknown; None if
+        nowhere known.
     subsets
         The names of the parts of the items.
     subset
@@ -63,6 +64,7 @@ class Matched:
     part: Floats
     shares: Floats | None
     shown: Ints | None
+    order: Ints | None
     subsets: tuple[str, ...]
     subset: Ints
     accounts: pl.DataFrame
@@ -84,20 +86,25 @@ def as_answers(given: Any, ratings: Ratings) -> Answers:
     if isinstance(given, Answers):
         answers = given
     elif callable(getattr(given, "frame", None)) and hasattr(given, "about"):
-        labels = given.about.get("labels")
-        if labels is not None and [str(label) for label in labels] != [str(one) for one in ratings.scale.labels]:
-            raise _other_scale(", ".join(map(str, labels)), ratings, getattr(given, "path", "answers"))
-        answers = Answers.from_frame(given.frame(), ratings.scale, source=getattr(given, "path", "answers"))
+        answers = from_store(given, ratings.scale)
     else:
         answers = Answers.from_frame(given, ratings.scale)
     if [text_of(one) for one in answers.scale.labels] != [text_of(one) for one in ratings.scale.labels]:
-        raise _other_scale(str(answers.scale), ratings, answers.source)
+        raise _other_scale(str(answers.scale), ratings.scale, answers.source)
     return answers
 
 
-def _other_scale(scale: str, ratings: Ratings, source: str) -> InputError:
+def from_store(store: Any, scale: Scale) -> Answers:
+    """Return the answers of a store that ``plurivox ask`` wrote."""
+    labels = [str(label) for label in store.about.get("labels", scale.labels)]
+    if labels != [str(one) for one in scale.labels]:
+        raise _other_scale(" < ".join(labels), scale, store.path)
+    return Answers.from_frame(store.frame(), scale, source=store.path)
+
+
+def _other_scale(there: str, here: Scale, source: str) -> InputError:
     return InputError(
-        f"the answers are on {scale}, the ratings on {ratings.scale}", source=source, hint="Both need the same scale."
+        f"the answers are on {there}, the ratings on {here}", source=source, hint="Both need the same scale."
     )
 
 
@@ -126,12 +133,13 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> Matched:
     order = np.flatnonzero(kept)[np.argsort(item[kept], kind="stable")]
     item, voice = item[order], answers.voice[order].astype(np.int64)
     cell = item * len(answers.voices) + voice
-    _, place_of, size = np.unique(cell, return_inverse=True, return_counts=True)
+    size = np.bincount(cell)
     return Matched(
         ratings, answers.voices, np.searchsorted(item, np.arange(ratings.n_items + 1)).astype(np.int64), voice,
-        answers.point[order].astype(np.int64), 1.0 / size[place_of],
+        answers.point[order].astype(np.int64), 1.0 / size[cell],
         None if answers.shares is None else answers.shares[order],
         None if answers.shown is None else answers.shown[order].astype(np.int64),
+        None if answers.order is None else answers.order[order].astype(np.int64),
         names, subset_of, accounts, int(np.count_nonzero(~known)),
     )  # fmt: skip
 
@@ -145,6 +153,8 @@ def _subsets(ratings: Ratings, subset: str | None) -> tuple[tuple[str, ...], Int
         raise SelectionError(f"items have no attribute '{subset}'; they have: {known}")
     column = ratings.items[subset]
     order = category_order(column)
+    if ALL in order:
+        raise SelectionError(f"'{subset}' has the value 'all', which stands for all items", hint="Rename the value.")
     codes = as_categories(column).replace_strict(order, range(len(order)), default=len(order), return_dtype=pl.Int64)
     return tuple(order), codes.fill_null(len(order)).to_numpy().astype(np.int64)
 
@@ -177,23 +187,27 @@ def _nothing_answered(answers: Answers, accounts: pl.DataFrame) -> str:
     return f"no rated item has an answer on the scale: {counts}{elsewhere}"
 
 
-def distributions(matched: Matched, v: int) -> tuple[Ints, Floats, Floats] | None:
-    """Return for a voice that has more than one point per item: items, distributions, and answered parts.
+def soft_voices(matched: Matched) -> list[int]:
+    """Return the voices that have more than one point for some item: by log-probabilities, or by repeated samples."""
+    soft = matched.part < 1.0
+    if matched.shares is not None:
+        soft |= ~np.isnan(matched.shares[:, 0])
+    return np.flatnonzero(np.bincount(matched.voice[soft], minlength=len(matched.voices))).tolist()
 
-    From log-probabilities where they are known, else from repeated samples. None if every item has a single answer.
+
+def distributions(matched: Matched, v: int) -> tuple[Ints, Floats, Floats]:
+    """Return the items that a voice answered, its distributions over the points, and which part was answered.
+
+    From log-probabilities where they are known, else from repeated samples.
     """
     own = np.flatnonzero(matched.voice == v)
     item, point, part = matched.item[own], matched.point[own], matched.part[own]
     shares = None if matched.shares is None else matched.shares[own]
-    soft = shares is not None and not np.isnan(shares[:, 0]).all()
-    if not soft and (part == 1.0).all():
-        return None
     n_points = matched.top + 1
     q = np.zeros((len(own), n_points))
     answered = point != NO_POINT
     q[answered, point[answered]] = 1.0
-    if soft:
-        assert shares is not None
+    if shares is not None:
         known = ~np.isnan(shares[:, 0]) & answered
         q[known] = shares[known]
     items, at = np.unique(item[answered], return_inverse=True)

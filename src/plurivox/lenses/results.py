@@ -29,7 +29,10 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value with all that belongs to it; ``other`` is the second group of a pair, ``model`` who predicted."""
+    """One value with all that belongs to it.
+
+    ``other`` is the second group of a pair, ``model`` who predicted or answered, ``prompt`` what it was asked with.
+    """
 
     kind: str
     axis: str
@@ -49,6 +52,7 @@ class Row:
     other: str = ""
     subset: str = "all"
     model: str = ""
+    prompt: str = ""
 
     def with_interval(self, low: float, high: float, undefined: float = 0.0) -> Row:
         """Return the row with a 95 % interval; many undefined draws are noted."""

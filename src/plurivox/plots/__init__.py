@@ -5,6 +5,20 @@ Every chart ``x(result)`` has its numbers as a table, ``x_data(result)``.
 
 from __future__ import annotations
 
+from plurivox.plots.alignment import (
+    alignment_dots,
+    alignment_dots_data,
+    distance_histogram,
+    distance_histogram_data,
+    refusals,
+    refusals_data,
+)
+from plurivox.plots.alignment_matrices import (
+    alignment_heat,
+    alignment_heat_data,
+    alignment_wins,
+    alignment_wins_data,
+)
 from plurivox.plots.calibration import (
     pit_histograms,
     pit_histograms_data,
@@ -47,8 +61,16 @@ from plurivox.plots.studies import responsiveness_study
 from plurivox.plots.writing import to_svg, write_chart
 
 __all__ = [
+    "alignment_dots",
+    "alignment_dots_data",
+    "alignment_heat",
+    "alignment_heat_data",
+    "alignment_wins",
+    "alignment_wins_data",
     "design",
     "design_data",
+    "distance_histogram",
+    "distance_histogram_data",
     "dsi_ranking",
     "dsi_ranking_data",
     "gai_forest",
@@ -73,6 +95,8 @@ __all__ = [
     "prior_sensitivity_data",
     "ratings_per_item",
     "ratings_per_item_data",
+    "refusals",
+    "refusals_data",
     "reliability_curves",
     "reliability_curves_data",
     "response_styles",

@@ -39,7 +39,7 @@ def load_altair() -> Any:
 def themed(chart: Any, title: str, subtitle: str = "") -> Any:
     """Return the chart with its title and the common looks."""
     alt = load_altair()
-    lines = textwrap.wrap(subtitle, _LINE_LENGTH)
+    lines = textwrap.wrap(subtitle, _LINE_LENGTH, break_on_hyphens=False)
     heading = alt.TitleParams(title, subtitle=lines or alt.Undefined, anchor="start", offset=12, frame="bounds")
     return (
         chart.properties(title=heading)

@@ -173,3 +173,13 @@ def top_rows(frame: pl.DataFrame, n: int) -> tuple[pl.DataFrame, str]:
     if frame.height <= n:
         return frame, ""
     return frame.head(n), f"The first {n:,} of {frame.height:,} rows."
+
+
+def with_text(frame: pl.DataFrame, inputs: Inputs) -> pl.DataFrame:
+    """Add the items' text after their id, if they have one."""
+    column = inputs.text_column
+    if column is None:
+        return frame
+    known = inputs.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))
+    joined = frame.join(known, on="item", how="left", maintain_order="left")
+    return joined.select("item", "text", *(name for name in frame.columns if name != "item"))

@@ -5,6 +5,7 @@ Of other packages, numpy and ``scipy.special``.
 
 from __future__ import annotations
 
+from plurivox.statistics.alignment import ada_met, ada_met_answered, advantage, modes, voter_distance
 from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
 from plurivox.statistics.cohesion import (
     ac1,
@@ -56,6 +57,9 @@ __all__ = [
     "Statistic",
     "ac1",
     "ac2",
+    "ada_met",
+    "ada_met_answered",
+    "advantage",
     "auroc",
     "average_precision",
     "calibration_slope",
@@ -77,6 +81,7 @@ __all__ = [
     "kl",
     "krippendorff_alpha",
     "mean_interval",
+    "modes",
     "mpa",
     "mpa_raw",
     "negentropy",
@@ -93,6 +98,7 @@ __all__ = [
     "share_interval",
     "spearman_rho",
     "undefined_reason",
+    "voter_distance",
     "voting_agreement",
     "wra",
     "xrr",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc
 
 from plurivox.errors import InputError
@@ -69,6 +69,12 @@ def ada_met(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
 def ada_met_answered(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
     """Return the mean distance of answers from the mode of votes, over the items that were answered.
 
+    Parameters are those of :func:`ada_met`.
+
+    References
+    ----------
+    Galarnyk et al. (2025), How Inclusively do LMs Perceive Social and Moral Norms?
+
     Examples
     --------
     >>> ada_met_answered([[0, 0, 1, 5, 2], [0, 3, 3, 1, 0], [2, 0, 0, 0, 2]], [4, 1, None])
@@ -84,6 +90,10 @@ def voter_distance(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> f
     D_i = Σ_p n_ip |p − s_i|/n_i, and K where there is no answer. Unlike :func:`ada_met` it sees how votes spread.
 
     Parameters are those of :func:`ada_met`.
+
+    References
+    ----------
+    A mean absolute difference; Galarnyk et al. (2025) name the spread that ADA-Met drops as its limitation.
 
     Examples
     --------
@@ -106,7 +116,7 @@ class StandIn(NamedTuple):
 def advantage(
     own: ArrayLike, others: ArrayLike, answers: Sequence[Answer] | ArrayLike, tolerance: float = TOLERANCE
 ) -> StandIn:
-    """Compare a model with one human: how often is it at least as close to the other raters of an item?
+    """Compare a model with one human: the share of items on which it is at least as close to the other raters.
 
     ρ = share of items where mean |s − v| over the others ≤ mean |h − v|; refusals lose. p is that of so many wins or
     more if the chance of each were ½ − ε, by the binomial distribution.
@@ -131,8 +141,7 @@ def advantage(
     >>> advantage([0, 2, 1], [[3, 0, 0], [0, 0, 2], [1, 1, 1]], [1, 2, None])
     StandIn(n_items=3, n_wins=1, advantage=0.3333333333333333, p_value=0.784)
     """
-    if not 0 <= tolerance < 0.5:
-        raise InputError(f"tolerance is {tolerance!r}", hint="Give a number from 0 to below 0.5, such as 0.1.")
+    check_tolerance(tolerance)
     counts, positions = _checked(others, answers)
     human = _positions("own", own, counts.shape)
     if np.isnan(human).any():
@@ -141,6 +150,12 @@ def advantage(
     model_far, human_far = _to_voters(counts, positions)[rated], _to_voters(counts, human)[rated]
     wins = int(np.count_nonzero(model_far <= human_far + 1e-12 * np.maximum(1.0, human_far)))
     return stand_in(wins, int(np.count_nonzero(rated)), tolerance)
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Raise unless a tolerance leaves something to test."""
+    if not 0 <= tolerance < 0.5:
+        raise InputError(f"tolerance is {tolerance!r}", hint="Give a number from 0 to below 0.5, such as 0.1.")
 
 
 def stand_in(n_wins: int, n_items: int, tolerance: float) -> StandIn:
@@ -185,7 +200,7 @@ def _to_voters(counts: Floats, positions: Floats) -> Floats:
 
 def _mean(distances: Floats, counts: Floats, charge: float | None) -> float:
     """Return the mean over items with votes; those without an answer cost ``charge``, or are left out if None."""
-    voted: NDArray[np.bool_] = counts.any(axis=1)
+    voted = np.asarray(counts.any(axis=1))
     silent = np.isnan(distances)
     if charge is None:
         kept = distances[voted & ~silent]

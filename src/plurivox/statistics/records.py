@@ -21,7 +21,8 @@ class Statistic:
         What it is a property of: a ``"group"`` (one array of counts, items × points), a ``"pair"`` of sides (two such
         arrays), an ``"axis"``, or a rater or group beside a ``"reference"`` (two vectors, ``ones`` and ``zeros``: the
         weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
-        ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item).
+        ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
+        ``"answers"`` (counts, and one position per item or None).
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
@@ -33,7 +34,7 @@ class Statistic:
     name: str
     label: str
     function: Callable[..., float] | None
-    needs: Literal["group", "pair", "axis", "reference", "prediction"]
+    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers"]
     symmetric: bool
     range: tuple[float, float]
     equation: str

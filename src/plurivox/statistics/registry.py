@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from plurivox.statistics import cohesion_records, responsiveness_records, soft_records
+from plurivox.statistics import alignment_records, cohesion_records, responsiveness_records, soft_records
 from plurivox.statistics.records import Statistic
 
 STATISTICS: dict[str, Statistic] = {
     record.name: record
-    for record in (*cohesion_records.RECORDS, *responsiveness_records.RECORDS, *soft_records.RECORDS)
+    for record in (
+        *cohesion_records.RECORDS,
+        *responsiveness_records.RECORDS,
+        *soft_records.RECORDS,
+        *alignment_records.RECORDS,
+    )
 }
 LABELS = {name: record.label for name, record in STATISTICS.items()}
 """How tables and sentences call a statistic."""

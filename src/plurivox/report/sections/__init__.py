@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from plurivox.report.parts import Registered
-from plurivox.report.sections import cohesion, items, methods, responsiveness, soft, study
+from plurivox.report.sections import alignment, cohesion, items, methods, responsiveness, soft, study
 
 SECTIONS: tuple[Registered, ...] = (
     Registered(study.section),
     Registered(cohesion.section),
     Registered(responsiveness.section),
     Registered(soft.section, ("predictions", "prior")),
+    Registered(alignment.section, ("answers",)),
     Registered(items.section),
     Registered(methods.section),
 )

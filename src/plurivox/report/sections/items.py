@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from plurivox import plots
 from plurivox.lenses.items import Items
 from plurivox.lenses.items import items as watch
-from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section
+from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section, with_text
 
 LEAD = "Where do groups part ways, and which items deserve more ratings? Of many items some differ by chance."
 SHOWN = 100
@@ -41,7 +39,7 @@ def _chart(found: Items) -> Figure:
 
 
 def _divided(found: Items, inputs: Inputs) -> DataTable:
-    frame = _with_text(found.divided.head(SHOWN), inputs).drop("z")
+    frame = with_text(found.divided.head(SHOWN), inputs).drop("z")
     names = {
         "low_group": "lowest group", "high_group": "highest group", "low_mean": "its mean", "high_mean": "mean of that",
         "ci_low": "low", "ci_high": "high", "n_low": "ratings", "n_high": "ratings of that",
@@ -60,7 +58,7 @@ def _unsure(found: Items) -> Figure:
 
 
 def _uncertain(found: Items, inputs: Inputs) -> DataTable:
-    frame = _with_text(found.uncertain.head(SHOWN), inputs).rename(
+    frame = with_text(found.uncertain.head(SHOWN), inputs).rename(
         {
             "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
             "information_gain": "gain of one more", "ratings_needed": "ratings needed",
@@ -78,16 +76,6 @@ def _uncertain(found: Items, inputs: Inputs) -> DataTable:
 def _digits(n: int) -> dict[str, int]:
     columns = ("its mean", "mean of that", "difference", "low", "high", "mean", "expected mean", "entropy")
     return dict.fromkeys(columns, n)
-
-
-def _with_text(frame: pl.DataFrame, inputs: Inputs) -> pl.DataFrame:
-    """Add the items' text after their id."""
-    column = inputs.text_column
-    if column is None:
-        return frame
-    known = inputs.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))
-    joined = frame.join(known, on="item", how="left", maintain_order="left")
-    return joined.select("item", "text", *(name for name in frame.columns if name != "item"))
 
 
 def _findings(found: Items) -> list[Finding]:

@@ -1,0 +1,174 @@
+"""Alignment as terminal tables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.text import Text
+
+from plurivox.answers import Voice
+from plurivox.cli.show_soft import number
+from plurivox.cli.tables import Shown, p_cell, print_table
+from plurivox.lenses.alignment_inputs import ALL
+from plurivox.lenses.alignment_result import Alignment
+from plurivox.lenses.results import Row
+from plurivox.statistics.registry import LABELS
+
+DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
+AS_RATER = ("xrr", "mpa", "wra")
+LEGEND = (
+    "Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the distance to "
+    "voters charge the whole scale for a refused or unreadable answer."
+)
+MOST_ITEMS = 10
+
+
+def tables(found: Alignment) -> list[Shown]:
+    """Return all tables of a result as text."""
+    return [
+        _accounts(found), *_overall(found), *_subsets(found), *_groups(found), *_closest(found), *_stand_ins(found),
+        *_alphas(found), *_more(found), _items(found),
+    ]  # fmt: skip
+
+
+def show_alignment(found: Alignment, out: Console) -> None:
+    """Print a result."""
+    for shown in tables(found):
+        print_table(shown, out)
+    out.print(Text(LEGEND))
+    out.print()
+    for sentence in found.findings():
+        out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
+
+
+def _name(voice: Any) -> str:
+    return str(Voice(*voice))
+
+
+def _accounts(found: Alignment) -> Shown:
+    states = ("n_items", "answered", "refused", "unreadable", "failed", "missing")
+    lines = [
+        [_name((one["model"], one["prompt"])), *(f"{one[state]:,}" for state in states)]
+        for one in found.accounts().filter(subset=ALL).iter_rows(named=True)
+    ]
+    return Shown("Rated items, and what became of them", ["model", "items", *states[1:]], lines)
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
+        return number(row.value)
+    return f"{number(row.value)} [{number(row.ci_low)}, {number(row.ci_high)}]"
+
+
+def _overall(found: Alignment) -> list[Shown]:
+    rows = {(row.model, row.prompt, row.statistic): row for row in found.rows if (row.axis, row.subset) == (ALL, ALL)}
+    shown = []
+    for title, wanted in (
+        ("Distance from all raters, with 95 % intervals", DISTANCES),
+        ("Each model as one more rater beside all raters", AS_RATER),
+    ):
+        names = [name for name in wanted if any(key[2] == name for key in rows)]
+        lines = [[_name(voice), *(_cell(rows.get((*voice, name))) for name in names)] for voice in found.voices]
+        shown.append(Shown(title, ["model", *(LABELS[name] for name in names)], lines))
+    return shown
+
+
+def _subsets(found: Alignment) -> list[Shown]:
+    subsets = found.settings["subsets"]
+    if not subsets:
+        return []
+    rows = {(row.model, row.prompt, row.subset): row for row in found.rows
+            if row.axis == ALL and row.statistic == "ada_met"}  # fmt: skip
+    lines = [[_name(voice), *(_cell(rows.get((*voice, name))) for name in subsets)] for voice in found.voices]
+    return [Shown(f"{LABELS['ada_met']} by {found.settings['subset']}", ["model", *subsets], lines)]
+
+
+def _groups(found: Alignment) -> list[Shown]:
+    shown = []
+    for axis in found.settings["by"]:
+        rows = {(row.model, row.prompt, row.group): row for row in found.rows
+                if row.axis == axis and row.statistic == "ada_met"}  # fmt: skip
+        groups = list(dict.fromkeys(key[2] for key in rows))
+        lines = [[_name(voice), *(_cell(rows.get((*voice, group))) for group in groups)] for voice in found.voices]
+        if groups:
+            shown.append(Shown(f"{LABELS['ada_met']} by {axis}", ["model", *groups], lines))
+    return shown
+
+
+def _closest(found: Alignment) -> list[Shown]:
+    lines = [
+        [
+            _name((one["model"], one["prompt"])), one["axis"], one["group"], number(one["value"]),
+            number(one["matched"]), number(one["gap"]), _share(one["wins"]), p_cell(one["p_value"]),
+            p_cell(one["p_adjusted"]), f"{one['n_items']:,}",
+        ]
+        for one in found.closest().iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["model", "attribute", "closest group", "distance", "at equal sizes", "gap to the next", "wins", "p",
+              "p corrected", "items"]  # fmt: skip
+    return [Shown("The closest group, on items that all groups rated", header, lines)] if lines else []
+
+
+def _stand_ins(found: Alignment) -> list[Shown]:
+    lines = [
+        [
+            _name((one["model"], one["prompt"])), number(one["omega"]), number(one["advantage"]),
+            f"{number(one['advantage_low'])} to {number(one['advantage_high'])}", f"{one['n_humans']:,}",
+            f"{one['n_few']:,}",
+        ]
+        for one in found.stand_ins().iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["model", "ω", "mean ρ", "middle half of ρ", "humans", "with too few items"]
+    title = f"Standing in for a rater: share of humans it is as close as (ω), tolerance {found.settings['tolerance']:g}"
+    return [Shown(title, header, lines)] if lines else []
+
+
+def _alphas(found: Alignment) -> list[Shown]:
+    frame = found.alphas()
+    lines = [
+        [one["models"], one["prompt"], one["level"], number(one["value"]), f"{one['n_models']:,}",
+         f"{one['n_items']:,}"]
+        for one in frame.iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["models", "prompt", "level", "alpha", "number", "items"]
+    return [Shown("Agreement among models (Krippendorff's alpha)", header, lines)] if lines else []
+
+
+def _more(found: Alignment) -> list[Shown]:
+    """Return what only some answers allow: several prompts, repeated samples, shuffled options."""
+    shown = []
+    for title, frame in (
+        ("Answers of a model to two prompts", found.prompts()),
+        ("Repeated answers to the same question", found.stability()),
+        ("Where the chosen option was shown", found.positions()),
+    ):
+        if frame.height:
+            lines = [[_text(value) for value in row] for row in frame.iter_rows()]
+            shown.append(Shown(title, [name.replace("_", " ") for name in frame.columns], lines))
+    return shown
+
+
+def _items(found: Alignment) -> Shown:
+    frame = found.items().filter(pl.col("n_voices") > 0).head(MOST_ITEMS)
+    lines = [
+        [one["item"], number(one["mode"]), number(one["mean"]), number(one["answer"]), f"{one['n_votes']:,}",
+         f"{one['n_silent']:,}"]
+        for one in frame.iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["item", "mode", "mean vote", "mean answer", "votes", "without an answer"]
+    return Shown("Items that models and humans see most differently", header, lines)
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, float):
+        return number(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None or math.isnan(value) else f"{value:.0%}"

@@ -1,0 +1,124 @@
+"""What logs have in common: files in folders, the table of answers, and choices that are points of a scale."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import string
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from plurivox.errors import DuplicateError, FileError, ScaleError
+from plurivox.scale import Label, Scale
+
+Source = str | os.PathLike[str]
+ScaleLike = Scale | str | Sequence[Label]
+Row = dict[str, Any]
+
+COLUMNS: dict[str, Any] = {
+    "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "text": pl.String,
+    "state": pl.String, "point": pl.Int64, "distribution": pl.List(pl.Float64), "order": pl.List(pl.Int64),
+}  # fmt: skip
+"""What the tables hold. The prompt is the task; the state is null where the text is still to be read."""
+
+
+def files_of(path: Source, name: re.Pattern[str], what: str) -> list[Path]:
+    """Return the file, or those in a folder that have such a name."""
+    given = Path(path)
+    if not given.is_dir():
+        return [given]
+    found = sorted(file for file in given.rglob("*") if name.fullmatch(file.name) and file.is_file())
+    if not found:
+        raise FileError(f"there is no {what} in this folder", source=str(path), hint="Name another folder, or a file.")
+    return found
+
+
+def table_of(files: Sequence[Path], rows_of: Callable[[Path], Iterator[Row]]) -> pl.DataFrame:
+    """Return the rows of all files; raise if an answer is there twice."""
+    rows: list[Row] = []
+    held: dict[tuple[Any, ...], Path] = {}
+    for file in files:
+        for row in rows_of(file):
+            model, prompt, item, sample = key = (row["model"], row["prompt"], row["item"], row["sample"])
+            if key in held:
+                there = "it" if held[key] == file else str(held[key])
+                raise DuplicateError(
+                    f"{there} has an answer of {model} to item {item!r} of {prompt!r} already, repetition {sample + 1}",
+                    source=str(file), hint="Keep one of the two, or read logs one by one and name the prompts apart.",
+                )  # fmt: skip
+            held[key] = file
+            rows.append(row)
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row")
+
+
+def loaded(data: bytes, source: str, place: str | None = None) -> Any:
+    """Read JSON."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FileError(
+            f"the JSON is damaged or cut off ({error})", source=source, places=[place] if place else (),
+            hint="Fetch or write the file again.",
+        ) from None  # fmt: skip
+
+
+@dataclass(slots=True)
+class Choices:
+    """Where choices are on the scale; without a scale, they have to stay as they were first."""
+
+    scale: Scale | None
+    source: str
+    first: list[str] | None = None
+
+    def order(self, choices: list[str], place: str) -> list[int]:
+        """Return the position of each choice on the scale.
+
+        Examples
+        --------
+        >>> Choices(Scale(["no", "unsure", "yes"]), "log").order(["yes", "no", "unsure"], "sample 1")
+        [2, 0, 1]
+        """
+        as_listed = list(range(len(choices)))
+        if self.scale is None:
+            self.first = self.first or choices
+            if choices != self.first:
+                raise self._other(
+                    choices, place, f"and were {quoted(self.first)} before; only a scale can compare them"
+                )
+            return as_listed
+        if choices == list(string.ascii_uppercase[: len(self.scale)]):
+            return as_listed
+        try:
+            found = [self.scale.position(choice) for choice in choices]
+        except ScaleError:
+            found = []
+        if sorted(found) != list(range(len(self.scale))):
+            raise self._other(choices, place, f"which are not the points of the scale {self.scale}")
+        return found
+
+    def _other(self, choices: list[str], place: str, why: str) -> ScaleError:
+        return ScaleError(
+            f"the choices are {quoted(choices)}, {why}", source=self.source, places=[place],
+            hint="Give the scale (scale=) whose points are the choices.",
+        )  # fmt: skip
+
+
+def in_order(shares: Sequence[float], order: Sequence[int]) -> list[float]:
+    """Return the shares of choices in the order of the scale.
+
+    Examples
+    --------
+    >>> in_order([0.7, 0.1, 0.2], [2, 0, 1])
+    [0.1, 0.2, 0.7]
+    """
+    return [share for _, share in sorted(zip(order, shares, strict=True))]
+
+
+def quoted(texts: Sequence[str]) -> str:
+    """Return texts as a list for messages."""
+    return ", ".join(map(repr, texts))

@@ -1,0 +1,264 @@
+"""Models beside humans: distances with intervals, what models refuse, and how far answers lie from the mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.answers import Voice
+from plurivox.axis import CROSS
+from plurivox.errors import SelectionError
+from plurivox.lenses.alignment_inputs import ALL
+from plurivox.lenses.alignment_result import Alignment
+from plurivox.plots import groups as g
+from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, shorten
+from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, WIDTH, load_altair, saying, themed
+from plurivox.plots.voices import (
+    CLOSER,
+    Voices,
+    axes_of,
+    tidy,
+    told,
+    values_of,
+    with_unit,
+    withheld_words,
+)
+
+MAX_ROWS = 44
+MAX_PANELS = 9
+_GROUP = "a group"
+_STATES = {
+    "answered": COLOURS[0], "refused": COLOURS[4], "unreadable": COLOURS[1], "failed": QUIET, "missing": LINE,
+}  # fmt: skip
+_ACROSS = 3
+_WIDTH = (WIDTH - 150) // _ACROSS
+
+
+def alignment_dots_data(
+    found: Alignment, statistic: str = "ada_met", axis: str | None = None, *, max_rows: int = MAX_ROWS
+) -> pl.DataFrame:
+    """Return what :func:`alignment_dots` draws: for each model all raters, then groups, the closest first."""
+    return tidy(_dots(found, statistic, axis, max_rows)[1])
+
+
+def alignment_dots(
+    found: Alignment, statistic: str = "ada_met", axis: str | None = None, *, max_rows: int = MAX_ROWS
+) -> Any:
+    """Draw how far each model is from all raters and from each group, with 95 % intervals, the closest first.
+
+    Parameters
+    ----------
+    found
+        What :func:`plurivox.alignment` found.
+    statistic
+        The statistic to show; see :func:`alignment_heat`.
+    axis
+        The axis whose groups to show; by default those of all.
+    max_rows
+        Where not all groups fit, the closest and the farthest of each axis are shown; where these do not, all raters
+        only.
+    """
+    name = g.name_of(statistic)
+    title = f"How {'near' if statistic in CLOSER else 'far'} each model is: {name}, with 95 % intervals"
+    voices, data, which = _dots(found, statistic, axis, max_rows)
+    drawn = defined(data, "value")
+    if drawn.is_empty():
+        return saying(title, "No model has a value: no rated item has an answer that can be read.")
+    alt = load_altair()
+    placed, labels, bold = _dot_rows(drawn, voices)
+    rows = Rows([(ALL if at in bold else "", str(at)) for at in range(len(labels))], labels)
+    low, high = extent(placed["value"], [*placed["ci low"], *placed["ci high"]])
+
+    def x(column: str) -> Any:
+        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+        return alt.X(f"{column}:Q", title=with_unit(statistic), scale=scale, axis=alt.Axis(tickCount=6))
+
+    kinds = [ALL_RATERS, _GROUP] if (placed["of"] == _GROUP).any() else [ALL_RATERS]
+    key = None
+    if len(kinds) > 1:
+        key = alt.Legend(
+            title=None, symbolOpacity=1, orient="none", direction="horizontal", legendX=-rows.width, legendY=-26
+        )
+    colour = alt.Color("of:N", legend=key, scale=alt.Scale(domain=kinds, range=[COLOURS[0], COLOURS[4]][: len(kinds)]))
+    shape = alt.Shape("of:N", legend=key, scale=alt.Scale(domain=kinds, range=["circle", "diamond"][: len(kinds)]))
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    tooltip = [*told("value", "ci low", "ci high"), "axis:N", "group:N", "raters:Q", "items:Q"]
+    layers = [
+        base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x("value"), color=colour, shape=shape, tooltip=tooltip
+        ),
+    ]
+    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    text = voices.words() + which + ("Higher is closer. " if statistic in CLOSER else "Further left is closer. ")
+    if drawn["ci low"].is_not_null().any():
+        text += f"Line: 95 % interval from {found.settings['bootstrap']:,} draws of items. "
+    undefined = data.height - drawn.height
+    text += f"{undefined:,} values are undefined and not drawn. " if undefined else ""
+    return themed(chart, title, text + withheld_words(found, axes_of(found, axis)))
+
+
+def refusals_data(found: Alignment, subset: str = ALL, *, max_models: int | None = MAX_ROWS) -> pl.DataFrame:
+    """Return what :func:`refusals` draws: of how many rated items each model answered, refused and so on."""
+    return tidy(_states(found, subset, max_models)[1])
+
+
+def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MAX_ROWS) -> Any:
+    """Draw which share of the rated items each model answered, refused, or left without a readable answer.
+
+    Parameters
+    ----------
+    found
+        What :func:`plurivox.alignment` found.
+    subset
+        A part of the items, by default all.
+    max_models
+        If there are more models, those that answered least are shown.
+    """
+    alt = load_altair()
+    where = "" if subset == ALL else f" on {shorten(subset)}"
+    title = f"What models answer, and what they do not{where}"
+    voices, data = _states(found, subset, max_models)
+    rows = Rows([("", str(at)) for at in range(len(voices.keys))], voices.labels)
+    used = [state for state in _STATES if state == "answered" or data.filter(state=state)["items"].sum()]
+    scored = [
+        f"{one['items']:,} of {one['rated items']:,}" for one in data.filter(state="answered").iter_rows(named=True)
+    ]
+    ends = pl.col("share").cum_sum().over("voice")
+    data = data.with_columns(row=pl.col("voice"))
+    placed = data.filter(pl.col("state").is_in(used)).with_columns(start=ends - pl.col("share"), end=ends)
+    whole = data.filter(state="answered").with_columns(scored=pl.Series(scored, dtype=pl.String))
+    if defined(placed, "share").is_empty():
+        return saying(title, "There is no rated item.")
+    legend = alt.Legend(
+        title=None, orient="none", direction="horizontal", legendX=-rows.width, legendY=-26, symbolType="square"
+    )
+    width = WIDTH - rows.width - pixels(scored) - 30
+    bars = alt.Chart(inline(placed)).mark_bar(height=12).encode(
+        y=rows.y(),
+        x=alt.X("start:Q", title="share of the rated items", scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format="%", tickCount=5)),
+        x2=alt.X2("end"),
+        color=alt.Color("state:N", legend=legend, sort=used,
+                        scale=alt.Scale(domain=used, range=[_STATES[state] for state in used])),
+        tooltip=[*told(), "state:N", "items:Q", "rated items:Q", alt.Tooltip("share:Q", format=".1%")],
+    )  # fmt: skip
+    text = alt.Chart(inline(whole)).mark_text(align="left", color=INK, fontSize=11)
+    beside = text.encode(y=rows.y(), x=alt.value(width + 10), text="scored:N")
+    chart = alt.layer(bars, beside).properties(width=width, height=rows.height)
+    said = "Beside each bar: answered items of all rated ones. "
+    return themed(chart, title, voices.words("those that answered least") + said + _charged(used))
+
+
+def distance_histogram_data(found: Alignment, *, max_models: int | None = MAX_PANELS) -> pl.DataFrame:
+    """Return what :func:`distance_histogram` draws: items by distance from the mode; null where no answer was given."""
+    return tidy(_distances(found, Voices.of(found, max_models)))
+
+
+def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS) -> Any:
+    """Draw for each model how many of its answers lie how far from the mode of all raters.
+
+    Parameters
+    ----------
+    found
+        What :func:`plurivox.alignment` found.
+    max_models
+        If there are more models, those closest to all raters are shown.
+    """
+    title = "How far answers lie from the mode of all raters"
+    voices = Voices.of(found, max_models, length=22)
+    data = _distances(found, voices)
+    if data.is_empty():
+        return saying(title, "No rated item has an answer.")
+    alt = load_altair()
+    top = max(len(found.settings["labels"]) - 1, 1)
+    silent = top * 1.16 if top > 6 else top + 1.0
+    size = max(1.0, min(16.0, 0.8 * _WIDTH / (2.0 * (silent + top * 0.1))))
+    highest = 1.05 * max(data["share"])
+    placed = data.with_columns(
+        at=pl.col("distance").fill_null(silent),
+        what=pl.col("distance").is_null().replace_strict({True: "no answer", False: "an answer"}),
+    )
+    words = f"datum.value > {top} ? 'none' : format(datum.value, 'd')"
+    marks = [*(range(top + 1) if top <= 6 else range(0, top + 1, -(-top // 5))), silent]
+    x_axis = alt.Axis(values=marks, labelExpr=words, grid=False, labelOverlap=False)
+    colour = alt.condition("datum.what == 'no answer'", alt.value(HIGH_HUE), alt.value(COLOURS[0]))
+    panels = []
+    for at, label in enumerate(voices.labels):
+        own = placed.filter(voice=at)
+        x = alt.X("at:Q", title="points from the mode", axis=x_axis,
+                  scale=alt.Scale(domain=[-0.06 * silent, silent * 1.06], nice=False))  # fmt: skip
+        y = alt.Y("share:Q", title="share of items" if at % _ACROSS == 0 else None,
+                  scale=alt.Scale(domain=[0, highest], nice=False), axis=alt.Axis(format="%", tickCount=4))  # fmt: skip
+        tooltip = [*told(), "what:N", "distance:Q", "items:Q", alt.Tooltip("share:Q", format=".1%")]
+        bars = alt.Chart(inline(own)).mark_bar(size=size).encode(x=x, y=y, color=colour, tooltip=tooltip)
+        heading = alt.TitleParams(label, fontSize=12, anchor="start", color=INK)
+        panels.append(bars.properties(width=_WIDTH, height=110, title=heading, name=f"panel_{at}"))
+    lines = [alt.hconcat(*panels[at : at + _ACROSS], spacing=18) for at in range(0, len(panels), _ACROSS)]
+    text = voices.words() + "Orange: no answer (refused or unreadable). Halves come from ties of two modes. "
+    return themed(alt.vconcat(*lines, spacing=14), title, text)
+
+
+def _dots(found: Alignment, statistic: str, axis: str | None, max_rows: int) -> tuple[Voices, pl.DataFrame, str]:
+    """Return the models, their rows in order, and a sentence on groups that are left out."""
+    frame = values_of(found, statistic, axis)
+    voices = Voices.of(found, max_rows, statistic)
+    descending = statistic in CLOSER
+    value = pl.col("value").fill_nan(None)
+    frame = voices.place(frame).sort(
+        pl.col("voice"), pl.col("axis") != ALL, value, descending=[False, False, descending], nulls_last=True,
+        maintain_order=True,
+    )  # fmt: skip
+    if frame.height <= max_rows:
+        return voices, frame, ""
+    known = frame.with_columns(value).filter(pl.col("value").is_not_null() | (pl.col("axis") == ALL))
+    keys = ["voice", "axis"]
+    ends = (pl.int_range(pl.len()).over(keys) == 0) | (pl.int_range(pl.len(), 0, -1).over(keys) == 1)
+    outer = known.filter(ends)
+    if outer.height <= max_rows:
+        return voices, outer, "Of each axis the closest and the farthest group. "
+    return voices, frame.filter(pl.col("axis") == ALL), "Groups do not fit; the heat map shows them. "
+
+
+def _dot_rows(drawn: pl.DataFrame, voices: Voices) -> tuple[pl.DataFrame, list[str], list[int]]:
+    """Return the frame with rows of the chart, their labels, and which rows are of all raters, in bold."""
+    several = drawn.filter(pl.col("axis") != ALL)["axis"].n_unique() > 1
+    names: list[str] = []
+    bold: list[int] = []
+    for at, (voice, axis, group) in enumerate(drawn.select("voice", "axis", "group").iter_rows()):
+        if axis == ALL:
+            bold.append(at)
+            names.append(voices.labels[voice])
+        else:
+            told_by_name = not several or CROSS in axis  # the groups of a crossing name their attributes' values
+            names.append(shorten(group) if told_by_name else f"{shorten(group, 22)} ({shorten(axis, 12)})")
+    placed = drawn.with_columns(
+        row=pl.int_range(pl.len()), of=pl.when(pl.col("axis") == ALL).then(pl.lit(ALL_RATERS)).otherwise(pl.lit(_GROUP))
+    )
+    return placed, names, bold
+
+
+def _states(found: Alignment, subset: str, max_models: int | None) -> tuple[Voices, pl.DataFrame]:
+    accounts = found.accounts()
+    known = accounts["subset"].unique(maintain_order=True).to_list()
+    if subset not in known:
+        raise SelectionError(f"there is no subset {subset!r}; there are: {', '.join(known)}")
+    own = accounts.filter(pl.col("subset") == subset).sort("answered", "model", "prompt")
+    voices = Voices.listed([Voice(*pair) for pair in own.select("model", "prompt").iter_rows()], max_models)
+    long = own.unpivot(list(_STATES), index=["model", "prompt", "n_items"], variable_name="state", value_name="items")
+    long = long.with_columns(share=pl.col("items") / pl.col("n_items")).rename({"n_items": "rated items"})
+    placed = voices.place(long.select("model", "prompt", "state", "items", "rated items", "share"))
+    return voices, placed
+
+
+def _distances(found: Alignment, voices: Voices) -> pl.DataFrame:
+    counted = found.distances().rename({"n_items": "items"})
+    share = pl.col("items") / pl.col("items").sum().over("model", "prompt")
+    return voices.place(counted.with_columns(share=share))
+
+
+def _charged(used: list[str]) -> str:
+    if not {"refused", "unreadable"} & set(used):
+        return ""
+    return "Refused and unreadable answers cost the whole scale in ADA-Met; failed and missing ones cost nothing. "

@@ -1,0 +1,292 @@
+"""Models beside groups of raters, as cells: how far they are, and how often each group is the closest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from plurivox.lenses.alignment_inputs import ALL
+from plurivox.lenses.alignment_result import Alignment
+from plurivox.lenses.results import SIGNIFICANT
+from plurivox.plots import groups as g
+from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.theme import HIGH_HUE, INK, ON_DARK, ON_LIGHT, SEQUENCE, WIDTH, load_altair, saying, themed
+from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_words
+
+MAX_MODELS, MAX_GROUPS = 30, 24
+_STEP, _HIGH, _GAP = 46, 22, 16
+_READABLE = 27  # pixels that a cell needs for its number
+_LABEL = 22
+_LEAST_RANGE = 0.15
+_CLOSEST = "the closest group of each model and axis, on items that all of its groups rated"
+
+
+def alignment_heat_data(
+    found: Alignment, axis: str | None = None, statistic: str = "ada_met", *, max_models: int | None = MAX_MODELS,
+    max_groups: int | None = MAX_GROUPS,
+) -> pl.DataFrame:  # fmt: skip
+    """Return what :func:`alignment_heat` draws: a row for each model and group, those without a value included."""
+    voices = Voices.of(found, max_models, statistic)
+    return tidy(_heat_cells(found, voices, axis, statistic, max_groups))
+
+
+def alignment_heat(
+    found: Alignment, axis: str | None = None, statistic: str = "ada_met", *, max_models: int | None = MAX_MODELS,
+    max_groups: int | None = MAX_GROUPS,
+) -> Any:  # fmt: skip
+    """Draw how far each model is from each group of raters; the closest group of each axis has a frame.
+
+    Parameters
+    ----------
+    found
+        What :func:`plurivox.alignment` found.
+    axis
+        The axis whose groups to show beside all raters; by default those of all.
+    statistic
+        The statistic to show: ``ada_met``, ``ada_met_answered``, ``voter_distance``, ``expected_emd``, ``xrr`` …
+    max_models, max_groups
+        If there are more models, those closest to all raters are shown; of an axis with more groups, the groups that
+        are closest to some model, then the largest.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=40, n_raters=40, seed=1)
+    >>> chart = alignment_heat(pv.alignment(study.ratings, study.answers, "gender", bootstrap=0, permutations=19))
+    >>> chart.to_dict()["title"]["text"]
+    'How far models are from groups of raters: ADA-Met'
+    """
+    name = g.name_of(statistic)
+    title = f"How {'near' if statistic in CLOSER else 'far'} models are {_to(statistic)} groups of raters: {name}"
+    voices = Voices.of(found, max_models, statistic)
+    cells = _heat_cells(found, voices, axis, statistic, max_groups)
+    if defined(cells, "value").is_empty():
+        return saying(title, "No model has a value: no rated item has an answer that can be read.")
+    marked = cells.with_columns(
+        text=pl.format(
+            "{}{}", pl.col("value").map_elements(_two, pl.String),
+            pl.col("p corrected").fill_null(1.0).lt(SIGNIFICANT).replace_strict({True: "*", False: ""}),
+        ),
+    )  # fmt: skip
+    tooltip = [*told("value", "ci low", "ci high", "p", "p corrected"), "axis:N", "group:N", "items:Q"]
+    chart = _matrix(marked, voices.labels, _range(cells["value"]), tooltip, legend=name)
+    return themed(chart, title, _heat_words(found, voices, cells, statistic, axes_of(found, axis)))
+
+
+def alignment_wins_data(
+    found: Alignment, axis: str, *, max_models: int | None = MAX_MODELS, max_groups: int | None = MAX_GROUPS
+) -> pl.DataFrame:
+    """Return what :func:`alignment_wins` draws: how often each group wins, its distance, and that at equal sizes."""
+    return tidy(_win_cells(found, Voices.of(found, max_models), axis, max_groups))
+
+
+def alignment_wins(
+    found: Alignment, axis: str, *, max_models: int | None = MAX_MODELS, max_groups: int | None = MAX_GROUPS
+) -> Any:
+    """Draw how often each group of an axis is the closest to a model when items are drawn anew.
+
+    Parameters are those of :func:`alignment_heat`.
+    """
+    title = f"Which group of {shorten(axis)} is the closest, when items are drawn anew"
+    voices = Voices.of(found, max_models)
+    cells = _win_cells(found, voices, axis, max_groups)
+    if g.names_raters(axis):
+        return saying(title, "Raters on their own are not listed by name.")
+    if defined(cells, "wins").is_empty():
+        why = "Items were not drawn anew." if cells.height else "There are no two groups to compare."
+        return saying(title, why)
+    marked = cells.with_columns(value=pl.col("wins"), text=pl.col("wins").map_elements(_percent, pl.String))
+    tooltip = [*told("wins", form=".1%"), "group:N", *told("value", "at equal sizes")[1:], "raters:Q"]
+    chart = _matrix(marked, voices.labels, (0.0, 1.0), tooltip, legend="share of draws")
+    many = _shown_groups(found, cells, [axis])
+    text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is the closest; ties are shared. "
+    hidden = withheld_words(found, [axis])
+    return themed(chart, title, voices.words() + many + text + f"Framed: {_CLOSEST}. " + hidden)
+
+
+def _heat_cells(
+    found: Alignment, voices: Voices, axis: str | None, statistic: str, max_groups: int | None
+) -> pl.DataFrame:
+    """Return the values of models and groups, and whether a group is the closest, with the test of that."""
+    frame = values_of(found, statistic, axis)
+    closest = found.closest().select(
+        "model", "prompt", "axis", "group", closest=pl.lit(True), **{"p": "p_value", "p corrected": "p_adjusted"}
+    )
+    keys = ["model", "prompt", "axis", "group"]
+    joined = frame.join(closest, on=keys, how="left", maintain_order="left").with_columns(
+        pl.col("closest").fill_null(False)
+    )
+    shown = [(ALL, ALL_RATERS)]
+    for name in axes_of(found, axis):
+        shown += [(name, group) for group in _chosen(joined.filter(axis=name), max_groups)]
+    return voices.place(_only(joined, shown)).sort("voice", maintain_order=True)
+
+
+def _win_cells(found: Alignment, voices: Voices, axis: str, max_groups: int | None) -> pl.DataFrame:
+    own = axes_of(found, axis)
+    keys = ["model", "prompt", "axis", "group"]
+    closest = found.closest().select(*keys, closest=pl.lit(True))
+    frame = (
+        found.standings().filter(pl.col("axis").is_in(own)).join(closest, on=keys, how="left", maintain_order="left")
+    )
+    frame = frame.with_columns(pl.col("closest").fill_null(False)).rename(
+        {"matched": "at equal sizes", "n_raters": "raters", "n_items": "items"}
+    )
+    return voices.place(_only(frame, [(axis, group) for group in _chosen(frame, max_groups)]))
+
+
+def _chosen(frame: pl.DataFrame, at_most: int | None) -> list[str]:
+    """Return the groups of an axis to show: all, or those that are closest to a model, then the largest; in order."""
+    sizes = frame.group_by("group", maintain_order=True).agg(pl.col("closest").any(), pl.col("raters").max())
+    sizes = sizes.with_row_index("at")
+    if at_most is not None and sizes.height > at_most:
+        sizes = sizes.sort("closest", "raters", "at", descending=[True, True, False]).head(at_most).sort("at")
+    return sizes["group"].to_list()
+
+
+def _only(frame: pl.DataFrame, keys: Sequence[tuple[str, str]]) -> pl.DataFrame:
+    shown = pl.DataFrame(keys, schema={"axis": pl.String, "group": pl.String}, orient="row")
+    return frame.join(shown, on=["axis", "group"], how="semi", maintain_order="left")
+
+
+class _Panel(NamedTuple):
+    """The cells of one axis: its heading, the labels of its columns, and how wide a column is."""
+
+    axis: str
+    groups: list[str]
+    labels: list[str]
+    step: int
+
+    @property
+    def width(self) -> int:
+        return max(self.step * len(self.groups), pixels([_heading(self.axis)])) + self.overhang
+
+    @property
+    def overhang(self) -> int:
+        """How far slanted labels reach to the left of the cells."""
+        return _overhang(self.labels, self.step)
+
+
+def _matrix(cells: pl.DataFrame, rows: Sequence[str], values: tuple[float, float], tooltip: Any, legend: str) -> Any:
+    """Draw cells with their text, a panel for each axis, as many beside each other as fit."""
+    alt = load_altair()
+    room = WIDTH - pixels(rows) - 14
+    panels = []
+    for (axis,), own in cells.group_by("axis", maintain_order=True):
+        groups = own["group"].unique(maintain_order=True).to_list()
+        labels = unique_labels(groups, _LABEL)
+        beside = _STEP + _GAP + _overhang(labels, 8)  # all raters fit to the left
+        step = max(8, min(_STEP, (room - beside) // len(groups)))
+        panels.append(_Panel(str(axis), groups, labels, step))
+    readable = all(panel.step >= _READABLE for panel in panels)
+    colour = _colour(values, None if readable else legend)
+    lines: list[list[_Panel]] = []
+    for panel in panels:
+        line = lines[-1] if lines else []
+        taken = sum(one.width + _GAP for one in line) - (line[0].overhang if line else 0)  # it is under row labels
+        if line and taken + panel.width <= room:
+            line.append(panel)
+        else:
+            lines.append([panel])
+    drawn = []
+    for number, line in enumerate(lines):
+        parts = [
+            _cells(cells, panel, rows if at == 0 else None, len(rows), values, colour, tooltip).properties(
+                name=f"panel_{number}_{at}"
+            )
+            for at, panel in enumerate(line)
+        ]
+        drawn.append(alt.hconcat(*parts, spacing=_GAP))
+    return alt.vconcat(*drawn, spacing=18)
+
+
+def _cells(
+    cells: pl.DataFrame, panel: _Panel, rows: Sequence[str] | None, n_rows: int, values: tuple[float, float],
+    colour: Any, tooltip: Any,
+) -> Any:  # fmt: skip
+    alt = load_altair()
+    places = {name: at for at, name in enumerate(panel.groups)}
+    placed = cells.filter(axis=panel.axis).with_columns(
+        column=pl.col("group").replace_strict(places, return_dtype=pl.Int64)
+    )
+    slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
+    across = alt.Scale(domain=list(range(len(panel.groups))), paddingInner=0.04, paddingOuter=0)
+    down = alt.Scale(domain=list(range(n_rows)), paddingInner=0.04, paddingOuter=0)
+    base = alt.Chart(inline(placed)).encode(
+        x=alt.X("column:O", scale=across, axis=row_axis(panel.labels, **slanted)),
+        y=alt.Y("voice:O", scale=down, axis=None if rows is None else row_axis(rows)),
+    )
+    known = base.transform_filter("isValid(datum.value)")
+    layers = [known.mark_rect().encode(color=colour, tooltip=tooltip)]
+    if panel.step >= _READABLE:
+        low, high = values
+        ink = {"condition": {"test": f"datum.value > {low + 0.6 * (high - low)}", "value": ON_DARK}, "value": ON_LIGHT}
+        size = 11 if panel.step >= 38 else 9
+        layers.append(known.mark_text(fontSize=size, baseline="middle").encode(text="text:N", color=ink))
+    frame = known.transform_filter("datum.closest").mark_rect(fill=None, stroke=HIGH_HUE, strokeWidth=2.5)
+    heading = alt.TitleParams(_heading(panel.axis), fontSize=12, anchor="start", frame="group", color=INK)
+    return alt.layer(*layers, frame).properties(width=alt.Step(panel.step), height=alt.Step(_HIGH), title=heading)
+
+
+def _overhang(labels: Sequence[str], step: int) -> int:
+    """Return about how far slanted labels reach to the left of the first column."""
+    return max(0, max(round(0.75 * pixels([label]) - (at + 0.5) * step) for at, label in enumerate(labels)))
+
+
+def _heading(axis: str) -> str:
+    return "" if axis == ALL else shorten(axis)
+
+
+def _colour(values: tuple[float, float], legend: str | None) -> Any:
+    alt = load_altair()
+    low, high = values
+    parts = len(SEQUENCE) - 1
+    scale = alt.Scale(
+        domain=[low + (high - low) * at / parts for at in range(parts + 1)], range=list(SEQUENCE), interpolate="rgb"
+    )
+    key = None if legend is None else alt.Legend(title=shorten(legend), gradientLength=120, tickCount=4)
+    return alt.Color("value:Q", scale=scale, legend=key)
+
+
+def _range(values: pl.Series) -> tuple[float, float]:
+    """Return the ends of the colours, so far apart that small differences look small."""
+    known = [value for value in values if g.finite_or_none(value) is not None]
+    low, high = min(known), max(known)
+    spare = max(0.0, _LEAST_RANGE - (high - low)) / 2
+    return low - spare, high + spare
+
+
+def _heat_words(found: Alignment, voices: Voices, cells: pl.DataFrame, statistic: str, axes: Sequence[str]) -> str:
+    text = voices.words() + _shown_groups(found, cells, axes)
+    text += "Higher is closer. " if statistic in CLOSER else "Lower is closer. "
+    if cells["closest"].any():
+        text += f"Framed: {_CLOSEST}. "
+    if (cells["p corrected"] < SIGNIFICANT).any():
+        text += "Star: its lead over the second group is more than shuffled raters give, p < .05 after correction. "
+    elif cells["p corrected"].is_not_null().any():
+        text += "No lead over the second group is more than shuffled raters give, p < .05 after correction. "
+    if defined(cells, "value").height < cells.height:
+        text += "Empty cells have no value. "
+    return text + withheld_words(found, axes)
+
+
+def _shown_groups(found: Alignment, cells: pl.DataFrame, axes: Sequence[str]) -> str:
+    known = {(row.axis, row.group) for row in found.rows if row.kind == "group" and row.axis in axes}
+    shown = cells.filter(pl.col("axis") != ALL).select("axis", "group").n_unique()
+    if shown >= len(known):
+        return ""
+    return f"{shown:,} of {len(known):,} groups shown, those that are closest to a model and the largest. "
+
+
+def _to(statistic: str) -> str:
+    return "to" if statistic in CLOSER else "from"
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _percent(value: float) -> str:
+    return "< 1 %" if 0 < value < 0.005 else "> 99 %" if 0.995 <= value < 1 else f"{value:.0%}".replace("%", " %")

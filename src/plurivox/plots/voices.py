@@ -1,0 +1,123 @@
+"""Models as rows of a chart: how they are called, in which order they stand, and what is known of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from plurivox.answers import Voice
+from plurivox.errors import SelectionError
+from plurivox.lenses.alignment_inputs import ALL
+from plurivox.lenses.alignment_result import Alignment
+from plurivox.plots import groups as g
+from plurivox.plots.layout import ALL_RATERS, LABEL, unique_labels
+from plurivox.plots.theme import load_altair
+
+CLOSER = ("xrr", "mpa", "wra")
+"""Statistics that are higher where a model is closer; the others are distances."""
+_UNITS = {"ada_met": ", points", "ada_met_answered": ", points", "voter_distance": ", points"}
+_VALUES = (
+    g.texts("model", "prompt", "axis", "group")
+    | g.numbers("value", "ci low", "ci high")
+    | g.counts("raters", "items")
+    | g.texts("note")
+)
+
+
+def with_unit(statistic: str) -> str:
+    """Return how an axis calls a statistic."""
+    return g.name_of(statistic) + _UNITS.get(statistic, "")
+
+
+def axes_of(found: Alignment, axis: str | None) -> list[str]:
+    """Return the axes to show: the one asked for, or all; never raters."""
+    if axis is not None and axis not in found.axes:
+        raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(found.axes) or 'none'}")
+    return [name for name in found.axes if axis in (None, name) and not g.names_raters(name)]
+
+
+def values_of(found: Alignment, statistic: str, axis: str | None = None) -> pl.DataFrame:
+    """Return the values of each voice for all raters, and for the groups of the axes to show, on all items."""
+    known = dict.fromkeys(row.statistic for row in found.rows if row.kind != "closest")
+    if statistic not in known:
+        raise SelectionError(f"there is no statistic {statistic!r}; there are: {', '.join(known)}")
+    axes = (ALL, *axes_of(found, axis))
+    cells = [
+        (
+            row.model, row.prompt, row.axis, ALL_RATERS if row.axis == ALL else row.group, row.value, row.ci_low,
+            row.ci_high, row.n_raters, row.n_items, row.note,
+        )
+        for row in found.rows
+        if row.kind != "closest" and row.statistic == statistic and row.subset == ALL and row.axis in axes
+    ]  # fmt: skip
+    return pl.DataFrame(cells, schema=_VALUES, orient="row")
+
+
+class Voices(NamedTuple):
+    """The models of a chart in order, each with each of its prompts: who they are, and their labels."""
+
+    keys: list[Voice]
+    labels: list[str]
+    total: int
+
+    @classmethod
+    def of(cls, found: Alignment, at_most: int | None, statistic: str = "ada_met", *, length: int = LABEL) -> Voices:
+        """Return the voices that are closest to all raters, the closest first."""
+        sign = -1.0 if statistic in CLOSER else 1.0
+        whole = {
+            Voice(row.model, row.prompt): sign * row.value
+            for row in found.rows
+            if (row.kind, row.axis, row.subset, row.statistic) == ("voice", ALL, ALL, statistic)
+        }
+
+        def place(voice: Voice) -> tuple[float, Voice]:
+            value = whole.get(voice, math.nan)
+            return (math.inf if math.isnan(value) else value), voice
+
+        return cls.listed(sorted(found.voices, key=place), at_most, length)
+
+    @classmethod
+    def listed(cls, voices: Sequence[Voice], at_most: int | None, length: int = LABEL) -> Voices:
+        """Return the first voices, which tell their prompt if there are several."""
+        shown = list(voices)[:at_most]
+        several = len({voice.prompt for voice in voices}) > 1
+        names = [f"{one.model} ({one.prompt})" if several and one.prompt else one.model for one in shown]
+        return cls(shown, unique_labels(names, length), len(voices))
+
+    def place(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of these voices, in their order, each with the number of its ``voice`` and its name."""
+        own = pl.DataFrame(
+            [(*voice, at, label) for at, (voice, label) in enumerate(zip(self.keys, self.labels, strict=True))],
+            schema={"model": pl.String, "prompt": pl.String, "voice": pl.Int64, "who": pl.String},
+            orient="row",
+        )
+        return own.join(frame, on=["model", "prompt"], how="inner", maintain_order="left_right")
+
+    def words(self, which: str = "those closest to all raters") -> str:
+        """Tell how many are shown, if not all."""
+        shown = len(self.keys)
+        return "" if shown >= self.total else f"{shown:,} of {self.total:,} models shown, {which}. "
+
+
+def tidy(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table as readers want it: without the places of a chart, and without prompts where none has a name."""
+    frame = frame.drop("voice", "who", strict=False)
+    return frame if (frame["prompt"] != "").any() else frame.drop("prompt")
+
+
+def withheld_words(found: Alignment, axes: Sequence[str]) -> str:
+    """Tell how many groups of some axes were too small to show."""
+    n = sum(found.withheld.get(axis, 0) for axis in axes)
+    if not n:
+        return ""
+    groups = "1 group" if n == 1 else f"{n:,} groups"
+    return f"{groups} with fewer than {found.settings['min_group_size']} raters withheld. "
+
+
+def told(*columns: str, form: str = ".3f") -> list[Any]:
+    """Return what a reader sees beside the pointer: who it is, then numbers."""
+    alt = load_altair()
+    return [alt.Tooltip("who:N", title="model"), *(alt.Tooltip(f"{column}:Q", format=form) for column in columns)]

@@ -1,0 +1,304 @@
+"""Alignment: whose view language models reflect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from plurivox import plots
+from plurivox.answers import Answers
+from plurivox.axis import By
+from plurivox.lenses.alignment import alignment
+from plurivox.lenses.alignment_inputs import ALL, as_answers
+from plurivox.lenses.alignment_result import Alignment
+from plurivox.lenses.calls import each_axis
+from plurivox.plots.layout import shorten
+from plurivox.plots.voices import tidy
+from plurivox.ratings import Ratings
+from plurivox.report.parts import (
+    Block,
+    DataTable,
+    Figure,
+    Finding,
+    Inputs,
+    Prose,
+    Section,
+    Terms,
+    remarks_of,
+    slug,
+    top_rows,
+    with_text,
+)
+from plurivox.statistics.registry import LABELS
+
+LEAD = (
+    "Whose view do the answers of language models reflect? ADA-Met is how far a model's answer is on average from what "
+    "most raters say, in points of the scale; lower is closer. A refused or unreadable answer costs the whole scale."
+)
+METHODS = (
+    "The closest group of an attribute is sought on the items that all of its groups rated. Its lead over the second "
+    "is compared with what it would be if whole raters were shuffled between groups. Large groups have steadier "
+    "modes, which alone brings them closer or farther; so all of it is also given at equal sizes, drawing from each "
+    "group as many raters as the smallest has. Intervals come from drawing items anew."
+)
+STANDING_IN = (
+    "ω is the share of humans for whom a model may stand in: it is about as close to what the other raters say as that "
+    "human is. ρ is how often it is the closer of the two. A model with ω of one half or more may stand in for a rater."
+)
+TERMS = (
+    ("Mode", "The most frequent point; where several are, their mean."),
+    ("Failed, missing", "The question was never answered, for reasons that are not the model's, or never asked. Such "
+                        "items cost nothing and are left out for that model."),
+    ("Wins", "How often a group is the closest one when items are drawn anew; ties are shared."),
+    ("At equal sizes", "The mean over draws of raters in which every group is as large as the smallest."),
+    ("ω, ρ", "For which share of humans a model may stand in, and how often it is at least as close to the others as "
+             "the human is (Calderon et al. 2025)."),
+    ("Alpha", "Krippendorff's alpha: 1 is full agreement, 0 what chance gives."),
+)  # fmt: skip
+FEW = 8  # findings that the section repeats
+SHOWN_ITEMS = 20
+MAX_ROWS = 1000
+MAX_TOGETHER = 10  # models up to which all attributes share a heat map
+MAX_AXES = 6
+_ANCHORS = {
+    "closest_gap": "alignment-closest", "stand_in": "alignment-stand-in", "alpha": "alignment-alpha",
+    "position": "alignment-positions",
+}  # fmt: skip
+_STATES = {"n_items": "rated items", "subset": "part of the items"}
+
+
+def section(inputs: Inputs) -> Section | None:
+    """Compare the answers of models with the votes of raters, if there are any."""
+    answers = inputs.extras.get("answers")
+    if answers is None:
+        return None
+    axes, remarks = _axes(inputs)
+    found = _found(inputs, as_answers(answers, inputs.ratings), axes)
+    findings = [
+        Finding(one.text, one.weight, _ANCHORS.get(one.statistic, "alignment-dots"))
+        for one in found.statements()
+        if one.weight > 0
+    ]
+    blocks: list[Block] = [Prose(one.text) for one in sorted(findings, key=lambda one: -one.weight)[:FEW]]
+    blocks += [_accounts(found), *_heats(found), _dots(found), *_closest(found), _refusals(found), _distances(found)]
+    blocks += [_alphas(found), *_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found)]
+    blocks += [*_positions(found), _items(found, inputs), _table(found), Prose(METHODS), Terms(TERMS)]
+    return Section("alignment", "Alignment", LEAD, blocks, findings, remarks + remarks_of(found))
+
+
+def _found(inputs: Inputs, answers: Answers, axes: Sequence[By]) -> Alignment:
+    """Run the lens; trained raters judge models where they rated what models answered."""
+    prior, trained = inputs.extras.get("prior", 1.0), None
+    if isinstance(inputs.reference, Ratings):
+        known = answers.items.is_in(inputs.reference.items["item"].cast(pl.String).implode())
+        trained = inputs.reference if known.any() else None
+    return alignment(
+        inputs.ratings, answers, axes, subset=inputs.items_by, prior=1.0 if isinstance(prior, str) else prior,
+        trained=trained, threshold=None if trained is None else inputs.threshold, permutations=inputs.permutations,
+        bootstrap=inputs.bootstrap, seed=inputs.seed, min_group_size=inputs.min_group_size, progress=inputs.progress,
+    )  # fmt: skip
+
+
+def _axes(inputs: Inputs) -> tuple[Sequence[By], list[str]]:
+    """Return the axes whose groups do not overlap, and what is left out."""
+    if not inputs.ratings.has_raters:
+        return (), []
+    axes = each_axis(inputs.by)
+    several = [one for one in axes if any(name in inputs.several for name in ([one] if isinstance(one, str) else one))]
+    if not several:
+        return axes, []
+    names = ", ".join(one if isinstance(one, str) else " × ".join(one) for one in several)
+    remark = f"Alignment compares groups that do not overlap, so it leaves out: {names}."
+    return [one for one in axes if one not in several], [remark]
+
+
+def _accounts(found: Alignment) -> DataTable:
+    frame = tidy(found.accounts()).rename(_STATES)
+    if not found.settings["subsets"]:
+        frame = frame.drop("part of the items")
+    shown, cut = top_rows(frame, MAX_ROWS)
+    note = (
+        "Of the rated items, those that each model answered are scored. With repeated answers an item counts by the "
+        f"best of them. {cut}"
+    )
+    return DataTable("alignment-accounts", "What was scored", shown, note=note.strip())
+
+
+def _heats(found: Alignment) -> list[Block]:
+    """Return one heat map of all attributes, or, with many models, one for each."""
+    if len(found.voices) <= MAX_TOGETHER or len(found.axes) < 2:
+        return [_heat(found, None)]
+    return [_heat(found, axis) for axis in found.axes[:MAX_AXES]]
+
+
+def _heat(found: Alignment, axis: str | None) -> Figure:
+    where = "" if axis is None else f": {axis}"
+    return Figure(
+        "alignment-heat" if axis is None else slug("alignment-heat", axis), f"Models and groups of raters{where}",
+        plots.alignment_heat(found, axis),
+        f"ADA-Met of each model for all raters and for each group{'' if axis is None else f' of {axis}'}.",
+        "Compare the cells of a row within one attribute: the lightest is the group whose view the answers are nearest "
+        "to. A row that is dark throughout is far from everybody.",
+        plots.alignment_heat_data(found, axis),
+    )  # fmt: skip
+
+
+def _dots(found: Alignment) -> Figure:
+    return Figure(
+        "alignment-dots", "How sure the distances are", plots.alignment_dots(found),
+        "ADA-Met of each model for all raters and for groups, with 95 % intervals.",
+        "Distances from two groups rest on the same answers, so they may differ clearly though their intervals "
+        "overlap; the next table compares them.",
+        plots.alignment_dots_data(found),
+    )  # fmt: skip
+
+
+def _closest(found: Alignment) -> list[Block]:
+    frame = found.closest()
+    if frame.is_empty():
+        return []
+    names = {
+        "group": "closest group", "value": "distance", "gap": "gap", "null_median": "chance",
+        "p_value": "p", "p_adjusted": "p corrected", "wins": "wins", "matched": "at equal sizes",
+        "n_items": "items",
+    }  # fmt: skip
+    order = ["model", "prompt", "axis", *names]
+    shown, cut = top_rows(tidy(frame.select(order)).rename(names), MAX_ROWS)
+    note = (
+        "Gap: how much farther the second group is; chance: what shuffled raters give. p is corrected over all models "
+        f"and attributes. {cut}"
+    )
+    blocks: list[Block] = [
+        DataTable("alignment-closest", "The closest groups", shown, {"wins": 2}, note.strip(), search=True)
+    ]
+    farther = {
+        "group": "closest group", "other": "other group", "difference": "farther by", "ci_low": "low",
+        "ci_high": "high", "matched": "at equal sizes", "matched_low": "its low", "matched_high": "its high",
+        "n_items": "items",
+    }  # fmt: skip
+    others, cut = top_rows(tidy(found.contrasts()).rename(farther), MAX_ROWS)
+    note = "By how many points another group is farther than the closest, with 95 % intervals over items. " + cut
+    blocks.append(
+        DataTable("alignment-contrasts", "How much farther the others are", others, note=note.strip(), search=True)
+    )
+    return blocks
+
+
+def _refusals(found: Alignment) -> Figure:
+    return Figure(
+        "alignment-refusals", "What models answer, and what they do not", plots.refusals(found),
+        "Share of the rated items that each model answered, refused, or left without a readable answer.",
+        "A model that refuses much is far from everybody in ADA-Met; where it answered it may be close.",
+        plots.refusals_data(found),
+    )  # fmt: skip
+
+
+def _distances(found: Alignment) -> Figure:
+    return Figure(
+        "alignment-distances", "How far answers lie from the mode", plots.distance_histogram(found),
+        "For each model the share of items by the distance of its answer from the mode of all raters.",
+        "Two models of the same mean distance may be a little off on many items, or far off on few.",
+        plots.distance_histogram_data(found),
+    )  # fmt: skip
+
+
+def _alphas(found: Alignment) -> DataTable:
+    names = {"models": "among", "n_models": "models", "n_items": "items", "value": "alpha"}
+    frame, cut = top_rows(tidy(found.alphas()).rename(names), MAX_ROWS)
+    note = "Models that agree more among themselves than with humans share a view of their own. " + cut
+    return DataTable("alignment-alpha", "Do models agree with each other?", frame, {"alpha": 2}, note.strip())
+
+
+def _stand_ins(found: Alignment) -> list[Block]:
+    frame = found.stand_ins()
+    if frame.is_empty():
+        return []
+    names = {
+        "omega": "ω", "advantage": "ρ", "advantage_low": "ρ, lower quarter", "advantage_high": "ρ, upper quarter",
+        "n_humans": "humans", "n_rejected": "may stand in for", "n_few": "humans with too few items",
+    }  # fmt: skip
+    shown, cut = top_rows(tidy(frame).drop("tolerance").rename(names), MAX_ROWS)
+    tolerance = f"It may win less often than the human by {found.settings['tolerance']:g} and still stand in. "
+    digits = dict.fromkeys(names.values(), 2)
+    return [
+        Prose(STANDING_IN),
+        DataTable(
+            "alignment-stand-in", "Could a model stand in for a rater?", shown, digits, (tolerance + cut).strip()
+        ),
+    ]
+
+
+def _judged(found: Alignment) -> list[Block]:
+    """Return how models do as raters, against trained raters or the others."""
+    frame = found.to_frame().filter(pl.col("statistic").is_in(["mpa", "wra"]), pl.col("axis") == ALL)
+    if frame.is_empty():
+        return []
+    wide = frame.pivot("statistic", index=["model", "prompt", "n_items"], values="value").rename({"n_items": "items"})
+    wide = tidy(wide).rename({name: LABELS[name] for name in ("mpa", "wra") if name in wide.columns})
+    shown, cut = top_rows(wide, MAX_ROWS)
+    note = f"What these mean is told under responsiveness. {cut}"
+    return [DataTable("alignment-judged", "Models as raters", shown, note=note.strip())]
+
+
+def _prompts(found: Alignment) -> list[Block]:
+    names = {"other": "other prompt", "same": "same answer", "distance": "mean distance", "n_items": "items"}
+    return _if_any(
+        "alignment-prompts", "Does the prompt matter?", found.prompts().rename(names),
+        "Answers of one model to the same items, asked with two prompts.",
+    )  # fmt: skip
+
+
+def _stability(found: Alignment) -> list[Block]:
+    names = {"n_samples": "answers per item", "same": "always the same", "n_items": "items"}
+    return _if_any(
+        "alignment-stability", "Do models answer the same again?", tidy(found.stability()).rename(names),
+        "Items with repeated answers: the share with one answer only, and the mean spread in points.",
+    )  # fmt: skip
+
+
+def _positions(found: Alignment) -> list[Block]:
+    names = {"position": "place", "n": "answers", "p_value": "p"}
+    return _if_any(
+        "alignment-positions", "Do models like places?", tidy(found.positions()).rename(names),
+        "Options were shown in different orders; without a liking for places each is chosen equally often.",
+    )  # fmt: skip
+
+
+def _if_any(name: str, title: str, frame: pl.DataFrame, note: str) -> list[Block]:
+    if frame.is_empty():
+        return []
+    shown, cut = top_rows(frame, MAX_ROWS)
+    return [DataTable(name, title, shown, note=f"{note} {cut}".strip())]
+
+
+def _items(found: Alignment, inputs: Inputs) -> DataTable:
+    names = {
+        "mode": "mode", "mean": "mean rating", "answer": "mean answer", "distance": "distance", "n_votes": "ratings",
+        "n_voices": "answers", "n_silent": "no answer",
+    }  # fmt: skip
+    frame = with_text(found.items().head(SHOWN_ITEMS).select("item", *names), inputs).rename(names)
+    labels = found.settings["labels"]
+    note = (
+        f"The {frame.height:,} of {found.items().height:,} items whose mean rating and mean answer are farthest apart. "
+        "Distance: of answers from single ratings, on average."
+    )
+    if labels != [str(at) for at in range(len(labels))]:
+        note += f" Points are counted from 0, which is {shorten(labels[0])}."
+    digits = dict.fromkeys(("mode", "mean rating", "mean answer", "distance"), 2)
+    title = "Items that models and humans see most differently"
+    return DataTable("alignment-items", title, frame, digits, note, search=True)
+
+
+def _table(found: Alignment) -> DataTable:
+    frame = found.to_frame().filter(pl.col("statistic") != "closest_gap")
+    names = {name: LABELS[name] for name in frame["statistic"].unique()}
+    frame = frame.select(
+        "model", "prompt", "axis", "group",
+        pl.col("subset").alias("part of the items"), pl.col("statistic").replace(names), "value", low="ci_low",
+        high="ci_high", raters="n_raters", items="n_items", note="note",
+    )  # fmt: skip
+    if not found.settings["subsets"]:
+        frame = frame.drop("part of the items")
+    shown, note = top_rows(tidy(frame), MAX_ROWS)
+    return DataTable("alignment-table", "All alignment values", shown, note=note, search=True)

@@ -1,0 +1,504 @@
+"""Alignment: golden values, a literal twin, published alphas, planted views, and answers that are missing or odd."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import norms
+import plurivox as pv
+from plurivox.answers import Answers
+from plurivox.errors import ColumnError, DifferentItemsWarning, DuplicateError, InputError, SelectionError
+from plurivox.lenses.alignment_closest import gap, wins
+from plurivox.lenses.alignment_inputs import match
+from plurivox.lenses.alignment_models import alphas, guessed_families
+from plurivox.simulation import DEMO
+from plurivox.statistics import ada_met, ada_met_answered, advantage, expected_emd, modes, voter_distance, xrr
+from support import Write
+
+QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as_rater": False}
+
+
+# Golden values -------------------------------------------------------------------------------------------------------
+
+
+def golden_study(golden: Any) -> tuple[pv.Ratings, pl.DataFrame, dict[str, Any]]:
+    """Return the worked example as ratings, every vote of a rater of its own, and answers."""
+    known = golden["ada_met"]
+    votes = [
+        (item, f"{item}-{point}-{number}", point)
+        for item, counts in known["votes"].items()
+        for point, n in enumerate(counts)
+        for number in range(n)
+    ]
+    ratings = pv.Ratings.from_frame(
+        pl.DataFrame(votes, schema=["item", "rater", "score"], orient="row"), scale=pv.Scale.range(0, 4),
+        items=pl.DataFrame({"item": list(known["area"]), "area": list(known["area"].values())}),
+    )  # fmt: skip
+    states = {"F": "refused", "No answer found": "unreadable"}
+    rows = [
+        (model, item, states.get(label, "answered"), "ABCDE".index(label) if label in "ABCDE" else None)
+        for model, given in known["lm"].items()
+        for item, label in given.items()
+    ]
+    return ratings, pl.DataFrame(rows, schema=["model", "item", "state", "point"], orient="row"), known
+
+
+def test_golden_values_by_arrays_and_by_the_lens(golden: Any) -> None:
+    ratings, answers, known = golden_study(golden)
+    found = pv.alignment(ratings, answers, subset="area", **QUICK)
+    votes = [known["votes"][item] for item in known["votes"]]
+    assert modes(votes).tolist() == pytest.approx(list(known["human_mode"].values()))
+    for model, expected in known["expected"].items():
+        own = answers.filter(pl.col("model") == model)
+        positions = dict(own.select("item", "point").iter_rows())
+        given = [positions[item] for item in known["votes"]]
+        assert ada_met(votes, given) == pytest.approx(expected["mean"], abs=1e-12)
+        assert ada_met_answered(votes, given) == pytest.approx(expected["mean_answered_only"], abs=1e-12)
+        assert voter_distance(votes, given) == pytest.approx(expected["mean_abs_to_voters"], abs=1e-12)
+        assert found.value(model) == pytest.approx(expected["mean"], abs=1e-12)
+        assert found.value(model, "ada_met_answered") == pytest.approx(expected["mean_answered_only"], abs=1e-12)
+        assert found.value(model, "voter_distance") == pytest.approx(expected["mean_abs_to_voters"], abs=1e-12)
+        for area, value in expected["by_area"].items():
+            assert found.value(model, subset=area) == pytest.approx(value, abs=1e-12)
+        account = found.accounts().filter(model=model, subset="all").row(0, named=True)
+        assert (account["refused"], account["unreadable"]) == (expected["refusals_F"], expected["irrelevant"])
+        assert f"answered {account['answered']} of 6 items" in found.row(model).note
+
+
+# A literal twin ------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Draw ratings with gaps, raters of two or three groups, and answers with refusals and gaps."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    n_items, n_raters, n_models = (int(rng.integers(low, high)) for low, high in ((2, 9), (4, 12), (1, 4)))
+    cells = [(i, r) for i in range(n_items) for r in range(n_raters) if rng.random() < 0.6] or [(0, 0)]
+    ratings = pl.DataFrame(
+        [(f"i{i}", f"r{r}", int(rng.integers(0, 4))) for i, r in cells], schema=["item", "rater", "score"], orient="row"
+    )
+    raters = pl.DataFrame({"rater": [f"r{r}" for r in range(n_raters)], "g": [f"g{r % 3}" for r in range(n_raters)]})
+    states = ["answered", "answered", "answered", "refused", "unreadable", "failed"]
+    rows = [
+        (f"m{m}", f"i{i}", state, int(rng.integers(0, 4)) if state == "answered" else None)
+        for m in range(n_models)
+        for i in range(n_items)
+        if rng.random() < 0.9
+        for state in [states[int(rng.integers(6))]]
+    ]
+    rows = rows or [("m0", "i0", "answered", 1)]
+    rows.append(("m0", ratings["item"][0], "answered", 2))
+    answers = pl.DataFrame(rows, schema=["model", "item", "state", "point"], orient="row")
+    return ratings, raters, answers.unique(["model", "item"], keep="last", maintain_order=True)
+
+
+def literal(votes: dict[str, list[int]], given: dict[str, tuple[str, int | None]]) -> dict[str, float]:
+    """Return the distances of one model from one group, item by item in plain Python."""
+    charged, answered, to_voters, charged_voters, counts, points = [], [], [], [], [], []
+    for item, own in votes.items():
+        state, point = given.get(item, ("missing", None))
+        if not own or state in ("missing", "failed"):
+            continue
+        tally = [own.count(p) for p in range(4)]
+        tied = [p for p in range(4) if tally[p] == max(tally)]
+        mode = sum(tied) / len(tied)
+        if point is None:
+            charged.append(3.0)
+            charged_voters.append(3.0)
+            continue
+        answered.append(abs(mode - point))
+        charged.append(abs(mode - point))
+        to_voters.append(sum(abs(vote - point) for vote in own) / len(own))
+        charged_voters.append(to_voters[-1])
+        counts.append(tally)
+        points.append(np.eye(4)[point])
+    emd = expected_emd(np.array(counts), np.array(points)) if counts else []
+    cross = xrr(np.array(points, dtype=int), np.array(counts), "ordinal") if counts else float("nan")
+    return {
+        "ada_met": _mean(charged), "ada_met_answered": _mean(answered), "voter_distance": _mean(charged_voters),
+        "expected_emd": _mean(emd), "xrr": float(cross),
+    }  # fmt: skip
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+@pytest.mark.filterwarnings("ignore::plurivox.errors.DifferentItemsWarning")
+@given(studies())
+def test_every_distance_equals_a_literal_twin(study: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]) -> None:
+    frame, raters, answers = study
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 3), raters=raters)
+    found = pv.alignment(ratings, answers, by="g", min_group_size=1, **QUICK)
+    group_of = dict(raters.iter_rows())
+    for model in answers["model"].unique():
+        own = answers.filter(pl.col("model") == model)
+        given = {item: (state, point) for item, state, point in own.select("item", "state", "point").iter_rows()}
+        for axis, group in [("all", "all"), *(("g", name) for name in sorted(set(group_of.values())))]:
+            votes: dict[str, list[int]] = {}
+            for item, rater, score in frame.iter_rows():
+                if axis == "all" or group_of[rater] == group:
+                    votes.setdefault(item, []).append(score)
+            expected = literal(votes, given)
+            for name, value in expected.items():
+                if not any(row.group == group and row.axis == axis for row in found.rows):
+                    continue  # a group that rated nothing is withheld
+                assert found.value(model, name, axis=axis, group=group) == pytest.approx(value, abs=1e-9, nan_ok=True)
+
+
+def test_threads_batches_and_row_order_change_nothing() -> None:
+    study = pv.simulate(n_items=60, n_raters=40, seed=3)
+    assert study.answers is not None
+    options: dict[str, Any] = {"by": ["age", "gender"], "bootstrap": 50, "permutations": 50, "subsamples": 20}
+    one = pv.alignment(study.ratings, study.answers, threads=1, **options)
+    shuffled = pv.Ratings.from_frame(
+        study.ratings_frame.sample(fraction=1.0, shuffle=True, seed=1), scale=study.scale,
+        raters=study.raters.sample(fraction=1.0, shuffle=True, seed=2), items=study.items,
+    )  # fmt: skip
+    two = pv.alignment(shuffled, study.answers.sample(fraction=1.0, shuffle=True, seed=3), threads=2, **options)
+    assert one.to_json() == two.to_json()
+    again = pv.Alignment.from_json(one.to_json())
+    assert again.to_json() == one.to_json()
+
+
+# Closest groups ------------------------------------------------------------------------------------------------------
+
+
+def closest_of(seed: int, *, planted: bool) -> pv.Alignment:
+    """Return the alignment of one model that sees as raters of 18-29 do, or as everybody does."""
+    effects = (pv.Effect({"age": "18-29"}, shared_sd=0.8),) if planted else ()
+    model = pv.SimulatedModel("m", like={"age": "18-29"} if planted else {})
+    study = pv.simulate(n_items=120, n_raters=80, effects=effects, models=(model,), predictors=(), seed=seed)
+    return pv.alignment(study.ratings, study.answers, by="age", seed=seed, **{**QUICK, "permutations": 199})
+
+
+def test_a_planted_view_is_named_in_at_least_95_of_100_studies() -> None:
+    rows = [row for seed in range(100) for row in closest_of(seed, planted=True).rows if row.kind == "closest"]
+    assert sum(row.survives and row.group == "18-29" for row in rows) >= 95
+
+
+def test_without_a_difference_a_group_is_claimed_about_as_often_as_the_test_says() -> None:
+    rows = [row for seed in range(300) for row in closest_of(seed, planted=False).rows if row.kind == "closest"]
+    claimed = [row.survives for row in rows]
+    assert sum(claimed[:100]) <= 5
+    assert sum(claimed) <= 25  # 15 expected of 300; more than 25 has a chance of 0.6 %
+
+
+def test_gaps_and_wins() -> None:
+    values = np.array([[0.3, 0.1, np.nan, 0.2], [np.nan, np.nan, np.nan, 0.5]])
+    assert gap(values).tolist() == pytest.approx([0.1, np.nan], nan_ok=True)
+    draws = np.array([[[0.1, 0.2, np.nan]], [[0.2, 0.2, np.nan]], [[0.4, 0.1, np.nan]]])
+    assert wins(draws)[0].tolist() == pytest.approx([0.5, 0.5, np.nan], nan_ok=True)
+
+
+def test_equal_sizes_leave_the_smallest_group_as_it_is() -> None:
+    study = pv.simulate(**DEMO)
+    found = pv.alignment(study.ratings, study.answers, by="age", **{**QUICK, "subsamples": 30})
+    standings = found.standings()
+    smallest = standings.filter(pl.col("n_raters") == pl.col("n_raters").min())
+    assert smallest["matched"].to_list() == pytest.approx(smallest["value"].to_list())
+    others = standings.filter(pl.col("n_raters") > pl.col("n_raters").min())
+    assert (others["matched"] != others["value"]).any()
+
+
+def test_findings_tell_the_planted_view_and_the_refusals() -> None:
+    study = pv.simulate(**DEMO)
+    found = pv.alignment(study.ratings, study.answers, by=["age", "gender"], subset="violation")
+    first = found.findings()[0]
+    assert first.startswith("model-a: its answers lie closest to raters with age 18-29; ")
+    assert "at equal group sizes" in first
+    assert "p < .001" in first
+    assert found.closest().filter(model="model-a", axis="age")["group"].to_list() == ["18-29"]
+    assert any(text.startswith("model-c is ") and " where it answered" in text for text in found.findings())
+
+
+# Models among themselves ---------------------------------------------------------------------------------------------
+
+
+def test_alphas_reproduce_14_of_15_published_rows(real_data: Path) -> None:
+    folder = real_data / "lm_social_norms"
+    frame = norms.answers(folder)
+    scale = pv.Scale(list(norms.LABELS.values()))
+    states = {"F": "refused", "No answer found": "unreadable"}
+    label = pl.col("published_label")
+    answers = Answers.from_frame(
+        frame.select(
+            "model", "prompt", "item", state=label.replace_strict(states, default="answered"),
+            answer=label.replace_strict(norms.LABELS, default=None),
+        ), scale,
+    )  # fmt: skip
+    votes = pl.DataFrame({"item": range(400), "rater": "h", "score": [scale.labels[0]] * 400})
+    ratings = pv.Ratings.from_frame(votes, scale=scale)
+    models = answers.models
+    families = {
+        "gemini": [m for m in models if m.startswith("gemini")], "gpt": [m for m in models if m.startswith("gpt")],
+        "llama-3.1": [m for m in models if "Llama-3.1" in m],
+        "llama-3.1 70b and 405b": [m for m in models if "-70B" in m or "-405B" in m],
+    }  # fmt: skip
+    found = alphas(answers, match(ratings, answers, None), families, published=True)
+    published = pl.read_csv(folder / "table4_alpha.csv")
+    both = published.with_columns(pl.col("models").replace({"all": "all models"})).join(found, on=["models", "prompt"])
+    assert both.height == 15
+    off = both.filter((pl.col("alpha") - pl.col("value")).abs() > 0.0005 + 1e-9)
+    assert off.select("models", "prompt").rows() == [("llama-3.1 70b and 405b", "zero-shot")]
+
+
+def test_refusals_are_missing_in_alpha_by_default() -> None:
+    given = ["x", "x", "y", "y", None, "x", "x", None]
+    frame = pl.DataFrame({
+        "model": ["a", "b"] * 4, "item": [1, 1, 2, 2, 3, 3, 4, 4], "answer": given,
+        "state": ["refused" if answer is None else "answered" for answer in given],
+    })  # fmt: skip
+    ratings = pv.Ratings.from_frame(
+        pl.DataFrame({"item": [1, 2, 3, 4], "rater": "h", "score": ["x", "y", "x", "y"]}), scale=pv.Scale(["x", "y"])
+    )
+    for convention, value in (("default", 1.0), ("published", 1 - (4 / 8) / ((64 - (16 + 4 + 4)) / 56))):
+        found = pv.alignment(ratings, frame, convention=convention, **QUICK).alphas()
+        row = found.filter(models="all models", level="nominal").row(0, named=True)
+        assert row["value"] == pytest.approx(value)
+
+
+def test_prompts_samples_and_positions() -> None:
+    rng = np.random.default_rng(0)
+    rows = []
+    for item in range(200):
+        for prompt in ("plain", "table"):
+            for sample in range(3):
+                order = rng.permutation(3).tolist()
+                point = order[0] if rng.random() < 0.6 else int(rng.integers(3))  # likes what is shown first
+                rows.append(("m", prompt, item, sample, point, order))
+    frame = pl.DataFrame(rows, schema=["model", "prompt", "item", "sample", "point", "order"], orient="row")
+    votes = pl.DataFrame({"item": range(200), "rater": "h", "score": rng.integers(0, 3, 200)})
+    found = pv.alignment(pv.Ratings.from_frame(votes, scale=pv.Scale.range(0, 2)), frame, **QUICK)
+    prompts = found.prompts().row(0, named=True)
+    assert (prompts["prompt"], prompts["other"], prompts["n_items"]) == ("plain", "table", 200)
+    first = frame.filter(sample=0).pivot("prompt", index="item", values="point")
+    assert prompts["same"] == pytest.approx((first["plain"] == first["table"]).mean())
+    assert found.stability()["n_samples"].to_list() == [3, 3]
+    places = found.positions().filter(prompt="plain")
+    chosen = frame.filter(prompt="plain").map_rows(lambda row: row[5].index(row[4]))["map"]
+    assert places["n"].to_list() == [int((chosen == at).sum()) for at in range(3)]
+    assert places["share"][0] > 0.6
+    assert places["p_value"][0] < 1e-6
+    assert any("likes places" in text for text in found.findings())
+
+
+def test_a_distribution_is_scored_by_the_exact_expected_distance() -> None:
+    votes = pl.DataFrame({"item": [1, 1, 1, 2, 2], "rater": ["a", "b", "c", "a", "b"], "score": [0, 1, 1, 2, 2]})
+    ratings = pv.Ratings.from_frame(votes, scale=pv.Scale.range(0, 2))
+    shares = [[0.2, 0.7, 0.1], [0.0, 0.4, 0.6]]
+    by_list = pl.DataFrame({"model": "m", "item": [1, 2], "distribution": shares})
+    by_column = pl.DataFrame({"model": "m", "item": [1, 2], "0": [0.2, 0.0], "1": [0.7, 0.4], "2": [0.1, 0.6]})
+    expected = expected_emd([[1, 2, 0], [0, 0, 2]], shares).mean()
+    for frame in (by_list, by_column):
+        found = pv.alignment(ratings, frame, **QUICK)
+        assert found.value("m", "expected_emd") == pytest.approx(expected)
+        assert found.value("m") == 0.0  # the likeliest points are the modes
+    samples = pl.DataFrame({"model": "m", "item": [1, 1, 2, 2], "sample": [0, 1, 0, 1], "point": [0, 1, 2, 2]})
+    found = pv.alignment(ratings, samples, **QUICK)
+    halves = expected_emd([[1, 2, 0], [0, 0, 2]], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]).mean()
+    assert found.value("m", "expected_emd") == pytest.approx(halves)
+    assert found.value("m") == pytest.approx((0.5 + 0) / 2)
+
+
+def test_families_from_names_and_from_a_column() -> None:
+    assert guessed_families(["meta/llama-3", "gpt-4"], {"gpt-4": "openai"}) == {
+        "llama": ["meta/llama-3"],
+        "openai": ["gpt-4"],
+    }
+
+
+# Standing in ---------------------------------------------------------------------------------------------------------
+
+
+def test_standing_in_equals_the_array_function_and_counts_those_with_few_items() -> None:
+    study = pv.simulate(n_items=80, n_raters=12, ratings_per_item=6, seed=5)
+    assert study.answers is not None
+    found = pv.alignment(study.ratings, study.answers, tolerance=0.15, **QUICK)
+    ratings = study.ratings
+    raters = ratings.codes_of_raters
+    table = {(int(i), int(r)): int(s) for i, r, s in zip(ratings.item_codes, raters, ratings.scores, strict=True)}
+    ids = ratings.items["item"].to_list()
+    for one in found.stand_ins().iter_rows(named=True):
+        own = study.answers.filter(pl.col("model") == one["model"])
+        given = {item: None if answer is None else int(answer) for item, answer in own.select("item", "answer").rows()}
+        shares, few, p_values = [], 0, []
+        for human in range(ratings.n_raters):
+            items = [i for i, r in table if r == human]
+            counts = np.zeros((len(items), 5), dtype=int)
+            for row, i in enumerate(items):
+                for (j, r), score in table.items():
+                    counts[row, score] += j == i and r != human
+            result = advantage([table[i, human] for i in items], counts, [given[ids[i]] for i in items], 0.15)
+            if result.n_items < 30:
+                few += result.n_items > 0
+                continue
+            shares.append(result.advantage)
+            p_values.append(result.p_value)
+        assert one["n_few"] == few
+        assert one["n_humans"] == len(shares)
+        assert one["advantage"] == pytest.approx(np.mean(shares))
+        m = len(p_values)  # Benjamini–Yekutieli by hand
+        order = np.argsort(p_values)
+        factor = sum(1 / k for k in range(1, m + 1))
+        adjusted = np.minimum.accumulate((np.array(p_values)[order] * m * factor / np.arange(1, m + 1))[::-1])[::-1]
+        assert one["n_rejected"] == int((adjusted < 0.05).sum())
+
+
+# What is missing, odd or wrong ---------------------------------------------------------------------------------------
+
+VOTES = pl.DataFrame({"item": ["a", "a", "b", "c"], "rater": ["r", "s", "r", "r"], "score": ["no", "yes", "yes", "no"]})
+RATINGS = pv.Ratings.from_frame(VOTES, scale=pv.Scale(["no", "yes"]))
+
+
+def test_items_missing_on_either_side_are_counted_and_said() -> None:
+    answers = pl.DataFrame({"model": "m", "item": ["a", "b", "z"], "answer": ["yes", "maybe", "no"]})
+    found = pv.alignment(RATINGS, answers, **QUICK)
+    account = found.accounts().row(0, named=True)
+    assert (account["n_items"], account["answered"], account["unreadable"], account["missing"]) == (3, 1, 1, 1)
+    text = " ".join(found.findings())
+    assert "having answers and no rating: 1 item." in text
+    assert "not on the scale: 1 answer." in text
+
+
+def test_failed_answers_are_never_charged() -> None:
+    answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", None], "state": ["answered", "failed"]})
+    found = pv.alignment(RATINGS, answers, **QUICK)
+    assert found.row("m").n_items == 1
+    assert found.value("m") == 0.5
+    assert found.accounts().row(0, named=True)["failed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "message"),
+    [
+        ({"model": ["m"], "item": ["a"], "answer": ["perhaps"]}, InputError, "no rated item has an answer on"),
+        ({"model": ["m"], "item": ["q"], "answer": ["yes"]}, InputError, "no item with an answer is rated"),
+        ({"model": ["m"], "answer": ["yes"]}, ColumnError, "no column 'item'"),
+        ({"model": ["m"], "item": ["a"]}, ColumnError, "no column of answers"),
+        ({"model": ["m", "m"], "item": ["a", "a"], "answer": ["yes", "no"]}, DuplicateError, "more than once"),
+        ({"model": ["m"], "item": ["a"], "answer": ["yes"], "state": ["fine"]}, InputError, "state 'fine' is unknown"),
+        ({"model": ["m"], "item": ["a"], "distribution": [[0.5, 0.6]]}, InputError, "do not sum to 1"),
+        ({"model": ["m"], "item": ["a"], "distribution": [[0.5, 0.3, 0.2]]}, InputError, "3 probabilities"),
+        ({"model": ["m"], "item": ["a"], "sample": ["x"], "answer": ["yes"]}, InputError, "no whole number"),
+        ({"model": [None], "item": ["a"], "answer": ["yes"]}, InputError, "the model is missing"),
+        ({"model": [], "item": [], "answer": []}, InputError, "there is no answer"),
+    ],
+)  # fmt: skip
+def test_bad_answers_get_one_clear_error(answers: dict[str, list[Any]], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        pv.alignment(RATINGS, pl.DataFrame(answers), **QUICK)
+
+
+def test_bad_choices() -> None:
+    answers = pl.DataFrame({"model": "m", "item": ["a"], "answer": ["yes"]})
+    with pytest.raises(SelectionError, match="items have no attribute 'topic'"):
+        pv.alignment(RATINGS, answers, subset="topic", **QUICK)
+    other = Answers.from_frame(answers, pv.Scale(["no", "maybe", "yes"]))
+    with pytest.raises(InputError, match="the answers are on no < maybe < yes"):
+        pv.alignment(RATINGS, other, **QUICK)
+    both = pl.concat([answers.with_columns(prompt=pl.lit(name)) for name in ("p", "q")])
+    found = pv.alignment(RATINGS, both, **QUICK)
+    with pytest.raises(SelectionError, match="several prompts have one"):
+        found.row("m")
+
+
+def test_free_text_is_read() -> None:
+    answers = pl.DataFrame({"model": "m", "item": ["a", "b", "c"], "text": ["B) yes", "I'm sorry, I can't.", "Hm."]})
+    account = pv.alignment(RATINGS, answers, **QUICK).accounts().row(0, named=True)
+    assert (account["answered"], account["refused"], account["unreadable"]) == (1, 1, 1)
+
+
+def test_totals_without_raters_give_the_overall_distances(write: Write) -> None:
+    ratings = pv.read_ratings(write("totals.csv", "item,no,yes\na,3,1\nb,0,4\n"), scale=pv.Scale(["no", "yes"]))
+    assert not ratings.has_raters
+    answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", "yes"]})
+    found = pv.alignment(ratings, answers, bootstrap=20)
+    assert found.value("m") == 0.5
+    assert found.row("m").n_ratings == 8
+    assert found.stand_ins().height == 0
+
+
+def test_raters_with_several_values_count_in_each_group() -> None:
+    raters = pl.DataFrame({"rater": ["r", "s"], "race": ["A; B", "B"]})
+    ratings = pv.Ratings.from_frame(VOTES, scale=pv.Scale(["no", "yes"]), raters=raters)
+    answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", "yes"]})
+    found = pv.alignment(ratings, answers, by="race", several={"race": ";"}, min_group_size=0, **QUICK)
+    assert found.value("m", axis="race", group="A") == pytest.approx(0.5)  # r alone: no, yes
+    assert found.value("m", axis="race", group="B") == pytest.approx(0.25)  # a tie, and yes
+    assert found.closest().height == 0
+
+
+def test_a_model_that_always_takes_the_first_place_is_seen_and_one_without_shuffling_is_not() -> None:
+    rng = np.random.default_rng(1)
+    orders = [rng.permutation(3).tolist() for _ in range(60)]
+    frame = pl.DataFrame({
+        "model": ["first"] * 60 + ["fixed"] * 60, "item": list(range(60)) * 2,
+        "point": [order[0] for order in orders] + [2] * 60, "order": orders + [[0, 1, 2]] * 60,
+    })  # fmt: skip
+    votes = pl.DataFrame({"item": range(60), "rater": "h", "score": rng.integers(0, 3, 60)})
+    found = pv.alignment(pv.Ratings.from_frame(votes, scale=pv.Scale.range(0, 2)), frame, **QUICK)
+    assert found.positions()["model"].unique().to_list() == ["first"]
+    assert any("first likes places: the option shown at place 1 has 100%" in text for text in found.findings())
+
+
+def test_distributions_that_are_called_answered_are_answers() -> None:
+    shares = [[0.1, 0.9], [0.8, 0.2]]
+    frame = pl.DataFrame({"model": "m", "item": ["a", "b"], "distribution": shares})
+    stated = frame.with_columns(state=pl.lit("answered"))
+    texts = frame.with_columns(distribution=pl.Series([json.dumps(one) for one in shares]))
+    values = [pv.alignment(RATINGS, one, **QUICK).value("m") for one in (frame, stated, texts)]
+    assert values == [0.75] * 3
+    with pytest.raises(ColumnError, match="not lists of numbers"):
+        pv.alignment(RATINGS, frame.with_columns(distribution=pl.struct(x="item")), **QUICK)
+
+
+def test_groups_that_saw_different_items_are_compared_on_common_ones_only() -> None:
+    rng = np.random.default_rng(0)
+    rejected = 0
+    for seed in range(60):
+        rows = [
+            (item, f"{group}{rater}", int(rng.integers(0, 3)))
+            for group, items in (("a", range(24)), ("b", range(16, 40)))
+            for rater in range(12)
+            for item in items
+        ]
+        frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
+        raters = frame.select("rater", g=pl.col("rater").str.slice(0, 1)).unique()
+        answers = pl.DataFrame({"model": "m", "item": range(40), "point": rng.integers(0, 3, 40)})
+        ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 2), raters=raters)
+        with pytest.warns(DifferentItemsWarning):
+            found = pv.alignment(ratings, answers, by="g", seed=seed, **{**QUICK, "permutations": 99})
+        rejected += any(row.survives for row in found.rows)
+    assert rejected <= 8  # 3 expected; shuffling over all items rejected a third
+
+
+def test_reserved_names_are_refused() -> None:
+    raters = pl.DataFrame({"rater": ["r", "s"], "all": ["x", "y"]})
+    items = pl.DataFrame({"item": ["a", "b", "c"], "topic": ["all", "x", "x"]})
+    ratings = pv.Ratings.from_frame(VOTES, scale=pv.Scale(["no", "yes"]), raters=raters, items=items)
+    answers = pl.DataFrame({"model": "m", "item": ["a"], "answer": ["yes"]})
+    with pytest.raises(SelectionError, match="stands for all raters"):
+        pv.alignment(ratings, answers, by="all", **QUICK)
+    with pytest.raises(SelectionError, match="stands for all items"):
+        pv.alignment(ratings, answers, subset="topic", **QUICK)
+
+
+def test_small_groups_are_withheld_and_no_rater_is_named() -> None:
+    study = pv.simulate(n_items=40, n_raters=30, seed=2)
+    found = pv.alignment(study.ratings, study.answers, by=["age", "gender"], bootstrap=0, permutations=20, subsamples=5)
+    shown = {row.group for row in found.rows}
+    assert "Nonbinary" not in shown
+    assert sum(found.withheld.values()) > 0
+    text = found.to_json()
+    assert not any(f'"{rater}"' in text for rater in study.ratings.raters["rater"])
+    assert json.loads(text)["kind"] == "alignment"

@@ -1,0 +1,238 @@
+"""The report's section on alignment: what it holds, and that it is there with answers only."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.report.build import make_report
+from plurivox.report.parts import DataTable, Figure, Section, Terms
+
+pytest.importorskip("altair")
+
+QUICK: dict[str, Any] = {"permutations": 40, "bootstrap": 40}
+NASTY = ["<script>alert(1)</script>", "\"quoted\" & 'single' <b>", "مرحبا بالعالم", "line\nbreak", "long " * 400]
+
+
+def study(**changes: Any) -> pv.Simulation:
+    return pv.simulate(**{"n_items": 40, "n_raters": 60, "seed": 3, **changes})
+
+
+def section_of(made: pv.Simulation, by: Any = ("gender",), **more: Any) -> Section:
+    report = make_report(made.ratings, list(by), **{"answers": made.answers, **QUICK, **more})
+    return next(section for section in report.sections if section.id == "alignment")
+
+
+def blocks_of(section: Section) -> dict[str, DataTable | Figure]:
+    return {block.id: block for block in section.blocks if isinstance(block, DataTable | Figure)}
+
+
+class Parts(HTMLParser):
+    """Collects tags, ids and addresses."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.addresses: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name == "href" and value and value.startswith("#"):
+                self.links.append(value[1:])
+            elif name in ("href", "src", "xlink:href") and value:
+                self.addresses.append(value)
+            assert not name.startswith("on")
+
+
+def test_there_is_a_section_with_answers_only(tmp_path: Path) -> None:
+    made = study()
+    without = pv.write_report(tmp_path / "a.html", made.ratings, "gender", **QUICK).read_text(encoding="utf-8")
+    assert "Alignment</h2>" not in without
+    path = pv.write_report(tmp_path / "b.html", made.ratings, "gender", answers=made.answers, **QUICK)
+    text = path.read_text(encoding="utf-8")
+    titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", text)
+    assert titles[-3:] == ["Alignment", "Items to look at", "Methods and glossary"]
+    parts = Parts(path)
+    assert len(parts.ids) == len(set(parts.ids))
+    assert set(parts.links) <= set(parts.ids)
+    assert all(address.startswith("data:,") for address in parts.addresses)
+    assert parts.tags.count("script") == 1
+    assert "rater-0" not in text
+
+
+def test_same_input_same_bytes(tmp_path: Path) -> None:
+    made = study()
+    options: dict[str, Any] = {"answers": made.answers, "reference": made.trained, "items_by": "violation", **QUICK}
+    first = pv.write_report(tmp_path / "a.html", made.ratings, ["gender", "age"], **options)
+    second = pv.write_report(tmp_path / "b.html", made.ratings, ["gender", "age"], **options)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_numbers_are_those_of_the_lens() -> None:
+    made = study()
+    section = section_of(made, ["gender", "age"], items_by="violation")
+    found = pv.alignment(made.ratings, made.answers, ["gender", "age"], subset="violation", **QUICK)
+    blocks = blocks_of(section)
+    assert [one.text for one in section.findings] == [s.text for s in found.statements() if s.weight > 0]
+    assert blocks["alignment-accounts"].frame["answered"].to_list() == found.accounts()["answered"].to_list()  # type: ignore[union-attr]
+    closest = blocks["alignment-closest"]
+    assert isinstance(closest, DataTable)
+    for name, other in (("gap", "gap"), ("p", "p_value"), ("wins", "wins"), ("at equal sizes", "matched")):
+        assert closest.frame[name].to_list() == found.closest()[other].to_list()
+    items = blocks["alignment-items"]
+    assert isinstance(items, DataTable)
+    assert items.frame["item"].to_list() == found.items()["item"].head(20).to_list()
+    heat = blocks["alignment-heat"]
+    assert isinstance(heat, Figure)
+    assert found.value("model-a") in heat.table["value"].to_list()
+
+
+def test_what_has_no_rows_has_no_table() -> None:
+    made = study()
+    blocks = blocks_of(section_of(made))
+    assert {"alignment-heat", "alignment-dots", "alignment-refusals", "alignment-distances"} <= blocks.keys()
+    assert {"alignment-alpha", "alignment-stand-in", "alignment-judged"} <= blocks.keys()
+    assert not {"alignment-prompts", "alignment-stability", "alignment-positions"} & blocks.keys()
+
+
+def test_prompts_samples_and_places_have_tables_where_there_are_any() -> None:
+    made = study()
+    assert made.answers is not None
+    orders = [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]]
+    parts = [
+        made.answers.with_columns(prompt=pl.lit(prompt), sample=pl.lit(sample), order=pl.lit(orders[sample]))
+        for prompt in ("plain", "kind")
+        for sample in (0, 1)
+    ]
+    blocks = blocks_of(section_of(made, answers=pl.concat(parts)))
+    for name in ("alignment-prompts", "alignment-stability", "alignment-positions"):
+        block = blocks[name]
+        assert isinstance(block, DataTable)
+        assert block.frame.height
+        assert "prompt" in block.frame.columns
+
+
+def test_trained_raters_judge_models_and_strangers_do_not() -> None:
+    made = study()
+    assert made.trained is not None
+    judged = blocks_of(section_of(made, reference=made.trained))["alignment-judged"]
+    expected = pv.alignment(made.ratings, made.answers, trained=made.trained, bootstrap=0, permutations=0)
+    assert isinstance(judged, DataTable)
+    assert dict(judged.frame.select("model", "MPA").iter_rows())["model-a"] == expected.value("model-a", "mpa")
+
+
+def test_without_groups_and_with_totals(tmp_path: Path) -> None:
+    made = study(attributes={})
+    blocks = blocks_of(section_of(made, ()))
+    assert "alignment-heat" in blocks
+    assert "alignment-closest" not in blocks
+    path = tmp_path / "totals.csv"
+    path.write_text("item,0,1,2\na,3,1,0\nb,0,2,2\nc,1,1,1\n")
+    ratings = pv.read_ratings(path, scale="0:2", layout="totals")
+    answers = pl.DataFrame({"model": "m", "item": ["a", "b", "c"], "answer": [0, 2, None]})
+    text = pv.write_report(tmp_path / "r.html", ratings, answers=answers, **QUICK).read_text(encoding="utf-8")
+    assert "Alignment</h2>" in text
+    assert "alignment-stand-in" not in text
+
+
+def test_text_from_data_is_text(tmp_path: Path) -> None:
+    made = study()
+    assert made.answers is not None
+    groups = [NASTY[r % len(NASTY)] for r in range(60)]
+    items = pl.DataFrame({"item": made.items["item"], "text": [NASTY[i % len(NASTY)] for i in range(40)]})
+    raters = made.raters.select("rater").with_columns(pl.Series("group", groups))
+    ratings = pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters, items=items)
+    names = dict(zip(["model-a", "model-b", "model-c"], NASTY, strict=False))
+    answers = made.answers.with_columns(pl.col("model").replace(names))
+    path = pv.write_report(tmp_path / "r.html", ratings, "group", answers=answers, **QUICK)
+    text = path.read_text(encoding="utf-8")
+    assert Parts(path).tags.count("script") == 1
+    assert "<script>alert" not in text
+    own = text[text.index('<section id="alignment"') :]
+    own = own[: own.index("</section>")]
+    assert own.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 5
+    assert "مرحبا بالعالم" in own
+    assert 'alignment-items"' in own
+
+
+def test_groups_that_overlap_are_left_out_and_that_is_said() -> None:
+    made = study()
+    raters = made.raters.with_columns(origin=pl.Series(["a;b", "a", "b"] * 20))
+    ratings = pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters)
+    report = make_report(ratings, ["gender", "origin"], several={"origin": ";"}, answers=made.answers, **QUICK)
+    section = next(one for one in report.sections if one.id == "alignment")
+    assert "Alignment compares groups that do not overlap, so it leaves out: origin." in section.remarks
+    heat = blocks_of(section)["alignment-heat"]
+    assert isinstance(heat, Figure)
+    assert set(heat.table["axis"]) == {"all", "gender"}
+
+
+def test_small_groups_are_withheld_and_counted() -> None:
+    made = study(attributes={"team": {"big": 0.5, "middling": 0.47, "tiny": 0.03}})
+    assert (made.raters["team"] == "tiny").sum() < 5
+    section = section_of(made, ["team"])
+    heat = blocks_of(section)["alignment-heat"]
+    assert isinstance(heat, Figure)
+    assert "tiny" not in heat.chart.to_json()
+    assert "1 group with fewer than 5 raters withheld" in " ".join(heat.chart.to_dict()["title"]["subtitle"])
+
+
+def test_many_models_have_a_heat_map_for_each_attribute() -> None:
+    made = study()
+    assert made.answers is not None
+    first = made.answers.filter(model="model-a")
+    answers = pl.concat([first.with_columns(model=pl.lit(f"m{n:02d}")) for n in range(12)])
+    blocks = blocks_of(section_of(made, ["gender", "age"], answers=answers))
+    assert {"alignment-heat-gender", "alignment-heat-age"} <= blocks.keys()
+    assert "alignment-heat" not in blocks
+
+
+def test_points_that_are_not_numbers_from_zero_are_explained() -> None:
+    made = study()
+    assert made.answers is not None
+    labels = ["never", "rarely", "at times", "often", "always"]
+    names = {str(at): label for at, label in enumerate(labels)}
+    frame = made.ratings_frame.with_columns(pl.col("score").cast(pl.String).replace(names))
+    answers = made.answers.with_columns(pl.col("answer").cast(pl.String).replace(names))
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(labels), raters=made.raters)
+    report = make_report(ratings, "gender", answers=answers, **QUICK)
+    items = blocks_of(next(one for one in report.sections if one.id == "alignment"))["alignment-items"]
+    assert isinstance(items, DataTable)
+    assert items.note.endswith("Points are counted from 0, which is never.")
+
+
+def test_every_term_is_explained_once() -> None:
+    section = section_of(study())
+    terms = [name for block in section.blocks if isinstance(block, Terms) for name, _ in block.entries]
+    assert len(terms) == len(set(terms)) > 4
+
+
+def test_the_command_reads_answers(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from plurivox.cli.app import app
+    from plurivox.io.study import write_study
+
+    write_study(study(), tmp_path)
+    out = tmp_path / "report.html"
+    found = CliRunner().invoke(
+        app,
+        ["report", str(tmp_path / "ratings.csv"), "--by", "gender", "--answers", str(tmp_path / "answers.csv"), "-o",
+         str(out), "--permutations", "20", "--bootstrap", "20"],
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    text = out.read_text(encoding="utf-8")
+    assert "Alignment</h2>" in text
+    assert "SHA-256 of answers.csv" in text
