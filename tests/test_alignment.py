@@ -418,6 +418,14 @@ def test_free_text_is_read() -> None:
     assert (account["answered"], account["refused"], account["unreadable"]) == (1, 1, 1)
 
 
+def test_free_text_is_read_by_the_options_as_shown() -> None:
+    answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "text": ["A", "A"], "order": [[0, 1], [1, 0]]})
+    found = Answers.from_frame(answers, RATINGS.scale)
+    assert found.point.tolist() == [0, 1]
+    assert found.shown is not None
+    assert found.shown.tolist() == [0, 0]
+
+
 def test_totals_without_raters_give_the_overall_distances(write: Write) -> None:
     ratings = pv.read_ratings(write("totals.csv", "item,no,yes\na,3,1\nb,0,4\n"), scale=pv.Scale(["no", "yes"]))
     assert not ratings.has_raters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -171,12 +172,20 @@ class Answers:
         return tuple(sorted({voice.model for voice in self.voices}))
 
 
-def letters_of(scale: Scale) -> list[tuple[str, str]]:
-    """Return the points as options, each with a letter, or with a number where letters do not reach."""
-    labels = [str(label) for label in scale.labels]
-    letters = string.ascii_uppercase if len(labels) <= len(string.ascii_uppercase) else None
-    whole = letters is None or all(label.removeprefix("-").isdecimal() for label in labels)
-    return [(label if whole else letters[at] if letters else str(at + 1), label) for at, label in enumerate(labels)]
+@functools.lru_cache(maxsize=512)
+def letters_of(scale: Scale, order: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
+    """Return the points as options in the order shown, each with a letter, or a number beyond 26.
+
+    Examples
+    --------
+    >>> letters_of(Scale(["never", "often"]), (1, 0))
+    (('A', 'often'), ('B', 'never'))
+    """
+    labels = [str(scale.labels[place]) for place in order]
+    if len(labels) <= len(string.ascii_uppercase):
+        return tuple(zip(string.ascii_uppercase, labels, strict=False))
+    whole = all(label.removeprefix("-").isdecimal() for label in labels)
+    return tuple((label if whole else str(at), label) for at, label in enumerate(labels, 1))
 
 
 def _state_of(text: str) -> int:
@@ -297,15 +306,16 @@ class _Check:
             return NO_POINT
 
     def _read(self, column: pl.Series, stated: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
-        """Read free text, except where the state is known and is no answer."""
-        options = letters_of(self.scale)
+        """Read free text by the options as they were shown, except where the state is known and is no answer."""
+        orders = self._lists("order") if "order" in self.table.columns else [None] * len(column)
         point = np.full(len(column), NO_POINT, dtype=np.int16)
         state = np.where(stated >= 0, stated, np.int8(UNREADABLE))
         for row, text in enumerate(column.cast(pl.String).to_list()):
             if stated[row] in (-1, ANSWERED) and text is not None:
-                found = read_answer(text, options)
+                order = tuple(range(len(self.scale)) if orders[row] is None else orders[row])  # type: ignore[arg-type]
+                found = read_answer(text, letters_of(self.scale, order))
                 state[row] = STATES.index(found.state)
-                point[row] = NO_POINT if found.point is None else found.point
+                point[row] = NO_POINT if found.point is None else order[found.point]
             elif stated[row] == ANSWERED:
                 state[row] = UNREADABLE
         return point, state, 0

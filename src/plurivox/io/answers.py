@@ -35,8 +35,8 @@ def read_answers(
     ----------
     source
         A store that ``plurivox ask`` wrote; a CSV, TSV, JSON lines or Parquet file, plain or compressed, with one row
-        per answer; a log of Inspect (``.eval``, or ``.json``), or a folder of them; or a file of samples of
-        lm-evaluation-harness (``samples_….jsonl``).
+        per answer; a log of Inspect (``.eval``, or ``.json``), or samples of lm-evaluation-harness
+        (``samples_….jsonl``), or a folder of either.
     scale
         A :class:`Scale`, its points in order, or text such as ``"1:5"``.
     item, model, answer
@@ -60,10 +60,11 @@ def read_answers(
 
         with Store.read(path) as store:
             return from_store(store, points)
+    samples = next(path.rglob("samples_*.jsonl"), None) if path.is_dir() else path
+    if samples is not None and samples.name.startswith("samples_") and samples.suffix == ".jsonl":
+        return Answers.from_frame(read_lm_eval_samples(path, scale=points, item=item), points, source=str(source))
     if path.is_dir() or path.suffix in (".eval", ".json"):
-        return Answers.from_frame(read_inspect_log(path), points, source=str(source))
-    if path.name.startswith("samples_") and path.suffix == ".jsonl":
-        return Answers.from_frame(read_lm_eval_samples(path), points, source=str(source))
+        return Answers.from_frame(read_inspect_log(path, scale=points), points, source=str(source))
     table = read_table(os.fspath(source), format=format, encoding=encoding)
     for given in (item, model, answer):
         if given is not None and given not in table.columns:

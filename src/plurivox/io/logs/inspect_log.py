@@ -56,7 +56,7 @@ class InspectLog:
             asked.add((row["item"], row["sample"]))
             yield row
         if get(self.header, "status") != "success":
-            items = get(get(spec, "dataset"), "sample_ids") or ()
+            items = _list(get(get(spec, "dataset"), "sample_ids"))
             planned = [(str(item), at) for item in items for at in range(get(get(spec, "config"), "epochs") or 1)]
             for item, at in planned:
                 if (item, at) not in asked:
@@ -76,7 +76,7 @@ class InspectLog:
         row |= {"text": reply.text, "state": "refused" if reply.refusal else None}
         place = f"sample {item!r}, epoch {epoch}"
         order, n_options = None, len(choices.scale or ())
-        if get(sample, "choices"):
+        if _list(get(sample, "choices")):
             shown = self._shown(sample, place)
             order, n_options = choices.order(shown, place), len(shown)
             rewritten = self._shuffles and order == sorted(order)  # then nobody knows what was shown
@@ -91,7 +91,7 @@ class InspectLog:
         choices = [str(choice) for choice in sample["choices"]]
         if not self._shuffles:
             return choices
-        users = [message for message in get(sample, "messages") or () if get(message, "role") == "user"]
+        users = [message for message in _list(get(sample, "messages")) if get(message, "role") == "user"]
         question = f"\n{_text(users[-1]) if users else ''}\n"
         letters = _LETTERS[: len(choices)]
         shown = [choice for letter in letters for choice in choices if f"\n{letter}) {choice}\n" in question]
@@ -109,7 +109,7 @@ class InspectLog:
         It then rewrites the question and the answer as if it had not, if it could read the answer, but leaves the
         log-probabilities, which go by the order that was shown.
         """
-        steps = get(get(self.header, "plan"), "steps") or ()
+        steps = _list(get(get(self.header, "plan"), "steps"))
         return any(
             get(get(step, "params"), "shuffle")
             for step in steps
@@ -136,8 +136,7 @@ def _starts_with(file: Path, sign: bytes) -> bool:
 
 def _parts(whole: Any) -> tuple[Any, Iterator[Any]]:
     """Return the header and the samples of a ``.json`` file."""
-    samples = get(whole, "samples")
-    return whole, iter(samples if isinstance(samples, list) else ())
+    return whole, iter(_list(get(whole, "samples")))
 
 
 def _in_archive(source: str) -> tuple[Any, Iterator[Any]]:
@@ -177,7 +176,7 @@ def _archive(source: str) -> Iterator[Any]:
 def _reply(sample: Any) -> Reply | None:
     """Return what the model gave last, None if it failed to."""
     output = sample["output"]
-    first = next(iter(get(output, "choices") or ()), None)
+    first = next(iter(_list(get(output, "choices"))), None)
     text = get(output, "completion") or _text(get(first, "message"))
     if sample.get("error") or sample.get("invalidation") or (first is None and not text):
         return None
@@ -189,6 +188,11 @@ def _text(message: Any) -> str:
     """Return the text of a message, whose content may be in parts."""
     reply = reply_of({"choices": [{"message": message}]})
     return "" if reply is None else reply.text
+
+
+def _list(value: Any) -> list[Any]:
+    """Return what should be a list, an empty one if it is none."""
+    return value if isinstance(value, list) else []
 
 
 def _no_log(source: str, why: str) -> FileError:

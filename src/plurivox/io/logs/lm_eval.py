@@ -82,7 +82,7 @@ class SampleFile:
         """Return what a model wrote, or chose, in each repetition."""
         asked = [list(one.values()) for one in record["arguments"].values() if isinstance(one, dict)]
         given = record["resps"] if self.filter_name is None else [[one] for one in record["filtered_resps"]]
-        second = {type(one[1]) for one in asked if len(one) > 1}
+        second = {type(one[1]) if len(one) > 1 else None for one in asked}
         if second == {dict} and len(asked) == len(given) == 1:
             return [{"text": text} for text in _texts(given)]
         if second == {str} and len(asked) == len(given) > 1:
