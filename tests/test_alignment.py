@@ -354,6 +354,18 @@ def test_standing_in_equals_the_array_function_and_counts_those_with_few_items()
         assert one["n_rejected"] == int((adjusted < 0.05).sum())
 
 
+def test_on_the_nominal_level_standing_in_is_about_agreement() -> None:
+    votes = [(item, rater, [0, 2, 2][rater]) for item in range(40) for rater in range(3)]
+    frame = pl.DataFrame([(i, f"r{r}", s) for i, r, s in votes], schema=["item", "rater", "score"], orient="row")
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 2))
+    answers = pl.DataFrame({"model": "m", "item": range(40), "point": [1] * 40})
+    options: dict[str, Any] = {**QUICK, "min_group_size": 1}
+    by_distance = pv.alignment(ratings, answers, **options).stand_ins()["advantage"][0]
+    by_agreement = pv.alignment(ratings, answers, level="nominal", **options).stand_ins()["advantage"][0]
+    assert by_distance == 1.0  # to the two others: r0 is 4 away and m 2, r1 and r2 are 2 away and so is m
+    assert by_agreement == pytest.approx(1 / 3)  # m agrees with nobody, as r0 does
+
+
 # What is missing, odd or wrong ---------------------------------------------------------------------------------------
 
 VOTES = pl.DataFrame({"item": ["a", "a", "b", "c"], "rater": ["r", "s", "r", "r"], "score": ["no", "yes", "yes", "no"]})

@@ -220,7 +220,7 @@ class _Check:
             raise ColumnError(
                 f"there is no column '{item}' with the items; it has {', '.join(self.table.columns[:20])}",
                 source=self.source,
-                hint="Name the columns with item=, model= and answer=.",
+                hint="Name the columns: --item, --model, --answer (item=, model=, answer=).",
             )
         if not self.table.height:
             raise InputError("there is no answer", source=self.source, hint="Give one row per model and item.")

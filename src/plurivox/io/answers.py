@@ -70,7 +70,7 @@ def read_answers(
         if given is not None and given not in table.columns:
             raise ColumnError(
                 f"there is no column '{given}'; it has {', '.join(table.columns)}", source=table.name,
-                hint="Name the columns with item=, model= and answer=.",
+                hint="Name the columns: --item, --model, --answer (item=, model=, answer=).",
             )  # fmt: skip
     wanted = "item" if like is None else like.intake.columns.get("item", "item")
     return Answers.from_frame(

@@ -127,11 +127,12 @@ def labelled_sums(offsets, raters, scores, labels, shown, n_points, rows, voice,
 
 
 @compiled
-def contests(offsets, raters, scores, n_points, rows, voice, point, part, wins, met):
+def contests(offsets, raters, scores, n_points, nominal, rows, voice, point, part, wins, met):
     """Count for each voice and rater, in ``met`` the items both rated beside others, and in ``wins`` those it wins.
 
     A voice wins an item if its mean distance from the other raters is no larger than the rater's; without an answer it
-    loses. The rater's own vote is at distance 0 from itself, so the sums over all raters less the rater's will do.
+    loses. The rater's own vote is at distance 0 from itself, so the sums over all raters less the rater's will do. On
+    the ``nominal`` level all different points are equally far.
     """
     counts = np.zeros((1, n_points), dtype=np.int64)
     far = np.zeros(n_points)
@@ -144,13 +145,13 @@ def contests(offsets, raters, scores, n_points, rows, voice, point, part, wins, 
         for s in range(n_points):
             far[s] = 0.0
             for p in range(n_points):
-                far[s] += counts[0, p] * abs(p - s)
+                far[s] += counts[0, p] * (1 if nominal and p != s else abs(p - s))
         for a in range(rows[i], rows[i + 1]):
             s = point[a]
             for r in range(offsets[i], offsets[i + 1]):
                 met[voice[a], raters[r]] += part[a]
                 own = np.int64(scores[r])
-                if s >= 0 and far[s] - abs(own - s) <= far[own]:
+                if s >= 0 and far[s] - (1 if nominal and own != s else abs(own - s)) <= far[own]:
                     wins[voice[a], raters[r]] += part[a]
 
 

@@ -88,6 +88,7 @@ def alignment(
         overlap, so that none is called the closest.
     level
         How XRR between a model and a group weighs points: nominal, ordinal, interval, or a matrix of distances.
+        On the nominal level, standing in for a rater is about agreement, not distance.
     prior
         The weight of each point before any vote, for the expected earth mover's distance.
     families
@@ -376,7 +377,9 @@ def _tables(
             [row for one in closest for row in one.contrasts(voices)], schema=CONTRASTS, orient="row"
         ),
         "alphas": models.alphas(answers, matched, sets, published=convention == "published"),
-        "stand ins": models.stand_ins(work.aligner, *standing),
+        "stand ins": models.stand_ins(
+            work.aligner, *standing, nominal=isinstance(work.level, str) and work.level == "nominal"
+        ),
         "prompts": models.between_prompts(answers),
         "stability": models.stability(answers),
         "positions": models.positions(matched),

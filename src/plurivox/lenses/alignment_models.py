@@ -208,11 +208,11 @@ def positions(matched: Matched) -> pl.DataFrame:
 # Beside humans -------------------------------------------------------------------------------------------------------
 
 
-def stand_ins(aligner: Aligner, tolerance: float, least_humans: int) -> pl.DataFrame:
+def stand_ins(aligner: Aligner, tolerance: float, least_humans: int, *, nominal: bool) -> pl.DataFrame:
     """Return for each voice the share of humans for whom it may stand in (ω), and how often it wins (ρ).
 
     For each human with enough items, the test of ρ against ½ − ε is corrected over humans by Benjamini–Yekutieli. With
-    fewer humans than ``least_humans``, nothing is said of them.
+    fewer humans than ``least_humans``, nothing is said of them. On the nominal level, closer means agreeing more.
     """
     from plurivox.kernels.alignment import contests
 
@@ -222,7 +222,7 @@ def stand_ins(aligner: Aligner, tolerance: float, least_humans: int) -> pl.DataF
     shape = (len(matched.voices), ratings.n_raters)
     wins, met = np.zeros(shape), np.zeros(shape)
     offsets, raters, scores, _ = aligner.votes
-    contests(offsets, raters, scores, matched.top + 1, *aligner.answers, wins, met)
+    contests(offsets, raters, scores, matched.top + 1, nominal, *aligner.answers, wins, met)
     found = []
     for (model, prompt), won, of in zip(matched.voices, wins, met, strict=True):
         items = np.floor(of + 1e-9).astype(int)

@@ -56,14 +56,19 @@ class InspectLog:
             asked.add((row["item"], row["sample"]))
             yield row
         if get(self.header, "status") != "success":
-            items = _list(get(get(spec, "dataset"), "sample_ids"))
-            planned = [(str(item), at) for item in items for at in range(get(get(spec, "config"), "epochs") or 1)]
-            for item, at in planned:
+            for item, at in self._planned():
                 if (item, at) not in asked:
                     asked.add((item, at))
                     yield common | {"item": item, "sample": at, "state": "failed"}
         if not asked:
             raise InputError("it has no samples", source=self.source, hint="Evaluate without --no-log-samples.")
+
+    def _planned(self) -> Iterator[tuple[str, int]]:
+        """Yield the items and repetitions that were to be asked, as far as the header tells."""
+        spec = self.header["eval"]
+        epochs = get(get(spec, "config"), "epochs")
+        for item in _list(get(get(spec, "dataset"), "sample_ids")):
+            yield from ((str(item), at) for at in range(epochs if isinstance(epochs, int) else 1))
 
     def _answer(self, sample: Any, choices: Choices) -> Row:
         item, epoch = get(sample, "id"), get(sample, "epoch")
