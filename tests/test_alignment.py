@@ -438,6 +438,16 @@ def test_free_text_is_read_by_the_options_as_shown() -> None:
     assert found.shown.tolist() == [0, 0]
 
 
+def test_points_and_texts_may_be_mixed() -> None:
+    answers = pl.DataFrame({
+        "model": "m", "item": ["a", "b", "c"], "point": [1, None, None], "text": [None, "A) no", "I can't say."],
+    })  # fmt: skip
+    found = Answers.from_frame(answers, RATINGS.scale)
+    assert (found.point.tolist(), found.state.tolist()) == ([1, 0, -1], [0, 0, 1])
+    stated = answers.with_columns(state=pl.Series(["answered", "unreadable", "refused"]))
+    assert Answers.from_frame(stated, RATINGS.scale).state.tolist() == [0, 2, 1]  # nothing is read again
+
+
 def test_totals_without_raters_give_the_overall_distances(write: Write) -> None:
     ratings = pv.read_ratings(write("totals.csv", "item,no,yes\na,3,1\nb,0,4\n"), scale=pv.Scale(["no", "yes"]))
     assert not ratings.has_raters

@@ -246,6 +246,10 @@ class _Check:
         if name in ("text", "response"):
             return self._read(self.table[name], stated)
         point, elsewhere = self._points(self.table[name], positions=name == "point")
+        if column is None and "text" in self.table.columns:  # what has neither point nor state may be text to read
+            unread = (point == NO_POINT) & ~elsewhere & (stated < 0)
+            texts, states, _ = self._read(self.table["text"], np.where(unread, stated, np.int8(FAILED)))
+            point, stated = np.where(unread, texts, point), np.where(unread, states, stated)
         answered = point != NO_POINT
         state = np.where(stated >= 0, stated, np.where(answered, np.int8(ANSWERED), np.int8(UNREADABLE)))
         state[(state == ANSWERED) & ~answered] = UNREADABLE
@@ -310,8 +314,9 @@ class _Check:
         orders = self._lists("order") if "order" in self.table.columns else [None] * len(column)
         point = np.full(len(column), NO_POINT, dtype=np.int16)
         state = np.where(stated >= 0, stated, np.int8(UNREADABLE))
-        for row, text in enumerate(column.cast(pl.String).to_list()):
-            if stated[row] in (-1, ANSWERED) and text is not None:
+        wanted = np.flatnonzero(stated <= ANSWERED)
+        for row, text in zip(wanted.tolist(), column.cast(pl.String).gather(wanted).to_list(), strict=True):
+            if text is not None:
                 order = tuple(range(len(self.scale)) if orders[row] is None else orders[row])  # type: ignore[arg-type]
                 found = read_answer(text, letters_of(self.scale, order))
                 state[row] = STATES.index(found.state)
