@@ -136,17 +136,15 @@ class Answers:
         """
         check = _Check(to_polars(frame), scale, source, locate or COUNTED_FROM_1)
         check.columns(item)
-        ids = check.ids(item, "item")
+        items, item_of = check.items(item)
         models = check.ids(model, "model") if model in check.table.columns else _repeated(name, check.table.height)
-        prompts = check.texts(prompt) if prompt in check.table.columns else _repeated(ONE_PROMPT, check.table.height)
+        prompts = check.texts(prompt) if prompt in check.table.columns else None
         point, state, n_elsewhere = check.answers(answer)
         shares = check.shares()
         if shares is not None:
             known = ~np.isnan(shares[:, 0])
             fill = known & (point == NO_POINT) & (state == UNREADABLE)
             point[fill], state[fill] = shares[fill].argmax(axis=1), ANSWERED
-        items = ids.unique().sort()
-        item_of = places_of(ids, items).astype(np.int32)
         voices, voice_of = _voices(models, prompts)
         sample = check.samples()
         shown, orders = check.shown(point) or (None, None)
@@ -198,8 +196,11 @@ def _repeated(text: str, n: int) -> pl.Series:
     return pl.repeat(text, n, dtype=pl.String, eager=True)
 
 
-def _voices(models: pl.Series, prompts: pl.Series) -> tuple[tuple[Voice, ...], NDArray[np.int32]]:
+def _voices(models: pl.Series, prompts: pl.Series | None) -> tuple[tuple[Voice, ...], NDArray[np.int32]]:
     """Return the pairs of model and prompt that occur, sorted, and the pair of each row."""
+    if prompts is None:
+        names = models.unique().sort()
+        return tuple(Voice(name, ONE_PROMPT) for name in names), places_of(models, names).astype(np.int32)
     pairs = pl.DataFrame({"model": models, "prompt": prompts})
     known = pairs.unique().sort("model", "prompt").with_row_index("voice")
     codes = pairs.join(known, on=["model", "prompt"], how="left", maintain_order="left")["voice"]
@@ -224,6 +225,12 @@ class _Check:
             )
         if not self.table.height:
             raise InputError("there is no answer", source=self.source, hint="Give one row per model and item.")
+
+    def items(self, column: str) -> tuple[pl.Series, NDArray[np.int32]]:
+        """Return the items as text, sorted, and that of each row."""
+        ids = self.ids(column, "item")
+        items = ids.unique().sort()
+        return items, places_of(ids, items).astype(np.int32)
 
     def ids(self, column: str, role: str) -> pl.Series:
         texts = id_texts(self.table[column])

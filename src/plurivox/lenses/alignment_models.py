@@ -244,17 +244,20 @@ def stand_ins(aligner: Aligner, tolerance: float, least_humans: int, *, nominal:
 
 def distances(matched: Matched) -> pl.DataFrame:
     """Return how often each voice's answers are how far from the mode of all votes; null where it gave none."""
-    far = np.abs(modes(matched.ratings.counts())[matched.item] - matched.point)
-    frame = pl.DataFrame({
-        "voice": matched.voice, "distance": np.where(matched.point >= 0, far.round(6), np.nan), "part": matched.part,
-    }).with_columns(pl.col("distance").fill_nan(None))  # fmt: skip
-    counted = frame.group_by("voice", "distance").agg(n_items=pl.col("part").sum().round().cast(pl.Int64))
-    names = pl.DataFrame({
-        "voice": np.arange(len(matched.voices)), "model": [voice.model for voice in matched.voices],
-        "prompt": [voice.prompt for voice in matched.voices],
-    })  # fmt: skip
-    joined = names.join(counted, on="voice").sort("voice", "distance", nulls_last=True)
-    return joined.select([pl.col(name).cast(kind) for name, kind in DISTANCES.items()])
+    counts = matched.ratings.counts()
+    far = np.abs(modes(counts)[:, np.newaxis] - np.arange(counts.shape[1])).round(6)
+    known, code = np.unique(far, return_inverse=True)
+    none = len(known)
+    of_answer = np.where(matched.point >= 0, code.reshape(far.shape)[matched.item, matched.point], none)
+    cells = matched.voice * (none + 1) + of_answer
+    n = np.bincount(cells, weights=matched.part, minlength=len(matched.voices) * (none + 1)).reshape(-1, none + 1)
+    found = [
+        (*voice, None if at == none else float(known[at]), round(float(n[v, at])))
+        for v, voice in enumerate(matched.voices)
+        for at in range(none + 1)
+        if n[v, at] > 0
+    ]
+    return pl.DataFrame(found, schema=DISTANCES, orient="row")
 
 
 def item_table(matched: Matched) -> pl.DataFrame:
@@ -263,19 +266,16 @@ def item_table(matched: Matched) -> pl.DataFrame:
     Those come first whose mean answer and mean vote are farthest apart.
     """
     counts = matched.ratings.counts()
-    n_votes = counts.sum(axis=1)
-    at = np.arange(counts.shape[1])
-    item, answered = matched.item, matched.point >= 0
-    weight = np.bincount(item[answered], weights=matched.part[answered], minlength=len(counts))
-    silent = np.bincount(item[~answered], weights=matched.part[~answered], minlength=len(counts))
-    summed = np.bincount(item[answered], weights=(matched.part * matched.point)[answered], minlength=len(counts))
+    n_items, n_points = counts.shape
+    n_votes, at = counts.sum(axis=1), np.arange(n_points)
+    cells = matched.item * (n_points + 1) + np.where(matched.point >= 0, matched.point, n_points)
+    given = np.bincount(cells, weights=matched.part, minlength=n_items * (n_points + 1)).reshape(n_items, -1)
+    silent, given = given[:, n_points], given[:, :n_points]
+    weight = given.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         per_point = (counts @ np.abs(at[:, None] - at)) / n_votes[:, None]
-        far = np.bincount(
-            item[answered], weights=matched.part[answered] * per_point[item[answered], matched.point[answered]],
-            minlength=len(counts),
-        ) / weight  # fmt: skip
-        mean, answer = (counts @ at) / n_votes, summed / weight
+        far = (given * per_point).sum(axis=1) / weight
+        mean, answer = (counts @ at) / n_votes, (given @ at) / weight
     frame = pl.DataFrame({
         "item": matched.ratings.items["item"].cast(pl.String), "mode": modes(counts), "mean": mean, "n_votes": n_votes,
         "answer": answer, "distance": far, "n_voices": weight.round(), "n_silent": silent.round(),
