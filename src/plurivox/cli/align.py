@@ -95,6 +95,7 @@ def align(
     alignment with its uncertainty, also at equal group sizes, and companions that keep the spread of votes. Refusals
     cost the whole scale, and are counted.
     """
+    from plurivox.cli.ask import several
     from plurivox.cli.options import read_scale
     from plurivox.cli.progress import telling
     from plurivox.cli.show_alignment import show_alignment, tables
@@ -108,7 +109,7 @@ def align(
     loaded = load(reading)
     ratings = loaded.ratings
     known = read_answers(answers, ratings.scale, like=ratings, model=model, answer=answer)
-    print(f"{known.source}: {len(known):,} answers of {', '.join(known.models)}", file=sys.stderr)
+    print(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}", file=sys.stderr)
     with telling() as progress:
         found = alignment(
             ratings,

@@ -178,9 +178,7 @@ def alignment(
         "tolerance": tolerance, "min_group_size": min_group_size, "voices": [list(voice) for voice in matched.voices],
         "labels": [str(label) for label in ratings.scale.labels], "subsets": list(matched.subsets),
         "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
-        "n_elsewhere": given.n_elsewhere,
-        "n_unsorted": int(np.count_nonzero((matched.subset == len(matched.subsets)) & (np.diff(matched.rows) > 0)))
-        if matched.subsets else 0, "n_raters": ratings.n_raters,
+        "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
     }  # fmt: skip
     outside = {axis.name: axis.n_outside for axis in axes}
     draws = tuple(one.draws(matched.voices) for one in closest)
@@ -256,7 +254,7 @@ class _Work:
         """Return how many votes each group gave to items with answers, by subset: subsets + 1 × groups."""
         ratings = self.matched.ratings
         asked = np.diff(self.matched.rows)[ratings.item_codes] > 0
-        group = codes[0 if ratings.rater_codes is None else ratings.rater_codes] * np.ones(len(asked), dtype=np.int64)
+        group = np.zeros(len(asked), dtype=np.int64) if ratings.rater_codes is None else codes[ratings.rater_codes]
         kept = asked & (group >= 0)
         times = np.ones(len(asked), dtype=np.int64) if ratings.multiplicity is None else ratings.multiplicity
         cells = self.matched.subset[ratings.item_codes][kept] * n_groups + group[kept]

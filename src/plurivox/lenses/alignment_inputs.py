@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.answers import ANSWERED, FAILED, NO_POINT, REFUSED, UNREADABLE, Answers, Voice
+from plurivox.answer_columns import ANSWERED, FAILED, NO_POINT, REFUSED, UNREADABLE
+from plurivox.answers import Answers, Voice
 from plurivox.attributes import as_categories, category_order, places_of
 from plurivox.errors import InputError, SelectionError
 from plurivox.ratings import Ratings
@@ -74,6 +75,12 @@ class Matched:
     def item(self) -> Ints:
         """The item of each answer."""
         return np.repeat(np.arange(len(self.rows) - 1), np.diff(self.rows))
+
+    @property
+    def n_unsorted(self) -> int:
+        """How many items with answers are in no part, though items were sorted into parts."""
+        unsorted = (self.subset == len(self.subsets)) & (np.diff(self.rows) > 0)
+        return int(np.count_nonzero(unsorted)) if self.subsets else 0
 
     @property
     def top(self) -> int:

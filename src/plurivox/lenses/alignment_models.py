@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from plurivox.answers import ANSWERED, REFUSED, UNREADABLE, Answers, Voice
+from plurivox.answer_columns import ANSWERED, REFUSED, UNREADABLE
+from plurivox.answers import Answers, Voice
 from plurivox.inference.multiplicity import adjust
 from plurivox.lenses.aligning import Aligner
 from plurivox.lenses.alignment_inputs import Ints, Matched
