@@ -13,8 +13,9 @@ from hypothesis import settings
 
 from support import Write
 
-settings.register_profile("plurivox", deadline=None, max_examples=60)
-settings.load_profile("plurivox")
+settings.register_profile("plurivox", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=600)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "plurivox"))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import string
 from collections import defaultdict
@@ -241,15 +242,21 @@ def test_a_repeated_table_of_options_is_not_taken_for_its_first(published: tuple
 
 # Noise ---------------------------------------------------------------------------------------------------------------
 
-MARKS = st.sampled_from(["", "**", "*", "_", "`", '"', "“", "__"])
+MARKS = ["", "**", "*", "_", "`", '"', "“", "__"]
 CLOSING = {"“": "”"}
-BEFORE = st.sampled_from(
-    ["", "Answer: ", "My answer is ", "The answer is: ", "I would choose ", "Sure! ", "Final answer:\n", "> ", "### "]
-)
-AFTER = st.sampled_from(
-    ["", ".", "!", "\n", "\n\nThis is because people tend to see it that way.", " because it is widely held.",
-     "\n\n**Reasoning:** customs differ, and so do people.", "\n```", " (fairly sure)"]
-)  # fmt: skip
+BEFORE = ["", "Answer: ", "My answer is ", "The answer is: ", "I would choose ", "Sure! ", "Final answer:\n", "> ", "### "]
+AFTER = [
+    "",
+    ".",
+    "!",
+    "\n",
+    "\n\nThis is because people tend to see it that way.",
+    " because it is widely held.",
+    "\n\n**Reasoning:** customs differ, and so do people.",
+    "\n```",
+    " (fairly sure)",
+]
+KNOWN = {"share": SHARE, "often": OFTEN, "stars": STARS, "agree5": SCALES["agree5"], "safety": SCALES["safety"]}
 WORDS = [
     "mountain",
     "river",
@@ -280,21 +287,15 @@ WORDS = [
 ]
 
 
-@given(
-    options=st.sampled_from([SHARE, OFTEN, STARS, SCALES["agree5"], SCALES["safety"]]),
-    data=st.data(),
-    mark=MARKS,
-    before=BEFORE,
-    after=AFTER,
-)
-def test_a_known_answer_is_found_in_noise(
-    options: list[tuple[str, str]], data: st.DataObject, mark: str, before: str, after: str
-) -> None:
-    point = data.draw(st.integers(0, len(options) - 1))
-    letter, text = options[point][:2]
-    said = data.draw(st.sampled_from([letter, text, f"{letter}) {text}", f"{letter}. {text}", f"{text} ({letter})"]))
-    whole = f"{before}{mark}{said}{CLOSING.get(mark, mark)}{after}"
-    assert read_answer(whole, options).point == point, whole
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_a_known_answer_is_found_in_noise(name: str) -> None:
+    options = KNOWN[name]
+    for point, (letter, text) in enumerate(option[:2] for option in options):
+        for said in (letter, text, f"{letter}) {text}", f"{letter}. {text}", f"{text} ({letter})"):
+            for mark, before, after in itertools.product(MARKS, BEFORE, AFTER):
+                whole = f"{before}{mark}{said}{CLOSING.get(mark, mark)}{after}"
+                more_than = whole == f"> 50%{after}"  # as likely "more than 50%" as a quoted "50%"
+                assert read_answer(whole, options).point == (None if more_than else point), whole
 
 
 @given(

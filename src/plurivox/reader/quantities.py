@@ -35,7 +35,7 @@ PATTERN = (
     rf"(?:[\s*_]{{0,3}}(?:/|out of|von|sur|sobre|из)\s{{0,2}}(?P<of>{_NUMBER}))?(?P<plus>\+)?(?![/\d])"
 )
 """A number or range in small letters, with named parts; made to be one alternative of a larger pattern."""
-COMPARED = re.compile(rf"(?<![-=/\w\"'])(?:(?P<less>{_LESS})|(?P<more>{_MORE}))[ \t]{{0,2}}\Z")
+COMPARED = re.compile(rf"(?<![-=/])(?<![^\W_])(?<![\w#%;][\"'])(?:(?P<less>{_LESS})|(?P<more>{_MORE}))[ \t]{{0,2}}\Z")
 """What stands before a number to say less or more; its longest has 12 characters."""
 
 
