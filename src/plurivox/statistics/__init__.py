@@ -1,6 +1,7 @@
 """Statistics as pure functions, counts in and a number out, and their registry; may use ``errors`` only.
 
-Of other packages, numpy and ``scipy.special``.
+Of other packages, numpy and ``scipy.special``. Those of raters' scores, Mokken's and the graded response model, sum
+over pairs of raters and over severities, and have their loops in ``kernels``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from plurivox.statistics.cohesion import (
     voting_agreement,
     xrr,
 )
+from plurivox.statistics.graded import GradedResponse, graded_response
+from plurivox.statistics.mokken import Mokken, mokken_h
+from plurivox.statistics.mokken_checks import Monotonicity, mokken_scales, monotonicity
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
 from plurivox.statistics.priors import PriorFit, fit_prior
 from plurivox.statistics.records import Statistic
@@ -53,6 +57,9 @@ from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [
     "STATISTICS",
+    "GradedResponse",
+    "Mokken",
+    "Monotonicity",
     "PriorFit",
     "Statistic",
     "ac1",
@@ -74,6 +81,7 @@ __all__ = [
     "expected_rps",
     "fit_prior",
     "gai",
+    "graded_response",
     "harmonic_mean",
     "information_gain",
     "js",
@@ -82,6 +90,9 @@ __all__ = [
     "krippendorff_alpha",
     "mean_interval",
     "modes",
+    "mokken_h",
+    "mokken_scales",
+    "monotonicity",
     "mpa",
     "mpa_raw",
     "negentropy",

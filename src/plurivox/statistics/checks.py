@@ -17,6 +17,8 @@ SUM_TOLERANCE = 1e-6
 """How far the sum of predicted probabilities may be from 1."""
 MIN_PRIOR = 1e-12
 """The smallest weight of a prior, beside which a single rating is everything."""
+MAX_POINTS = 200
+"""Points of a rating scale whose raters are compared pair by pair, or put into a model, at most."""
 
 
 def counts_of(name: str, counts: ArrayLike) -> Floats:
@@ -181,6 +183,28 @@ def raise_to(q: Floats, floor: float) -> Floats:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
+def scores_of(name: str, scores: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+    """Return raters × items, which of the points each score is and -1 where it is missing; and the points themselves.
+
+    The points are the numbers that anybody gave, in order.
+    """
+    table = _numbers(name, scores)
+    if table.ndim != 2:
+        raise InputError(
+            f"{name} has the shape {table.shape}", hint="Give a table of items × raters, NaN where a score is missing."
+        )
+    _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    points = np.unique(table[~np.isnan(table)])
+    if len(points) > MAX_POINTS:
+        raise InputError(
+            f"{name} holds {len(points):,} different scores, and at most {MAX_POINTS} are supported",
+            hint="Give points of a rating scale, or round the scores.",
+        )
+    codes = np.searchsorted(points, table.T).astype(np.int32)
+    codes[np.isnan(table.T)] = -1
+    return np.ascontiguousarray(codes), points
+
+
 def _refuse_predictions(name: str, table: Floats, sums: Floats) -> None:
     """Raise with the rows that are no distributions."""
     for wrong, what in (
@@ -247,13 +271,18 @@ def _weights(name: str, given: ArrayLike) -> Floats:
     return weights
 
 
-def _refuse(name: str, table: Floats, wrong: NDArray[np.bool_], what: str) -> None:
+def _refuse(
+    name: str,
+    table: Floats,
+    wrong: NDArray[np.bool_],
+    what: str,
+    hint: str = "Give how many raters gave each item each point.",
+) -> None:
     """Raise where something is wrong, naming the first place."""
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise InputError(
-            f"{name} holds {what}: {table[row, column]:g} in row {row}, column {column}, both counted from 0",
-            hint="Give how many raters gave each item each point.",
+            f"{name} holds {what}: {table[row, column]:g} in row {row}, column {column}, both counted from 0", hint=hint
         )
 
 

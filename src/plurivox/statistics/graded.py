@@ -1,0 +1,253 @@
+"""The graded response model of raters: how sharply each one's scores follow a severity that all of them see.
+
+The chance that rater j scores an item of severity θ at point k or above is logistic(a_j·(θ − b_jk)); over the items, θ
+is standard normal. The discriminations a_j and thresholds b_jk are those of the highest marginal likelihood, without
+priors, found by EM and finished by Newton's method; standard errors come from the observed information.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurivox.errors import InputError
+from plurivox.statistics.checks import scores_of
+from plurivox.statistics.graded_fit import BOUND, Data, Fit, fitted
+from plurivox.statistics.levels import Floats
+from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE
+
+MIN_RATERS = 3
+"""Of fewer raters who share items, only products of discriminations are known."""
+MIN_ITEMS = 10
+"""With fewer items that two raters scored nothing is fitted."""
+FEW_ITEMS = 50
+"""With fewer, the result says that it rests on little."""
+LEAST_GRID = 61
+APART = f"fewer than {MIN_RATERS - 1} others share items with it"
+AT_BOUND = f"scores are separated: the discrimination stopped at its bound of {BOUND:g}"
+
+Progress = Callable[[int, float], object]
+"""Told the number of iterations so far and the log-likelihood."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradedResponse:
+    """A graded response model.
+
+    Attributes
+    ----------
+    points
+        The numbers of the scale's points, in order.
+    discrimination, discrimination_se
+        One a_j for each rater, NaN for those set aside; negative where scores fall with severity.
+    thresholds, thresholds_se
+        Raters × points from the second on: the severity b_jk from which reaching the point is more likely than not. A
+        point that a rater never used has the threshold of the next one used; NaN if there is none, or none below.
+    severity, severity_se
+        Of each item, mean and standard deviation given its scores (EAP); NaN if no fitted rater scored it.
+    log_likelihood, iterations, converged
+        Whether the last step moved the log-likelihood by less than 1e-6.
+    n_grid
+        Over how many values of θ from −6 to 6 the likelihood is summed.
+    notes
+        Of each rater what to beware of, "" if nothing.
+    note
+        What to beware of in the whole, "" if nothing.
+    """
+
+    points: Floats
+    discrimination: Floats
+    discrimination_se: Floats
+    thresholds: Floats
+    thresholds_se: Floats
+    severity: Floats
+    severity_se: Floats
+    log_likelihood: float
+    iterations: int
+    converged: bool
+    n_grid: int
+    notes: tuple[str, ...]
+    note: str
+
+    def probabilities(self, theta: ArrayLike) -> Floats:
+        """Return how likely each rater gives each point at some severities: severities × raters × points."""
+        at = np.atleast_1d(np.asarray(theta, dtype=float))
+        above = np.full((len(at), len(self.discrimination), len(self.points) + 1), np.nan)
+        above[..., 0], above[..., -1] = 1.0, 0.0
+        with np.errstate(over="ignore"):
+            logit = self.discrimination[:, None] * (at[:, None, None] - self.thresholds)
+            above[..., 1:-1] = np.where(np.isnan(self.thresholds), np.nan, 1 / (1 + np.exp(-logit)))
+        # What a rater never reaches has no threshold, and what is always reached neither.
+        known = ~np.isnan(self.thresholds)
+        first = np.where(known.any(axis=1), known.argmax(axis=1), 0)
+        below = np.arange(len(self.points) - 1) < first[:, None]
+        above[..., 1:-1] = np.where(known, above[..., 1:-1], np.where(below, 1.0, 0.0))
+        found = above[..., :-1] - above[..., 1:]
+        return np.where(np.isnan(self.discrimination)[:, None], np.nan, found)
+
+    def expected_scores(self, theta: ArrayLike) -> Floats:
+        """Return the score that each rater is expected to give at some severities: severities × raters."""
+        return np.asarray((self.probabilities(theta) * self.points).sum(axis=-1))
+
+
+def graded_response(
+    scores: ArrayLike, *, grid: int | None = None, max_iterations: int = 2000, progress: Progress | None = None
+) -> GradedResponse:
+    """Fit a graded response model to the scores of raters.
+
+    A rater without two different scores, or who shares items with fewer than two others, is set aside, and a fit that
+    is not to be had ends in NaN; notes say so.
+
+    Parameters
+    ----------
+    scores
+        Items × raters, NaN where a score is missing.
+    grid
+        Over how many values of θ the likelihood is summed, at least 61. By default 61, and more where many
+        raters make severities more certain than the distance between two values.
+    max_iterations
+        Of EM and Newton's method together.
+    progress
+        Told the number of iterations so far and the log-likelihood.
+
+    References
+    ----------
+    Samejima (1969), Estimation of latent ability using a response pattern of graded scores; Bock and Aitkin (1981),
+    Marginal maximum likelihood estimation of item parameters; Louis (1982), Finding the observed information matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> severity = rng.normal(size=(500, 1))
+    >>> noise = rng.logistic(size=(500, 4))
+    >>> scores = (2 * severity + noise).round().clip(-2, 2)
+    >>> found = graded_response(scores)
+    >>> found.converged, found.discrimination.round(1).tolist()
+    (True, [1.9, 1.9, 2.0, 2.1])
+    """
+    codes, points = scores_of("scores", scores)
+    return graded_of(codes, points, grid=grid, max_iterations=max_iterations, progress=progress)
+
+
+def graded_of(
+    codes: NDArray[np.int32],
+    points: Floats,
+    *,
+    grid: int | None = None,
+    max_iterations: int = 2000,
+    progress: Progress | None = None,
+) -> GradedResponse:
+    """Fit the model from raters × items, -1 where a score is missing, and the numbers of the points."""
+    if grid is not None and grid < LEAST_GRID:
+        raise InputError(f"grid is {grid!r}", hint=f"Give at least {LEAST_GRID}, or None.")
+    if max_iterations < 1:
+        raise InputError(f"max_iterations is {max_iterations!r}", hint="Give 1 or more.")
+    aside = _set_aside(codes)
+    inside = np.flatnonzero([not note for note in aside])
+    reason = _too_little(codes[inside])
+    if reason:
+        return _unfitted(codes, points, aside, reason)
+    used = [np.unique(row[row >= 0]) for row in codes[inside]]
+    own = np.full((len(inside), codes.shape[1]), -1, np.int32)
+    for row, given, kept in zip(own, codes[inside], used, strict=True):
+        row[given >= 0] = np.searchsorted(kept, given[given >= 0])
+    data = Data.of(own, np.array([len(kept) - 1 for kept in used]))
+    fit = fitted(data, grid or LEAST_GRID, refine=grid is None, max_iterations=max_iterations, progress=progress)
+    return _result(codes, points, inside, used, aside, data, fit)
+
+
+def _set_aside(codes: NDArray[np.int32]) -> list[str]:
+    """Tell for each rater why it cannot be fitted, "" if it can."""
+    notes = []
+    for row in codes:
+        n_used = len(np.unique(row[row >= 0]))
+        notes.append("" if n_used > 1 else ONE_SCORE if n_used else NO_SCORE)
+    inside = np.flatnonzero([not note for note in notes])
+    labels, sizes = components(codes[inside] >= 0)
+    for rater, label in zip(inside.tolist(), labels.tolist(), strict=True):
+        if sizes[label] < MIN_RATERS and len(inside) >= MIN_RATERS:
+            notes[rater] = APART
+    return notes
+
+
+def components(given: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which raters are linked by items, directly or through others, and how many each such set has."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_raters, n_items = given.shape
+    rater, item = np.nonzero(given)
+    links = csr_array((np.ones(len(rater), bool), (rater, item + n_raters)), shape=(n_raters + n_items,) * 2)
+    labels = connected_components(links, directed=False)[1][:n_raters]
+    _, dense = np.unique(labels, return_inverse=True)
+    return dense.astype(np.int64), np.bincount(dense, minlength=1).astype(np.int64)
+
+
+def _too_little(codes: NDArray[np.int32]) -> str:
+    if len(codes) < MIN_RATERS:
+        return f"{len(codes)} raters with two different scores, and the model needs {MIN_RATERS}"
+    n_shared = int(np.count_nonzero((codes >= 0).sum(axis=0) > 1))
+    if n_shared < MIN_ITEMS:
+        return f"{n_shared} items with two scores, and the model needs {MIN_ITEMS}"
+    return ""
+
+
+def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str], reason: str) -> GradedResponse:
+    n_raters, n_items = codes.shape
+    cuts = np.full((n_raters, max(len(points) - 1, 0)), np.nan)
+    none, unknown = np.full(n_raters, np.nan), np.full(n_items, np.nan)
+    notes = tuple(note or reason for note in aside)
+    return GradedResponse(
+        points, none, none.copy(), cuts, cuts.copy(), unknown, unknown.copy(), np.nan, 0, False, 0, notes, reason
+    )
+
+
+def _result(
+    codes: NDArray[np.int32],
+    points: Floats,
+    inside: NDArray[np.intp],
+    used: list[NDArray[np.int32]],
+    aside: list[str],
+    data: Data,
+    fit: Fit,
+) -> GradedResponse:
+    """Turn what was fitted, points that were used only, back into all raters and points."""
+    n_raters, n_items = codes.shape
+    a, a_se = np.full(n_raters, np.nan), np.full(n_raters, np.nan)
+    b, b_se = np.full((n_raters, len(points) - 1), np.nan), np.full((n_raters, len(points) - 1), np.nan)
+    notes = list(aside)
+    signs = _signs(data, fit)
+    a[inside], a_se[inside] = fit.a * signs, fit.a_se
+    for at, (rater, kept) in enumerate(zip(inside.tolist(), used, strict=True)):
+        steep = abs(fit.a[at]) > 0
+        for k in range(len(kept) - 1):
+            columns = slice(kept[k], kept[k + 1])
+            b[rater, columns] = -fit.d[at, k] / a[rater] if steep else np.nan
+            b_se[rater, columns] = fit.b_se[at, k]
+        missing = [f"{points[c]:g}" for c in range(len(points)) if c not in kept]
+        remarks = [f"never used {', '.join(missing)}"] if missing else []
+        remarks += [AT_BOUND] if abs(fit.a[at]) >= BOUND else []
+        notes[rater] = "; ".join(remarks)
+    scored = np.diff(data.offsets) > 0
+    item_sign = np.ones(n_items)
+    item_sign[scored] = signs[data.raters[data.offsets[:-1][scored]]]
+    n_shared = int(np.count_nonzero(np.diff(data.offsets) > 1))
+    remarks = [] if fit.converged else [f"not converged after {fit.iterations:,} iterations"]
+    remarks += [f"rests on {n_shared} items with two scores or more"] if n_shared < FEW_ITEMS else []
+    remarks += [fit.note] if fit.note else []
+    return GradedResponse(
+        points, a, a_se, b, b_se,
+        np.where(scored, fit.severity * item_sign, np.nan), np.where(scored, fit.severity_se, np.nan),
+        fit.log_likelihood, fit.iterations, fit.converged, fit.n_grid, tuple(notes), "; ".join(remarks),
+    )  # fmt: skip
+
+
+def _signs(data: Data, fit: Fit) -> Floats:
+    """Return for each rater the direction in which the discriminations of all linked raters add up to more than 0."""
+    labels, sizes = components(data.codes >= 0)
+    totals = np.bincount(labels, fit.a, len(sizes))
+    return np.where(totals < 0, -1.0, 1.0)[labels]

@@ -1,0 +1,329 @@
+"""How a graded response model is fitted: EM to near the highest likelihood, Newton's method to the top.
+
+Inside, the logit of reaching cut k is a·θ + d_k, which needs no division by a discrimination that may be 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.statistics.levels import Floats
+
+BOUND = 10.0
+"""The largest discrimination, in either direction."""
+CONVERGED = 1e-6
+"""The last step moved the log-likelihood by less."""
+NEAR = 1e-2
+"""Newton's method takes over once a step of EM moves the log-likelihood by less."""
+MAX_PARAMETERS = 4000
+"""With more of them there is EM alone, and no standard errors."""
+MAX_CELLS = 40_000_000
+"""Raters × items, at most, whose pairs are looked at."""
+ENDS = 6.0
+"""Severities are summed over from −6 to 6."""
+MAX_GRID = 1921
+TOO_MANY = f"no standard errors for more than {MAX_PARAMETERS:,} parameters"
+NOT_DEFINITE = "the likelihood is flat in some direction, so there are no standard errors"
+
+Ints = NDArray[np.int64]
+
+
+class Data(NamedTuple):
+    """Scores by item and by rater.
+
+    Attributes
+    ----------
+    codes
+        Raters × items, which of the points that the rater uses, -1 where there is no score.
+    n_cuts
+        Of each rater the number of points used, less one.
+    offsets, raters, points
+        The scores of item i are entries ``offsets[i]`` to ``offsets[i + 1]``.
+    """
+
+    codes: NDArray[np.int32]
+    n_cuts: Ints
+    offsets: Ints
+    raters: NDArray[np.int32]
+    points: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int32], n_cuts: NDArray[np.int64]) -> Data:
+        """Sort scores by item."""
+        item, rater = np.nonzero(codes.T >= 0)
+        offsets = np.searchsorted(item, np.arange(codes.shape[1] + 1)).astype(np.int64)
+        points = np.ascontiguousarray(codes.T[item, rater])
+        return cls(np.ascontiguousarray(codes), n_cuts.astype(np.int64), offsets, rater.astype(np.int32), points)
+
+
+class Fit(NamedTuple):
+    """Parameters of the raters who were fitted, and the severities of all items."""
+
+    a: Floats
+    d: Floats
+    a_se: Floats
+    b_se: Floats
+    severity: Floats
+    severity_se: Floats
+    log_likelihood: float
+    iterations: int
+    converged: bool
+    n_grid: int
+    note: str
+
+
+def fitted(
+    data: Data,
+    n_grid: int,
+    *,
+    refine: bool,
+    max_iterations: int,
+    progress: Callable[[int, float], object] | None = None,
+) -> Fit:
+    """Fit the model over a grid of severities, a finer one where ``refine`` and severities are more certain."""
+    work = _Work(data, *_start(data), n_grid=n_grid, limit=max_iterations, progress=progress)
+    newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
+    while True:
+        moved = work.climb(NEAR if newton else CONVERGED)
+        if not refine or work.spacing <= work.narrowest or work.n_grid >= MAX_GRID:
+            break
+        work.use_grid(2 * (work.n_grid - 1) + 1)
+    covariance = None
+    if newton:
+        moved, covariance = work.finish()
+    note = "" if covariance is not None else NOT_DEFINITE if newton else TOO_MANY
+    a_se, b_se = work.errors(covariance)
+    return Fit(
+        work.a, work.d, a_se, b_se, work.severity, work.spread, work.value, work.iterations, moved < CONVERGED,
+        work.n_grid, note,
+    )  # fmt: skip
+
+
+def _start(data: Data) -> tuple[Floats, Floats]:
+    """Return discriminations from the first principal component of the scores, and cuts from how often they are met."""
+    given = data.codes >= 0
+    n = given.sum(axis=1, keepdims=True)
+    scores = np.where(given, data.codes, 0).astype(float)
+    off = np.where(given, scores - scores.sum(axis=1, keepdims=True) / n, 0.0)
+    off /= np.sqrt((off**2).sum(axis=1, keepdims=True) / n)
+    common = np.maximum(given.sum(axis=0), 1)  # items with more scores must not count for more
+    weights = np.ones(len(off))
+    for _ in range(50):
+        items = np.einsum("ji,j->i", off, weights) / common
+        weights = np.einsum("ji,i->j", off, items) / n[:, 0]
+        weights /= np.sqrt((weights**2).mean()) or 1.0
+    items = np.einsum("ji,j->i", off, weights) / common
+    square = np.einsum("ji,i->j", given, items**2)
+    loading = np.einsum("ji,i->j", off, items) / np.sqrt(np.maximum(square * n[:, 0], 1e-300))
+    loading = np.clip(loading, -0.9, 0.9)
+    a = 1.7 * loading / np.sqrt(1 - loading**2)
+    a = np.where(np.abs(a) < 0.1, np.where(a < 0, -0.1, 0.1), a)
+    d = np.zeros((len(a), int(data.n_cuts.max())))
+    for j, cuts in enumerate(data.n_cuts.tolist()):
+        counts = np.bincount(data.codes[j][given[j]], minlength=cuts + 1) + 0.5
+        above = counts[::-1].cumsum()[-2::-1] / counts.sum()
+        d[j, :cuts] = np.log(above / (1 - above)) * np.sqrt(1 + (a[j] / 1.7) ** 2)
+    return a, d
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """The parameters on their way up, and what belongs to them."""
+
+    data: Data
+    a: Floats
+    d: Floats
+    n_grid: int
+    limit: int
+    progress: Callable[[int, float], object] | None
+    iterations: int = 0
+    value: float = -np.inf
+    theta: Floats = field(init=False)
+    log_prior: Floats = field(init=False)
+    log_p: Floats = field(init=False)
+    counts: Floats = field(init=False)
+    severity: Floats = field(init=False)
+    spread: Floats = field(init=False)
+    windows: tuple[Ints, Ints] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_items = self.data.codes.shape[1]
+        self.severity, self.spread = np.zeros(n_items), np.zeros(n_items)
+        self.windows = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
+        self.use_grid(self.n_grid)
+
+    def use_grid(self, n_grid: int) -> None:
+        """Sum over so many severities from here on."""
+        self.n_grid, self.value = n_grid, -np.inf
+        self.theta = np.linspace(-ENDS, ENDS, n_grid)
+        weights = np.exp(-0.5 * self.theta**2)
+        self.log_prior = np.log(weights / weights.sum())
+        shape = (len(self.a), self.d.shape[1] + 1, n_grid)
+        self.log_p, self.counts = np.zeros(shape), np.zeros(shape)
+
+    @property
+    def n_parameters(self) -> int:
+        """Cuts and discriminations of all raters."""
+        return int(self.data.n_cuts.sum()) + len(self.a)
+
+    @property
+    def spacing(self) -> float:
+        """The distance of two severities of the grid."""
+        return 2 * ENDS / (self.n_grid - 1)
+
+    @property
+    def narrowest(self) -> float:
+        """How certain the severity of one of the most certain items is."""
+        scored = np.diff(self.data.offsets) > 0
+        return float(np.quantile(self.spread[scored], 0.05))
+
+    def expect(self, a: Floats, d: Floats) -> float:
+        """Return the log-likelihood of parameters, and keep what it gives on the way."""
+        from plurivox.kernels.graded import expect, log_probabilities
+
+        data = self.data
+        log_probabilities(a, d, data.n_cuts, self.theta, self.log_p)
+        return float(
+            expect(
+                data.offsets, data.raters, data.points, self.log_p, self.log_prior, self.theta, self.counts,
+                self.severity, self.spread, *self.windows,
+            )
+        )  # fmt: skip
+
+    def climb(self, least: float, most: int | None = None) -> float:
+        """Take steps of EM while they move the log-likelihood, and return by how much the last one did."""
+        from plurivox.kernels.graded import maximise
+
+        moved = np.inf
+        for _ in range(self.limit if most is None else most):
+            value = self.expect(self.a, self.d)
+            moved, self.value = value - self.value, value
+            self._count()
+            if moved < least or self.iterations >= self.limit:
+                break
+            maximise(self.counts, self.a, self.d, self.data.n_cuts, self.theta, 5)
+        return moved
+
+    def _count(self) -> None:
+        self.iterations += 1
+        if self.progress is not None:
+            self.progress(self.iterations, self.value)
+
+    def finish(self) -> tuple[float, Floats | None]:
+        """Take Newton's steps to the top; return how far the last moved the likelihood, and the parameters' covariance.
+
+        Where the information is not positive definite, or a step leads down, EM goes on for a while.
+        """
+        moved = np.inf
+        while True:
+            self.value = self.expect(self.a, self.d)
+            gradient, information = self._information()
+            free = self._free(gradient)
+            covariance = _inverse(information[np.ix_(free, free)])
+            if moved < CONVERGED * 1e-3 or self.iterations >= self.limit:
+                break
+            better = None
+            if covariance is not None:
+                step = np.zeros(len(gradient))
+                step[free] = np.einsum("ij,j->i", covariance, gradient[free])
+                better = self._stepped(step)
+            if better is None:
+                before = self.value
+                self.climb(0.0, 25)
+                moved = self.expect(self.a, self.d) - before
+                if covariance is None and moved < CONVERGED:
+                    break
+            else:
+                moved, self.value = better - self.value, better
+                self._count()
+        if covariance is None:
+            return moved, None
+        whole = np.full((len(gradient),) * 2, np.nan)
+        whole[np.ix_(free, free)] = covariance
+        return moved, whole
+
+    def _stepped(self, step: Floats) -> float | None:
+        """Go as far along a step as the likelihood rises, and return it; None if it does not."""
+        for scale in 0.5 ** np.arange(12):
+            a, d = self.a.copy(), self.d.copy()
+            for j, (first, cuts) in enumerate(zip(self._firsts(), self.data.n_cuts, strict=True)):
+                d[j, :cuts] += scale * step[first : first + cuts]
+                a[j] = np.clip(a[j] + scale * step[first + cuts], -BOUND, BOUND)
+            if all((np.diff(d[j, :cuts]) < 0).all() for j, cuts in enumerate(self.data.n_cuts)):
+                value = self.expect(a, d)
+                if value >= self.value - 1e-9:
+                    self.a, self.d = a, d
+                    return value
+        return None
+
+    def _firsts(self) -> Ints:
+        return np.concatenate(([0], np.cumsum(self.data.n_cuts + 1)[:-1])).astype(np.int64)
+
+    def _free(self, gradient: Floats) -> Ints:
+        """Return the parameters that may move: all but discriminations that press against their bound."""
+        at = self._firsts() + self.data.n_cuts
+        held = at[(np.abs(self.a) >= BOUND) & (gradient[at] * self.a > 0)]
+        return np.setdiff1d(np.arange(len(gradient)), held)
+
+    def _information(self) -> tuple[Floats, Floats]:
+        """Return gradient and observed information at the parameters whose expectations are at hand."""
+        from plurivox.kernels import graded as k
+
+        data, firsts = self.data, self._firsts()
+        starts, ends = self.windows
+        places = np.concatenate(([0], np.cumsum(ends - starts))).astype(np.int64)
+        weights = np.zeros(int(places[-1]))
+        k.posteriors(data.offsets, data.raters, data.points, self.log_p, self.log_prior, starts, ends, places, weights)
+        rise, fall = np.zeros(self.log_p.shape), np.zeros(self.log_p.shape)
+        k.slopes(self.a, self.d, data.n_cuts, self.theta, rise, fall)
+        means = np.zeros((*data.codes.shape, 3))
+        where = (data.codes, self.theta, starts, ends, places, weights, rise, fall, means)
+        k.expected_slopes(*where)
+        gradient = np.zeros(self.n_parameters)
+        k.gradients(data.codes, means, data.n_cuts, firsts, gradient)
+        lost = np.zeros((self.n_parameters,) * 2)
+        with ThreadPoolExecutor() as pool:  # each rater fills in rows of its own, whoever does it
+            list(pool.map(lambda j: k.information(*where, data.n_cuts, firsts, j, j + 1, lost), range(len(self.a))))
+        complete = np.zeros_like(lost)
+        k.curvatures(self.counts, self.a, self.d, data.n_cuts, self.theta, firsts, complete)
+        upper = np.triu(complete - lost)
+        return gradient, upper + np.triu(upper, 1).T
+
+    def errors(self, covariance: Floats | None) -> tuple[Floats, Floats]:
+        """Return the standard errors of discriminations and thresholds; NaN where there are none."""
+        a_se, b_se = np.full(len(self.a), np.nan), np.full(self.d.shape, np.nan)
+        if covariance is None:
+            return a_se, b_se
+        for j, (first, cuts) in enumerate(zip(self._firsts().tolist(), self.data.n_cuts.tolist(), strict=True)):
+            last = first + cuts
+            a, d = self.a[j], self.d[j, :cuts]
+            own = covariance[first : last + 1, first : last + 1]
+            variance, shared = np.diagonal(own)[:cuts], own[:cuts, cuts]
+            spread = own[cuts, cuts]
+            a_se[j] = np.sqrt(spread)
+            if not np.isnan(spread) and a != 0:  # b = −d/a
+                b = -d / a
+                b_se[j, :cuts] = np.sqrt(np.maximum(variance + 2 * b * shared + b**2 * spread, 0)) / abs(a)
+        return a_se, b_se
+
+
+def _inverse(matrix: Floats) -> Floats | None:
+    """Return the inverse of a positive definite matrix; None if it is none, or hardly."""
+    size = np.sqrt(np.diagonal(matrix)) if (np.diagonal(matrix) > 0).all() else None
+    if size is None or not len(matrix):
+        return None
+    scaled = matrix / np.outer(size, size)
+    try:
+        half = np.linalg.inv(np.linalg.cholesky(scaled))
+    except np.linalg.LinAlgError:
+        return None
+    inverse = half.T @ half
+    if np.diagonal(inverse).max() > 1e8:
+        return None
+    return np.asarray(inverse / np.outer(size, size))
