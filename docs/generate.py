@@ -22,6 +22,7 @@ COMMANDS = (
     "simulate",
     "cohesion",
     "responsiveness",
+    "scale",
     "score",
     "align",
     "items",

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.cohesion_result import Cohesion
     from plurivox.lenses.items import Items, items
     from plurivox.lenses.overview import Overview, overview
+    from plurivox.lenses.psychometrics import psychometrics
+    from plurivox.lenses.psychometrics_result import Psychometrics
     from plurivox.lenses.responsiveness import responsiveness
     from plurivox.lenses.responsiveness_result import Responsiveness
     from plurivox.lenses.soft_result import SoftScores
@@ -59,6 +61,7 @@ _HOMES = {
     "PlurivoxError": "errors",
     "PlurivoxWarning": "errors",
     "Predictions": "predictions",
+    "Psychometrics": "lenses.psychometrics_result",
     "Ratings": "ratings",
     "Responsiveness": "lenses.responsiveness_result",
     "Scale": "scale",
@@ -72,6 +75,7 @@ _HOMES = {
     "describe": "description",
     "items": "lenses.items",
     "overview": "lenses.overview",
+    "psychometrics": "lenses.psychometrics",
     "read_answers": "io.answers",
     "read_predictions": "io.reading",
     "read_ratings": "io.reading",
@@ -95,6 +99,7 @@ __all__ = [
     "PlurivoxError",
     "PlurivoxWarning",
     "Predictions",
+    "Psychometrics",
     "Ratings",
     "Responsiveness",
     "Scale",
@@ -108,6 +113,7 @@ __all__ = [
     "describe",
     "items",
     "overview",
+    "psychometrics",
     "read_answers",
     "read_predictions",
     "read_ratings",

@@ -18,6 +18,7 @@ from plurivox.cli.describe import describe
 from plurivox.cli.items import items
 from plurivox.cli.report import report
 from plurivox.cli.responsiveness import responsiveness
+from plurivox.cli.scale import scale
 from plurivox.cli.score import score
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
@@ -54,6 +55,7 @@ app.command()(describe)
 app.command()(simulate)
 app.command()(cohesion)
 app.command()(responsiveness)
+app.command()(scale)
 app.command()(score)
 app.command()(align)
 app.command()(items)

@@ -1,6 +1,5 @@
 """``plurivox cohesion``: which groups see things alike."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +24,7 @@ from plurivox.cli.options import (
     one_format,
     reads_ratings,
     several_names,
+    tell_compiling,
     two_groups,
 )
 
@@ -68,13 +68,12 @@ def cohesion(
     Raters are shuffled between groups to see what chance does: * is p < .05, ** p < .05 after correction.
     """
     from plurivox.cli.progress import telling
-    from plurivox.kernels.cohesion import is_compiled
+    from plurivox.kernels.cohesion import permuted_passes
     from plurivox.lenses.cohesion import cohesion as analyse
 
     one_format(json=json, csv=csv, markdown=markdown)
     questions = load_questions(reading, combine)
-    if not is_compiled():
-        print("compiling once, for this and all later runs …", file=sys.stderr)
+    tell_compiling(permuted_passes)
     found = {}
     for question, loaded in questions.items():
         with telling() as progress:

@@ -201,6 +201,14 @@ def one_format(*, json: bool, csv: bool, markdown: bool) -> None:
         raise typer.BadParameter("choose one of --json, --csv and --markdown")
 
 
+def tell_compiling(kernel: object) -> None:
+    """Say so if a kernel will be compiled first, which takes a while."""
+    from plurivox.kernels import compiled_before
+
+    if not compiled_before(kernel):
+        print("compiling once, for this and all later runs …", file=sys.stderr)
+
+
 def two_groups(contrast: str | None) -> tuple[str, str] | None:
     """Read ``Man,Woman``."""
     if contrast is None:

@@ -1,6 +1,5 @@
 """``plurivox responsiveness``: whose scores convey severity."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -30,6 +29,7 @@ from plurivox.cli.options import (
     one_format,
     reads_ratings,
     several_names,
+    tell_compiling,
     two_groups,
 )
 
@@ -75,6 +75,14 @@ def responsiveness(
             metavar="ATTRIBUTE=VALUE",
         ),
     ] = None,
+    psychometrics: Annotated[
+        bool,
+        typer.Option(
+            "--psychometrics",
+            help="Also Mokken's H_j and the discrimination of a graded response model, for up to 200 raters or groups "
+            "of an axis; plurivox scale has more of both.",
+        ),
+    ] = False,
     min_support: Annotated[
         float, typer.Option("--min-support", help="Name scores given to fewer items.", min=0, metavar="N")
     ] = 5,
@@ -97,7 +105,7 @@ def responsiveness(
     from plurivox.cli.progress import telling
     from plurivox.cli.show_responsiveness import show_responsiveness, tables
     from plurivox.cli.tables import print_result
-    from plurivox.kernels.responsiveness import is_compiled
+    from plurivox.kernels.responsiveness import permuted_values
     from plurivox.lenses.responsiveness import responsiveness as analyse
 
     one_format(json=json, csv=csv, markdown=markdown)
@@ -105,8 +113,7 @@ def responsiveness(
         raise typer.BadParameter(f"--table is one of {', '.join(TABLES)}, not {table!r}")
     loaded = load(reading)
     against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
-    if not is_compiled():
-        print("compiling once, for this and all later runs …", file=sys.stderr)
+    tell_compiling(permuted_values)
     with telling() as progress:
         found = analyse(
             loaded.ratings,
@@ -127,6 +134,7 @@ def responsiveness(
             pairs=pairs,
             contrast=two_groups(contrast),
             family=attribute_value(family, "--family"),
+            psychometrics=psychometrics,
             min_support=min_support,
             min_group_size=loaded.min_group_size,
             threads=threads,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 from rich.console import Console
 
-from plurivox.cli.tables import Shown, notes_of, p_cell, show_tables, value_cell
+from plurivox.cli.tables import Shown, notes_of, p_cell, quantile_cells, show_tables, spread_header, value_cell
 from plurivox.lenses.responsiveness_result import TRADITIONAL, Responsiveness
 from plurivox.lenses.results import Row
+from plurivox.lenses.scaling import STATISTICS as PSYCHOMETRIC
 from plurivox.statistics.registry import LABELS
 
 MAIN = ("mpa", "wra", "hm")
-QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
 MAX_COLUMNS = 12
 
 
@@ -70,28 +72,28 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
     """Return how values spread over raters, who are not named here."""
     own = [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
     lines = []
-    for name in (*MAIN, *TRADITIONAL):
-        values = np.array([row.value for row in own if row.statistic == name])
-        defined = values[~np.isnan(values)]
-        cells = [_number(float(np.quantile(defined, q))) if len(defined) else "–" for q in QUANTILES.values()]
-        lines.append([LABELS[name], f"{len(defined):,}", f"{len(values) - len(defined):,}", *cells])
-    header = ["statistic", "raters", "undefined", *QUANTILES]
-    return Shown(f"{title}, one by one (--csv names them)", header, lines)
+    for name in (*MAIN, *TRADITIONAL, *(PSYCHOMETRIC if found.tables else ())):
+        values = np.array([row.value for row in own if row.statistic == name and row.kind == "rater"])
+        lines.append([LABELS[name], *quantile_cells(values)])
+    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
 
 
 def _intervals(found: Responsiveness) -> list[Shown]:
     lines: list[list[str]] = []
     if not found.settings["bootstrap"]:
         return []
+    columns = (*MAIN, *PSYCHOMETRIC) if found.tables else MAIN
     for subset in found.subsets:
         for axis in ("all", *found.axes):
             for group, own in _own(found, axis, subset).items():
                 if not math.isnan(own["mpa"].value):
                     where = "" if subset == "all" else f" on {subset}"
                     name = "all raters" if axis == "all" else group
-                    lines.append([f"{name}{where}", *(_interval(own[name]) for name in MAIN)])
+                    cells = [_interval(own[one]) if one in own else "" for one in columns]
+                    lines.append([f"{name}{where}", *cells])
     title = f"95 % intervals, {found.settings['resample']} resampled"
-    return [Shown(title, ["group", *(LABELS[name] for name in MAIN)], lines)] if lines else []
+    title += "; of H by the delta method, of a by the information" if found.tables else ""
+    return [Shown(title, ["group", *(LABELS[name] for name in columns)], lines)] if lines else []
 
 
 def _interval(row: Row) -> str:
@@ -142,14 +144,24 @@ def _precision(found: Responsiveness) -> list[Shown]:
 
 
 def _correlations(found: Responsiveness) -> list[Shown]:
-    frame = found.correlations().filter(subset="all")
-    lines: dict[tuple[str, str, int], list[str]] = {}
+    """Return how MPA and WRA go with other metrics; those that need no reference have a table of their own."""
+    title = "How MPA and WRA go with other metrics: Pearson's r over groups"
+    shown = [_correlated(found, title, TRADITIONAL)]
+    if found.tables:
+        shown.append(_correlated(found, "How they go with Mokken's H_j and the discrimination", PSYCHOMETRIC))
+    return [table for table in shown if table.rows]
+
+
+def _correlated(found: Responsiveness, title: str, others: Sequence[str]) -> Shown:
+    frame = found.correlations().filter((pl.col("subset") == "all") & pl.col("other").is_in(others))
+    lines: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], int] = {}
     for axis, _, first, _, r, low, high, n, _ in frame.iter_rows():
         interval = "" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]"
-        lines.setdefault((axis, first, n), []).append("–" if math.isnan(r) else f"{r:.2f}{interval}")
-    rows = [[axis, LABELS[first], str(n), *cells] for (axis, first, n), cells in lines.items() if set(cells) != {"–"}]
-    header = ["axis", "", "groups", *(f"with {LABELS[name]}" for name in TRADITIONAL)]
-    return [Shown("How MPA and WRA go with other metrics: Pearson's r over groups", header, rows)] if rows else []
+        lines.setdefault((axis, first), []).append("–" if math.isnan(r) else f"{r:.2f}{interval}")
+        groups[axis, first] = max(n, groups.get((axis, first), 0))
+    rows = [[key[0], LABELS[key[1]], str(groups[key]), *cells] for key, cells in lines.items() if set(cells) != {"–"}]
+    return Shown(title, ["axis", "", "groups", *(f"with {LABELS[name]}" for name in others)], rows)
 
 
 def _number(value: float | None, digits: int = 3) -> str:

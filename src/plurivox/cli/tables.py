@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -73,6 +75,21 @@ def value_cell(row: Row, *, intervals: bool = False) -> str:
         corrected = row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT
         text += f" {ARROWS[row.direction]}{'**' if corrected else '*'}"
     return text
+
+
+QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
+
+
+def spread_header() -> list[str]:
+    """Return the header of a table of how statistics spread over raters."""
+    return ["statistic", "raters", "undefined", *QUANTILES]
+
+
+def quantile_cells(values: NDArray[np.float64]) -> list[str]:
+    """Return how many values are defined and undefined, and how the defined ones spread."""
+    defined = values[~np.isnan(values)]
+    spread = [f"{np.quantile(defined, q) + 0.0:.3f}" if len(defined) else "–" for q in QUANTILES.values()]
+    return [f"{len(defined):,}", f"{len(values) - len(defined):,}", *spread]
 
 
 def p_cell(p: float | None) -> str:

@@ -12,7 +12,6 @@ single thread in the order of the items, so that neither threads nor batches cha
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -416,10 +415,3 @@ def weighted_passes(
             offsets, raters, scores, group_of, rater_weights[d], item_weights[d], inverse, log, n_log_n, published,
             ranks, sums[d], vectors[d], matrices[d],
         )  # fmt: skip
-
-
-def is_compiled() -> bool:
-    """Tell whether the passes were compiled on this machine before."""
-    cache = getattr(permuted_passes, "_cache", None)  # numba's own record of where it keeps compiled code
-    folder = getattr(cache, "cache_path", None)
-    return folder is not None and any(Path(folder).glob("cohesion.permuted_passes*.nbi"))

@@ -10,7 +10,6 @@ Sums run in the order of the items, and one draw is made by one thread, so neith
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -359,10 +358,3 @@ def rater_draws(bounds, items, scores, references, weights, first, n_points, cap
             found = macro(table, capped, work)
             for m in range(N_VALUES):
                 values[r, m, d] = found[m]
-
-
-def is_compiled() -> bool:
-    """Tell whether the kernels were compiled on this machine before."""
-    cache = getattr(permuted_values, "_cache", None)  # numba's own record of where it keeps compiled code
-    folder = getattr(cache, "cache_path", None)
-    return folder is not None and any(Path(folder).glob("responsiveness.permuted_values*.nbi"))

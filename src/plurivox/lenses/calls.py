@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from plurivox.attributes import category_order
 from plurivox.axis import Axis, By
 from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
 from plurivox.inference.multiplicity import adjust
 from plurivox.lenses.results import Row
-from plurivox.ratings import Ratings
+from plurivox.ratings import Ratings, chosen_rows, with_items
 
 APART = 0.5
 """Below this share of items in common with the rest, a group is said to have seen different items."""
@@ -49,6 +50,19 @@ def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: boo
             )
         found.update({attribute: several[attribute] for attribute in overlap})
     return found
+
+
+def parts_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
+    """Return all ratings, and those of the items of each value of an item attribute."""
+    parts = {"all": ratings}
+    if items_by is not None:
+        if items_by not in ratings.items.columns:
+            known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
+            raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
+        for value in category_order(ratings.items[items_by]):
+            chosen = chosen_rows(ratings.items, {items_by: value}, "item")
+            parts[f"{items_by} = all" if value == "all" else value] = with_items(ratings, chosen)
+    return parts
 
 
 def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:

@@ -101,6 +101,15 @@ class Responses:
             np.bincount(given, minlength=self.n_groups).astype(np.int64),
         )
 
+    def scores(self) -> NDArray[np.int32]:
+        """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
+        offsets, places, _, _ = self._entries()
+        item = np.repeat(np.arange(self.ratings.n_items), np.diff(offsets))
+        group, point = places[::-1].T  # an item's points are in order, so that the lowest is written last
+        found = np.full((self.n_groups, self.ratings.n_items), -1, np.int32)
+        found[group, item[::-1]] = point
+        return found
+
     def null(self, permutations: int, seed: int, how: Running) -> Values:
         """Return the values under permutations 1 to ``permutations`` of the raters."""
         return self._batched(lambda first, last: self._permuted(first + 1, last + 1, seed)[1], permutations, how)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from plurivox.attributes import category_order
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.errors import InputError, SelectionError
 from plurivox.inference.multiplicity import METHODS
@@ -26,6 +25,7 @@ from plurivox.lenses.calls import (
     corrected,
     each_axis,
     overlapping_axes,
+    parts_by,
 )
 from plurivox.lenses.passes import Running, strata_of
 from plurivox.lenses.references import Reference, ReferenceLike, resolve
@@ -33,7 +33,8 @@ from plurivox.lenses.responding import GROUP_SCORES
 from plurivox.lenses.responsiveness_result import Responsiveness, Scored
 from plurivox.lenses.responsiveness_rows import Analysis, Found
 from plurivox.lenses.results import Draws, Row
-from plurivox.ratings import Ratings, chosen_rows, with_items
+from plurivox.lenses.scaling import ALWAYS, LOWER_BOUND, MANY, Scaling
+from plurivox.ratings import Ratings
 from plurivox.scale import Label
 from plurivox.statistics.ties import TIES
 
@@ -58,6 +59,7 @@ def responsiveness(
     pairs: bool = False,
     contrast: tuple[str, str] | None = None,
     family: Mapping[str, Any] | None = None,
+    psychometrics: bool | str = False,
     min_support: float = 5,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
@@ -110,6 +112,9 @@ def responsiveness(
     family
         A value that several groups share, as ``{"ethnicity": "Latinx"}``: do all of them lie below, or above, all
         others?
+    psychometrics
+        Whether to add Mokken's H_j and the discrimination of a graded response model, which compare raters or groups
+        with each other and not with the reference. True leaves axes of more than 200 out, ``"always"`` none.
     min_support
         Scores given to fewer items are named in a note, since MPA weighs every score alike.
     min_group_size
@@ -139,6 +144,8 @@ def responsiveness(
     check_choice("convention", convention, CONVENTIONS)
     check_choice("correction", correction, tuple(METHODS))
     check_draws(permutations, bootstrap, seed)
+    if psychometrics not in (False, True, ALWAYS):
+        raise InputError(f"psychometrics is {psychometrics!r}", hint=f"Give True, False or {ALWAYS!r}.")
     axes_by = each_axis(by)
     if resample != "items" and bootstrap and any(one == "rater" or tuple(one) == ("rater",) for one in axes_by):
         raise InputError(
@@ -147,8 +154,11 @@ def responsiveness(
         )
     overlapping = overlapping_axes(axes_by, several or {}, pairs=pairs)
     resolved = resolve(ratings, reference, threshold=threshold, min_group_size=min_group_size)
-    found = _Gathered(contrast, dict(family or {}), pairs, overlapping, min_group_size)
-    for subset, part in _parts(ratings, items_by).items():
+    scaling = Scaling(ties, group_score, LOWER_BOUND, seed, progress, None if psychometrics == ALWAYS else MANY)
+    found = _Gathered(
+        contrast, dict(family or {}), pairs, overlapping, min_group_size, scaling if psychometrics else None
+    )
+    for subset, part in parts_by(ratings, items_by).items():
         against = resolved if part is ratings else resolved.within(ratings, part)
         work = Analysis(
             part, against, permutations, bootstrap, resample, seed, convention, strata_of(part, within), group_score,
@@ -163,17 +173,20 @@ def responsiveness(
         "several": overlapping, "family": dict(family or {}), "pairs": pairs, "contrast": list(contrast or ()),
         "threshold": threshold, "min_support": min_support,
         "min_group_size": min_group_size, "points": [str(label) for label in ratings.scale.labels],
+        "values": [float(value) for value in ratings.scale.values], "psychometrics": psychometrics,
+        "lower_bound": LOWER_BOUND,
         "n_items_in_no_subset": 0 if items_by is None else ratings.items[items_by].null_count(),
         "reference": _described(resolved, ratings),
     }  # fmt: skip
     return Responsiveness(
-        rows=tuple(corrected(found.rows, correction)),
+        rows=(*corrected(found.rows, correction), *scaling.rows),
         withheld=found.withheld,
         outside=found.outside,
         draws=tuple(found.draws),
         settings=settings,
         pair_rows=tuple(corrected(found.pair_rows, correction)),
         scored=tuple(found.scored),
+        tables=scaling.tables() if psychometrics else (),
     )
 
 
@@ -187,9 +200,10 @@ class _Gathered:
         pairs: bool,
         overlapping: Mapping[str, str],
         min_group_size: int,
+        scaling: Scaling | None,
     ) -> None:
         self.contrast, self.family, self.pairs = contrast, family, pairs
-        self.overlapping, self.min_group_size = overlapping, min_group_size
+        self.overlapping, self.min_group_size, self.scaling = overlapping, min_group_size, scaling
         self.rows: list[Row] = []
         self.pair_rows: list[Row] = []
         self.draws: list[Draws] = []
@@ -213,14 +227,21 @@ class _Gathered:
                 parts = memberships(work.ratings, axis.name, separator, min_group_size=self.min_group_size)
                 parts = parts if work.subset == "all" else [part.counting(rated) for part in parts]
                 found = work.values(axis.name, parts)
+                self._scale(work, parts, overlapping=True)
                 self.withheld[where] = sum(part.n_withheld > 0 for part in parts)
             else:
                 found = work.axis(axis)
+                self._scale(work, [axis], overlapping=False)
                 self.withheld[where] = 0 if axis.attributes == ("rater",) else axis.n_withheld
                 self._more(work, axis, found)
             self.rows += found.rows
             self.draws.append(found.draws)
             self.scored.append(found.scored)
+
+    def _scale(self, work: Analysis, axes: Sequence[Axis], *, overlapping: bool) -> None:
+        """Add how raters or groups go together, if asked for."""
+        if self.scaling is not None:
+            self.scaling.add(work.ratings, axes, work.subset, overlapping=overlapping)
 
     def _more(self, work: Analysis, axis: Axis, found: Found) -> None:
         """Add contrasts, families and pairs."""
@@ -244,19 +265,6 @@ class _Gathered:
             raise SelectionError(
                 f"no axis has groups with {self.family} beside groups without", hint=f"The groups shown are: {shown}."
             )
-
-
-def _parts(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
-    """Return all ratings, and those of the items of each value."""
-    parts = {"all": ratings}
-    if items_by is not None:
-        if items_by not in ratings.items.columns:
-            known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
-            raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
-        for value in category_order(ratings.items[items_by]):
-            chosen = chosen_rows(ratings.items, {items_by: value}, "item")
-            parts[f"{items_by} = all" if value == "all" else value] = with_items(ratings, chosen)
-    return parts
 
 
 def _described(reference: Reference, ratings: Ratings) -> dict[str, Any]:

@@ -10,13 +10,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.errors import SelectionError
 from plurivox.inference.bootstrap import NORMAL_95
+from plurivox.lenses.psychometrics_result import Psychometrics
 from plurivox.lenses.responding import STATISTICS
 from plurivox.lenses.results import (
     SIGNIFICANT,
     GroupResult,
     Row,
     Statement,
+    Table,
     as_lists,
     frame_of,
     p_text,
@@ -24,6 +27,7 @@ from plurivox.lenses.results import (
     survival,
     weight_of,
 )
+from plurivox.lenses.scaling import STATISTICS as PSYCHOMETRIC
 from plurivox.statistics.registry import LABELS
 
 TRADITIONAL = ("kendall_tau_b", "spearman_rho", "auroc", "average_precision")
@@ -86,13 +90,16 @@ class Responsiveness(GroupResult):
         The difference of every two groups, if asked for.
     scored
         For each axis, the scores against the reference; :meth:`scores` and :meth:`boundaries` show them as tables.
+    tables
+        The finer tables of the scales that raters or groups form, if asked for; see :meth:`psychometrics`.
     """
 
     pair_rows: tuple[Row, ...] = ()
     scored: tuple[Scored, ...] = ()
+    tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "responsiveness"
-    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "scored": Scored}
+    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "scored": Scored, "tables": Table}
 
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})
@@ -120,6 +127,13 @@ class Responsiveness(GroupResult):
     def pairs(self) -> pl.DataFrame:
         """Return the difference of every two groups, one row per pair and statistic."""
         return frame_of(self.pair_rows)
+
+    def psychometrics(self) -> Psychometrics:
+        """Return what was found by comparing raters or groups with each other: Mokken's H_j and the discrimination."""
+        if not self.tables:
+            raise SelectionError("psychometrics were not asked for", hint="Set psychometrics=True.")
+        rows = tuple(row for row in self.rows if row.statistic in PSYCHOMETRIC)
+        return Psychometrics(rows, self.withheld, self.outside, (), self.settings, self.tables)
 
     def scores(self) -> pl.DataFrame:
         """Return precision and recall at each score and boundary, with what they rest on and how often it is used.
@@ -169,7 +183,7 @@ class Responsiveness(GroupResult):
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def correlations(self) -> pl.DataFrame:
-        """Return Pearson's r over the groups of each axis between MPA or WRA and each traditional metric.
+        """Return Pearson's r over the groups of each axis between MPA or WRA and each other metric.
 
         The 95 % interval is Fisher's, which takes groups for independent; with few of them it is wide.
         """
@@ -177,11 +191,12 @@ class Responsiveness(GroupResult):
         for subset in self.subsets:
             for axis in self.axes:
                 own = [row for row in self.rows if (row.axis, row.subset) == (axis, subset)]
-                values = {name: _column(own, name) for name in STATISTICS}
+                values = {name: _column(own, name) for name in (*STATISTICS, *PSYCHOMETRIC)}
+                others = (*TRADITIONAL, *(name for name in PSYCHOMETRIC if len(values[name])))
                 rows += [
                     (axis, subset, first, second, *_correlation(values[first], values[second]))
                     for first in ("mpa", "wra")
-                    for second in TRADITIONAL
+                    for second in others
                 ]
         schema = {
             "axis": pl.String, "subset": pl.String, "statistic": pl.String, "other": pl.String, "value": pl.Float64,
@@ -203,6 +218,8 @@ class Responsiveness(GroupResult):
             numbers = " and ".join(f"{len(rows)} {LABELS[name]}" for name, rows in tested.items())
             text = f"No group stands out from chance: none of {numbers} values has p < .05."
             sentences.append(Statement(text, 2.0, statistic="mpa"))
+        if self.tables:
+            sentences += [one for one in self.psychometrics().statements() if one.statistic != "withheld"]
         return sentences + self._each_rater() + self._left_out() + self.withheld_statement()
 
     def _overall(self) -> list[Statement]:

@@ -32,6 +32,8 @@ from plurivox.plots.forests import (
     gai_forest_data,
     responsiveness_forest,
     responsiveness_forest_data,
+    scale_forest,
+    scale_forest_data,
 )
 from plurivox.plots.items import items_divided, items_divided_data, items_uncertain, items_uncertain_data
 from plurivox.plots.matrices import dsi_ranking, dsi_ranking_data, xrr_matrix, xrr_matrix_data
@@ -49,6 +51,7 @@ from plurivox.plots.overview import (
     scale_use_data,
 )
 from plurivox.plots.planes import mpa_wra_plane, mpa_wra_plane_data
+from plurivox.plots.psychometrics import item_severity, item_severity_data, score_curves, score_curves_data
 from plurivox.plots.soft import (
     prior_sensitivity,
     prior_sensitivity_data,
@@ -77,6 +80,8 @@ __all__ = [
     "gai_forest_data",
     "group_sizes",
     "group_sizes_data",
+    "item_severity",
+    "item_severity_data",
     "items_divided",
     "items_divided_data",
     "items_uncertain",
@@ -104,8 +109,12 @@ __all__ = [
     "responsiveness_forest",
     "responsiveness_forest_data",
     "responsiveness_study",
+    "scale_forest",
+    "scale_forest_data",
     "scale_use",
     "scale_use_data",
+    "score_curves",
+    "score_curves_data",
     "soft_by_bin",
     "soft_by_bin_data",
     "soft_ranking",

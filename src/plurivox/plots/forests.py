@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.lenses.cohesion_result import Cohesion
+from plurivox.lenses.psychometrics_result import Psychometrics
 from plurivox.lenses.responsiveness_result import Responsiveness
 from plurivox.lenses.results import GroupResult
 from plurivox.plots import groups as g
@@ -92,6 +93,26 @@ def responsiveness_forest(
     return _forest(result, data, title, axis, len(g.group_rows(result, names, axis, subset)))
 
 
+def scale_forest_data(
+    result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> pl.DataFrame:
+    """Return what :func:`scale_forest` draws: one row per group and statistic, undefined ones included."""
+    return _data(result, ("mokken_h", "grm_a"), axis, subset, max_groups)
+
+
+def scale_forest(
+    result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> Any:
+    """Draw Mokken's H_j and the discrimination of each group with their intervals.
+
+    Parameters are those of :func:`gai_forest`; the result is that of :func:`plurivox.psychometrics`.
+    """
+    data = scale_forest_data(result, axis, subset=subset, max_groups=max_groups)
+    title = "Whose scores go with the others', and how sharply they rise"
+    total = len(g.group_rows(result, ("mokken_h", "grm_a"), axis, subset))
+    return _forest(result, data, title, axis, total, "by the delta method for H, by the information for a")
+
+
 def _data(
     result: GroupResult, statistics: Sequence[str], axis: str | None, subset: str | None, max_groups: int | None
 ) -> pl.DataFrame:
@@ -120,8 +141,10 @@ def _data(
     return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
 
 
-def _forest(result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int) -> Any:
-    """Draw a frame of :data:`_SCHEMA`, one panel per statistic."""
+def _forest(
+    result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None
+) -> Any:
+    """Draw a frame of :data:`_SCHEMA`, one panel per statistic; ``how`` tells where intervals are from."""
     drawn = defined(data, "value")
     if drawn.is_empty():
         return saying(title, _nothing(data, axis))
@@ -139,7 +162,7 @@ def _forest(result: GroupResult, data: pl.DataFrame, title: str, axis: str | Non
         for at, name in enumerate(names)
     ]
     chart = panels[0] if len(panels) == 1 else alt.hconcat(*panels, spacing=20)
-    return themed(chart, title, _legend(result, data, drawn, total))
+    return themed(chart, title, _legend(result, data, drawn, total, how))
 
 
 def _panel(placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], *, labels: bool) -> Any:
@@ -178,13 +201,17 @@ def _nothing(data: pl.DataFrame, axis: str | None) -> str:
     return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
 
 
-def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int) -> str:
+def _bootstrapped(result: GroupResult) -> str:
+    return f"from {result.settings['bootstrap']:,} bootstrap draws"
+
+
+def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None) -> str:
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
     text = g.shown_words(shown, data.select(keys).n_unique(), total)
     if drawn["chance"].is_not_null().any():
         text += "Grey: where shuffled raters lie (95 %, the middle half, median). "
     if drawn["ci low"].is_not_null().any():
-        text += f"Line: 95 % interval from {result.settings['bootstrap']:,} bootstrap draws. "
+        text += f"Line: 95 % interval {how or _bootstrapped(result)}. "
     text += g.correction_words(result)
     return text or "Neither permutations nor bootstrap draws were asked for. "

@@ -133,7 +133,7 @@ def correction_words(result: GroupResult) -> str:
     """Return how p-values were corrected."""
     method = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm", "bonferroni": "Bonferroni"}
     correction = str(result.settings.get("correction", "none"))
-    return f"Correction: {method[correction]}. " if correction in method and result.settings["permutations"] else ""
+    return f"Correction: {method[correction]}. " if correction in method and result.settings.get("permutations") else ""
 
 
 def null_quantiles(result: GroupResult, row: Row) -> dict[str, float | None]:
@@ -148,7 +148,8 @@ def null_quantiles(result: GroupResult, row: Row) -> dict[str, float | None]:
 def null_draws(result: GroupResult, row: Row) -> Any:
     """Return the finite permutation draws of a row."""
     for draws in result.draws:
-        if (draws.axis, draws.subset) == (row.axis, row.subset) and row.group in draws.groups:
+        of_row = (draws.axis, draws.subset) == (row.axis, row.subset) and row.group in draws.groups
+        if of_row and row.statistic in draws.statistics:
             null = draws.null[:, draws.groups.index(row.group), draws.statistics.index(row.statistic)]
             return null[np.isfinite(null)]
     return np.zeros(0)

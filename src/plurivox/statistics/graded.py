@@ -7,7 +7,7 @@ priors, found by EM and finished by Newton's method; standard errors come from t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,23 +74,28 @@ class GradedResponse:
 
     def probabilities(self, theta: ArrayLike) -> Floats:
         """Return how likely each rater gives each point at some severities: severities × raters × points."""
-        at = np.atleast_1d(np.asarray(theta, dtype=float))
-        above = np.full((len(at), len(self.discrimination), len(self.points) + 1), np.nan)
-        above[..., 0], above[..., -1] = 1.0, 0.0
-        with np.errstate(over="ignore"):
-            logit = self.discrimination[:, None] * (at[:, None, None] - self.thresholds)
-            above[..., 1:-1] = np.where(np.isnan(self.thresholds), np.nan, 1 / (1 + np.exp(-logit)))
-        # What a rater never reaches has no threshold, and what is always reached neither.
-        known = ~np.isnan(self.thresholds)
-        first = np.where(known.any(axis=1), known.argmax(axis=1), 0)
-        below = np.arange(len(self.points) - 1) < first[:, None]
-        above[..., 1:-1] = np.where(known, above[..., 1:-1], np.where(below, 1.0, 0.0))
-        found = above[..., :-1] - above[..., 1:]
-        return np.where(np.isnan(self.discrimination)[:, None], np.nan, found)
+        return point_probabilities(self.discrimination, self.thresholds, theta)
 
     def expected_scores(self, theta: ArrayLike) -> Floats:
         """Return the score that each rater is expected to give at some severities: severities × raters."""
         return np.asarray((self.probabilities(theta) * self.points).sum(axis=-1))
+
+
+def point_probabilities(discrimination: Floats, thresholds: Floats, theta: ArrayLike) -> Floats:
+    """Return severities × raters × points, from each rater's discrimination and thresholds.
+
+    Of thresholds that are NaN, those before the first that is known belong to points that are always reached, those
+    after it to points that never are.
+    """
+    at = np.atleast_1d(np.asarray(theta, dtype=float))
+    known = ~np.isnan(thresholds)
+    logit = discrimination[:, None] * (at[:, None, None] - np.where(known, thresholds, 0.0))
+    first = np.where(known.any(axis=1), known.argmax(axis=1), 0)
+    below = np.arange(thresholds.shape[1]) < first[:, None]
+    above = np.empty((len(at), len(discrimination), thresholds.shape[1] + 2))
+    above[..., 0], above[..., -1] = 1.0, 0.0
+    above[..., 1:-1] = np.where(known, 1 / (1 + np.exp(-np.clip(logit, -700, 700))), np.where(below, 1.0, 0.0))
+    return np.where(np.isnan(discrimination)[:, None], np.nan, above[..., :-1] - above[..., 1:])
 
 
 def graded_response(
@@ -136,12 +141,13 @@ def graded_response(
 def graded_of(
     codes: NDArray[np.int32],
     points: Floats,
+    labels: Sequence[str] | None = None,
     *,
     grid: int | None = None,
     max_iterations: int = 2000,
     progress: Progress | None = None,
 ) -> GradedResponse:
-    """Fit the model from raters × items, -1 where a score is missing, and the numbers of the points."""
+    """Fit the model from raters × items, -1 where a score is missing, and the numbers and names of the points."""
     if grid is not None and grid < LEAST_GRID:
         raise InputError(f"grid is {grid!r}", hint=f"Give at least {LEAST_GRID}, or None.")
     if max_iterations < 1:
@@ -157,7 +163,8 @@ def graded_of(
         row[given >= 0] = np.searchsorted(kept, given[given >= 0])
     data = Data.of(own, np.array([len(kept) - 1 for kept in used]))
     fit = fitted(data, grid or LEAST_GRID, refine=grid is None, max_iterations=max_iterations, progress=progress)
-    return _result(codes, points, inside, used, aside, data, fit)
+    names = [f"{point:g}" for point in points] if labels is None else labels
+    return _result(codes, points, names, inside, used, aside, data, fit)
 
 
 def _set_aside(codes: NDArray[np.int32]) -> list[str]:
@@ -189,10 +196,10 @@ def components(given: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.
 
 def _too_little(codes: NDArray[np.int32]) -> str:
     if len(codes) < MIN_RATERS:
-        return f"{len(codes)} raters with two different scores, and the model needs {MIN_RATERS}"
+        return f"the model needs {MIN_RATERS} raters with two different scores each, and there are {len(codes)}"
     n_shared = int(np.count_nonzero((codes >= 0).sum(axis=0) > 1))
     if n_shared < MIN_ITEMS:
-        return f"{n_shared} items with two scores, and the model needs {MIN_ITEMS}"
+        return f"the model needs {MIN_ITEMS} items with two scores each, and there are {n_shared}"
     return ""
 
 
@@ -209,6 +216,7 @@ def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str], reason
 def _result(
     codes: NDArray[np.int32],
     points: Floats,
+    names: Sequence[str],
     inside: NDArray[np.intp],
     used: list[NDArray[np.int32]],
     aside: list[str],
@@ -228,7 +236,7 @@ def _result(
             columns = slice(kept[k], kept[k + 1])
             b[rater, columns] = -fit.d[at, k] / a[rater] if steep else np.nan
             b_se[rater, columns] = fit.b_se[at, k]
-        missing = [f"{points[c]:g}" for c in range(len(points)) if c not in kept]
+        missing = [name for c, name in enumerate(names) if c not in kept]
         remarks = [f"never used {', '.join(missing)}"] if missing else []
         remarks += [AT_BOUND] if abs(fit.a[at]) >= BOUND else []
         notes[rater] = "; ".join(remarks)

@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from plurivox.errors import InputError
 from plurivox.statistics.checks import scores_of
 from plurivox.statistics.levels import Floats
-from plurivox.statistics.mokken import ONE_SCORE, Mokken, mokken_h
+from plurivox.statistics.mokken import ONE_SCORE, Mokken, mokken_h, mokken_of
 
 SIGNIFICANT_Z = 1.6448536269514722
 """The 95 % quantile of the standard normal distribution: a violation beyond it is hardly chance."""
 TOO_FEW_ITEMS = "too few items for two groups by rest score"
 
 
-def mokken_scales(
-    scores: ArrayLike, lower_bound: float = 0.3, alpha: float = 0.05, *, found: Mokken | None = None
-) -> NDArray[np.int64]:
+def mokken_scales(scores: ArrayLike, lower_bound: float = 0.3, alpha: float = 0.05) -> NDArray[np.int64]:
     """Sort raters into scales by Mokken's selection procedure: 1 for the first scale, 0 for those in none.
 
     A scale starts with the pair of the highest H_ij, which must reach the lower bound and be significantly above 0. Of
@@ -37,8 +35,6 @@ def mokken_scales(
         The H_j that a rater must reach, from 0 to 1.
     alpha
         The level of significance.
-    found
-        What :func:`mokken_h` gave for the same scores, if it is there.
 
     References
     ----------
@@ -57,12 +53,14 @@ def mokken_scales(
     for name, value in (("lower_bound", lower_bound), ("alpha", alpha)):
         if not 0 <= value < 1 or (name == "alpha" and value == 0):
             raise InputError(f"{name} is {value!r}", hint="Give a number from 0 to 1, such as 0.3 or 0.05.")
-    coefficients = mokken_h(scores) if found is None else found
-    there = ~np.isnan(coefficients.covariance)
-    pairs = _Pairs(
-        there,
-        *(np.where(there, one, 0.0) for one in (coefficients.covariance, coefficients.largest, coefficients.spread)),
-    )
+    return scales_of(mokken_h(scores), lower_bound, alpha)
+
+
+def scales_of(found: Mokken, lower_bound: float = 0.3, alpha: float = 0.05) -> NDArray[np.int64]:
+    """Sort raters into scales by their coefficients; see :func:`mokken_scales`."""
+    there = ~np.isnan(found.covariance)
+    numbers = (np.where(there, one, 0.0) for one in (found.covariance, found.largest, found.spread))
+    pairs = _Pairs(there, *numbers)
     scale = np.zeros(len(there), np.int64)
     free: NDArray[np.bool_] = np.asarray(there.any(axis=1))
     number = 1
@@ -164,9 +162,7 @@ class Monotonicity:
     notes: tuple[str, ...]
 
 
-def monotonicity(
-    scores: ArrayLike, min_size: int | None = None, min_violation: float = 0.03, *, found: Mokken | None = None
-) -> Monotonicity:
+def monotonicity(scores: ArrayLike, min_size: int | None = None, min_violation: float = 0.03) -> Monotonicity:
     """Check for each rater whether the chance of a high score rises with the scores of all others.
 
     Items are sorted by the rest score, the sum of the other raters' scores, and put into groups of at least
@@ -183,8 +179,6 @@ def monotonicity(
         else 50.
     min_violation
         A smaller difference of shares is not counted.
-    found
-        What :func:`mokken_h` gave for the same scores, if it is there.
 
     References
     ----------
@@ -206,7 +200,13 @@ def monotonicity(
     if min_size is not None and min_size < 1:
         raise InputError(f"min_size is {min_size!r}", hint="Give a number of items, 1 or more.")
     codes, points = scores_of("scores", scores)
-    coefficients = mokken_h(scores) if found is None else found
+    return monotonicity_of(codes, points, mokken_of(codes, points), min_size, min_violation)
+
+
+def monotonicity_of(
+    codes: NDArray[np.int32], points: Floats, found: Mokken, min_size: int | None = None, min_violation: float = 0.03
+) -> Monotonicity:
+    """Check raters × items, -1 where a score is missing, whose coefficients are known; see :func:`monotonicity`."""
     least = _least_items(codes.shape[1]) if min_size is None else min_size
     rows = [
         _checked(row, rest, len(points), least, min_violation)
@@ -216,7 +216,7 @@ def monotonicity(
     active, n, largest, total, z, significant = counts[:, 1:].T
     with np.errstate(invalid="ignore", divide="ignore"):
         crit = (
-            50 * (0.3 - coefficients.h_raters) + np.sqrt(n) + 100 * n / active + 100 * largest + 10 * np.sqrt(total)
+            50 * (0.3 - found.h_raters) + np.sqrt(n) + 100 * n / active + 100 * largest + 10 * np.sqrt(total)
             + 1000 * total / active + 5 * z + 10 * np.sqrt(significant) + 100 * significant / active
         )  # fmt: skip
     notes = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,8 @@ class Statistic:
         arrays), an ``"axis"``, or a rater or group beside a ``"reference"`` (two vectors, ``ones`` and ``zeros``: the
         weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
         ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
-        ``"answers"`` (counts, and one position per item or None).
+        ``"answers"`` (counts, and one position per item or None), or raters beside each other (``"scores"``, items ×
+        raters, of which the function gives an object with a value for each).
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
@@ -33,8 +34,8 @@ class Statistic:
 
     name: str
     label: str
-    function: Callable[..., float] | None
-    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers"]
+    function: Callable[..., Any] | None
+    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores"]
     symmetric: bool
     range: tuple[float, float]
     equation: str

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from plurivox.statistics import alignment_records, cohesion_records, responsiveness_records, soft_records
+from plurivox.statistics import (
+    alignment_records,
+    cohesion_records,
+    psychometrics_records,
+    responsiveness_records,
+    soft_records,
+)
 from plurivox.statistics.records import Statistic
 
 STATISTICS: dict[str, Statistic] = {
@@ -10,6 +16,7 @@ STATISTICS: dict[str, Statistic] = {
     for record in (
         *cohesion_records.RECORDS,
         *responsiveness_records.RECORDS,
+        *psychometrics_records.RECORDS,
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
     )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from plurivox import plots
+from plurivox.lenses.psychometrics import psychometrics
+from plurivox.lenses.psychometrics_result import Psychometrics
 from plurivox.lenses.responding import STATISTICS
 from plurivox.lenses.responsiveness import responsiveness
 from plurivox.lenses.responsiveness_result import Responsiveness
+from plurivox.lenses.scaling import MANY
+from plurivox.lenses.scaling import STATISTICS as PSYCHOMETRIC
 from plurivox.report.parts import (
     Block,
     DataTable,
@@ -20,7 +26,9 @@ from plurivox.report.parts import (
     slug,
     top_rows,
     undefined_remarks,
+    with_text,
 )
+from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
@@ -28,6 +36,12 @@ LEAD = (
     "are held "
     "against a reference that a group's own raters are never part of."
 )
+WITHOUT_REFERENCE = (
+    "Two further values do without a reference and take for the severity of an item what groups have in common: "
+    "Mokken's H_j, whether a group orders items as the others do (0.3 weak, 0.5 strong), and the "
+    "discrimination a of a graded response model, how sharply its scores rise with that severity."
+)
+SEVEREST = 500  # items in the table of severities
 MAX_ROWS = 200
 MAX_PARTS = 6  # parts of the items with a chart of their own
 REGIONS = (
@@ -49,12 +63,13 @@ def section(inputs: Inputs) -> Section:
     found = responsiveness(
         inputs.ratings, against, inputs.by, threshold=inputs.threshold, items_by=inputs.items_by,
         permutations=inputs.permutations, bootstrap=inputs.bootstrap, seed=inputs.seed, several=inputs.several,
-        min_group_size=inputs.min_group_size, progress=inputs.progress,
+        min_group_size=inputs.min_group_size, progress=inputs.progress, psychometrics=True,
     )  # fmt: skip
     blocks: list[Block] = [Prose(_reference(found)), _forest(found), _plane(found), Prose(REGIONS)]
     blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
     for axis in found.axes:
         blocks += _of_axis(found, axis)
+    blocks += _scales(found, inputs)
     blocks.append(_table(found))
     remarks = remarks_of(found)
     if inputs.reference is None:
@@ -127,12 +142,63 @@ def _of_axis(found: Responsiveness, axis: str) -> list[Block]:
     return blocks
 
 
+def _scales(found: Responsiveness, inputs: Inputs) -> list[Block]:
+    """Return how groups go with each other, whatever the reference says, and the severity that items are given."""
+    scales = found.psychometrics()
+    if all(math.isnan(row.value) for row in scales.rows):
+        return []
+    blocks: list[Block] = [
+        Prose(WITHOUT_REFERENCE),
+        Figure(
+            "scale-forest", "Beside MPA and WRA: groups held against each other", plots.scale_forest(scales),
+            "Mokken's H_j and the discrimination of a graded response model of each group, with 95 % intervals.",
+            "Further right, a group orders items as the others do, and its scores rise more sharply with severity. "
+            "Scores of larger groups are less noisy: compare groups of similar size.",
+            plots.scale_forest_data(scales),
+        ),
+    ]  # fmt: skip
+    for axis in scales.axes:
+        curves = plots.score_curves_data(scales, axis)
+        if not curves.is_empty():
+            blocks.append(
+                Figure(
+                    slug("scale-curves", axis), f"Expected score as severity rises: {axis}",
+                    plots.score_curves(scales, axis),
+                    f"The score that groups of {axis} are expected to give at each severity.",
+                    "A higher curve gives severe scores earlier, a steeper one tells smaller differences apart.",
+                    curves,
+                )
+            )  # fmt: skip
+    few = inputs.ratings.n_raters <= MANY and inputs.ratings.n_raters * inputs.ratings.n_items <= MAX_CELLS
+    by_rater = psychometrics(inputs.ratings, "rater", progress=inputs.progress) if few else None
+    best = scales if by_rater is None or plots.item_severity_data(by_rater).is_empty() else by_rater
+    return [*blocks, *_severity(best, inputs)]
+
+
+def _severity(scales: Psychometrics, inputs: Inputs) -> list[Block]:
+    drawn = plots.item_severity_data(scales)
+    if drawn.is_empty():
+        return []
+    everything = plots.item_severity_data(scales, n=scales.severity().height)
+    shown, note = top_rows(with_text(everything, inputs), SEVEREST)
+    return [
+        Figure(
+            "item-severity", "Severity of items", plots.item_severity(scales),
+            "For the most and the least severe items, the severity that the model gives them with its 95 % interval.",
+            "Severity is what all raters' scores have in common: 0 is the mean item, 1 a standard deviation above it.",
+            drawn,
+        ),
+        DataTable("item-severity-table", "Severity of every item", shown.rename({"ci low": "low", "ci high": "high"}),
+                  dict.fromkeys(("severity", "low", "high"), 2), note, search=True),
+    ]  # fmt: skip
+
+
 def _table(found: Responsiveness) -> DataTable:
     frame = found.to_frame().select(
         "axis", "group", "subset", pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
     )  # fmt: skip
-    shown, note = top_rows(frame, MAX_ROWS * len(STATISTICS))
+    shown, note = top_rows(frame, MAX_ROWS * (len(STATISTICS) + len(PSYCHOMETRIC)))
     return DataTable(
         "responsiveness-table", "All responsiveness values", shown.rename({"p_corrected": "p corrected"}), note=note,
         search=True,

@@ -1,0 +1,124 @@
+"""How raters scale together, as terminal tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+from rich.text import Text
+
+from plurivox.cli.tables import MAX_NOTES, Shown, notes_of, print_table, quantile_cells, spread_header, value_cell
+from plurivox.lenses.psychometrics_result import Psychometrics
+from plurivox.lenses.results import Row
+from plurivox.statistics.registry import LABELS
+
+
+def tables(found: Psychometrics, top: int = 5) -> list[Shown]:
+    """Return all tables of a result as text."""
+    shown: list[Shown] = []
+    for subset in found.subsets:
+        where = "" if subset == "all" else f"On {subset}: "
+        for axis in found.axes:
+            make = _raters if axis == "rater" else _groups
+            shown.append(make(found, axis, subset, f"{where}{axis}"))
+    return [*shown, _fits(found), *_items(found, top)]
+
+
+def show_scale(found: Psychometrics, out: Console, top: int = 5) -> None:
+    """Print a result."""
+    for table in tables(found, top):
+        print_table(table, out)
+    notes = notes_of([row for row in found.rows if row.kind == "group"], LABELS)
+    for note in notes[:MAX_NOTES]:
+        out.print(Text(f"• {note}"))
+    if len(notes) > MAX_NOTES:
+        out.print(Text(f"• and {len(notes) - MAX_NOTES} more notes; see --csv"))
+    out.print()
+    for sentence in found.findings():
+        out.print(Text(f"• {sentence}"))
+    out.print("• A low value is a reason to look, at instructions and scale, never one to drop a group.")
+
+
+def _own(found: Psychometrics, axis: str, subset: str) -> list[Row]:
+    return [row for row in found.rows if (row.axis, row.subset) == (axis, subset) and row.kind != "scale"]
+
+
+def _groups(found: Psychometrics, axis: str, subset: str, title: str) -> Shown:
+    checks = {
+        group: (scale, crit)
+        for group, scale, crit in _of(found.checks(), axis, subset).select("group", "scale", "crit").iter_rows()
+    }
+    cuts: dict[str, list[str]] = {}
+    for group, threshold in _of(found.thresholds(), axis, subset).select("group", "threshold").iter_rows():
+        cuts.setdefault(group, []).append(_number(threshold, 2))
+    rows: dict[str, dict[str, Row]] = {}
+    for row in _own(found, axis, subset):
+        rows.setdefault(row.group, {})[row.statistic] = row
+    lines = []
+    for group, own in rows.items():
+        scale, crit = checks.get(group, (0, math.nan))
+        first = own["mokken_h"]
+        lines.append(
+            [
+                group, f"{first.n_raters:,}", f"{first.n_items:,}", value_cell(first, intervals=True),
+                str(scale) if scale else "–", _number(crit, 0), value_cell(own["grm_a"], intervals=True),
+                " ".join(cuts.get(group, [])),
+            ]
+        )  # fmt: skip
+    header = ["group", "raters", "items", "H_j [95 %]", "scale", "crit", "a [95 %]", "thresholds"]
+    return Shown(title, header, lines)
+
+
+def _raters(found: Psychometrics, axis: str, subset: str, title: str) -> Shown:
+    """Return how values spread over raters, who are not named here."""
+    lines = []
+    for name in ("mokken_h", "grm_a"):
+        values = np.array([row.value for row in _own(found, axis, subset) if row.statistic == name])
+        lines.append([LABELS[name], *quantile_cells(values)])
+    crit = _of(found.checks(), axis, subset)["crit"].to_numpy()
+    lines.append(["crit of monotonicity", *quantile_cells(crit)])
+    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
+
+
+def _fits(found: Psychometrics) -> Shown:
+    scales = {(row.axis, row.subset): row for row in found.rows if row.kind == "scale"}
+    lines = []
+    for fit in found.fits().iter_rows(named=True):
+        where = fit["axis"] if fit["subset"] == "all" else f"{fit['axis']} on {fit['subset']}"
+        h = scales[fit["axis"], fit["subset"]]
+        model = ["–", "–", "–"]
+        if not math.isnan(fit["log_likelihood"]):
+            model = [f"{fit['log_likelihood']:,.2f}", f"{fit['iterations']:,}", "yes" if fit["converged"] else "no"]
+        lines.append([where, value_cell(h, intervals=True), f"{fit['smallest_pair']:,}", str(fit["n_fitted"]), *model])
+    header = ["scale", "H [95 %]", "fewest common items", "in the model", "log-likelihood", "iterations", "converged"]
+    return Shown("All together", header, lines)
+
+
+def _items(found: Psychometrics, top: int) -> list[Shown]:
+    """Return the most and the least severe items of each scale."""
+    shown = []
+    for axis in found.axes:
+        known = _of(found.severity(), axis, "all").filter(pl.col("severity").is_not_nan())
+        if known.is_empty() or not top:
+            continue
+        ordered = known.sort("severity", descending=True, maintain_order=True)
+        chosen = ordered if ordered.height <= 2 * top else pl.concat([ordered.head(top), ordered.tail(top)])
+        lines = [
+            [item, f"{value:.2f}", f"[{low:.2f}, {high:.2f}]", f"{n:,}"]
+            for item, value, low, high, n in chosen.select(
+                "item", "severity", "ci_low", "ci_high", "n_scores"
+            ).iter_rows()
+        ]
+        title = f"Severity of items by {axis}, the most and the least severe of {known.height:,}"
+        shown.append(Shown(title, ["item", "severity", "95 % interval", "scores"], lines))
+    return shown
+
+
+def _of(frame: pl.DataFrame, axis: str, subset: str) -> pl.DataFrame:
+    return frame.filter((pl.col("axis") == axis) & (pl.col("subset") == subset))
+
+
+def _number(value: float, digits: int) -> str:
+    return "–" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"

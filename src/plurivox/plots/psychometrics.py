@@ -1,0 +1,129 @@
+"""What a graded response model says: the severity of items, and the score to expect at each severity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.psychometrics_result import Psychometrics
+from plurivox.plots import groups as g
+from plurivox.plots.layout import Rows, defined, extent, inline, pixels, shorten, unique_labels
+from plurivox.plots.theme import COLOURS, QUIET, WIDTH, load_altair, saying, themed
+
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
+_SEVERITY = {"n_scores": "scores", "ci_low": "ci low", "ci_high": "ci high"}
+NO_MODEL = "There is no model to show: it needs three raters or groups, and ten items that two of them scored."
+
+
+def item_severity_data(result: Psychometrics, axis: str | None = None, n: int = 10) -> pl.DataFrame:
+    """Return what :func:`item_severity` draws: the most and the least severe items, in order."""
+    g.check_axis(result, axis)
+    whole = result.severity().filter((pl.col("axis") == _axis(result, axis)) & (pl.col("subset") == "all"))
+    ordered = defined(whole, "severity").sort("severity", descending=True, maintain_order=True)
+    shown = ordered if ordered.height <= 2 * n else pl.concat([ordered.head(n), ordered.tail(n)])
+    return shown.select("item", "severity", "ci_low", "ci_high", "n_scores").rename(_SEVERITY)
+
+
+def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -> Any:
+    """Draw the severity that the model gives to the most and the least severe items, with 95 % intervals.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.psychometrics` found.
+    axis
+        By whose scores; by default the axis with the most raters or groups in its model.
+    n
+        How many items to show at either end.
+    """
+    alt = load_altair()
+    title = "Severity of items, by the graded response model"
+    data = item_severity_data(result, axis, n)
+    if data.is_empty():
+        return saying(title, NO_MODEL)
+    rows = Rows([("", str(at)) for at in range(data.height)], unique_labels(data["item"], 34))
+    placed = data.with_columns(row=pl.Series(range(data.height)))
+    low, high = extent([*placed["ci low"], *placed["ci high"]])
+
+    def x(column: str) -> Any:
+        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+        name = "severity, in standard deviations from the mean item"
+        return alt.X(f"{column}:Q", title=name, scale=scale, axis=alt.Axis(tickCount=6))
+
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    tooltip = ["item:N", alt.Tooltip("severity:Q", format=".2f"), "scores:Q"]
+    layers = [
+        base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
+        base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x=x("severity"), tooltip=tooltip),
+    ]
+    chosen = _axis(result, axis)
+    total = defined(result.severity().filter((pl.col("axis") == chosen) & (pl.col("subset") == "all")), "severity")
+    shown = f"The {n} most and the {n} least severe of {total.height:,} items. " if total.height > 2 * n else ""
+    who = "raters" if g.names_raters(chosen) else f"groups of {shorten(chosen)}"
+    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    return themed(chart, title, f"{shown}Line: 95 % interval, given the scores of {who}.")
+
+
+def _axis(result: Psychometrics, axis: str | None) -> str:
+    """Return the axis asked for, or the one whose model has the most raters or groups."""
+    if axis is not None:
+        return axis
+    fits = result.fits().filter(pl.col("subset") == "all").sort("n_fitted", descending=True, maintain_order=True)
+    return str(fits["axis"][0]) if fits.height else ""
+
+
+def score_curves_data(
+    result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int | None = 7
+) -> pl.DataFrame:
+    """Return what :func:`score_curves` draws: the expected score of each group at severities from −3 to 3."""
+    g.check_axis(result, axis)
+    subset = g.chosen_subset(result, subset)
+    rows = g.group_rows(result, ("grm_a",), axis, subset)
+    shown = [group for _, group in g.most_notable(result, rows, subset, max_groups)]
+    curves = result.curves(axis, subset)
+    return curves.filter(pl.col("group").is_in(shown)).rename({"expected_score": "expected score"})
+
+
+def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int = 7) -> Any:
+    """Draw the score that each group is expected to give as severity rises.
+
+    Parameters
+    ----------
+    result
+        What :func:`plurivox.psychometrics` found.
+    axis
+        The axis whose groups to show.
+    subset
+        The set of items, by default all.
+    max_groups
+        If there are more groups, those whose discrimination differs most are shown; at most seven.
+    """
+    max_groups = min(max_groups, len(COLOURS))
+    title = f"Expected score as severity rises, by {shorten(axis)}"
+    data = score_curves_data(result, axis, subset=subset, max_groups=max_groups)
+    if data.is_empty():
+        return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else NO_MODEL)
+    alt = load_altair()
+    names = data["group"].unique(maintain_order=True).to_list()
+    labels = unique_labels(names)
+    placed = data.with_columns(label=pl.col("group").replace_strict(names, labels))
+    legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(labels) + 40)), symbolType="stroke")
+    colour, dash = (
+        kind("label:N", legend=legend, scale=alt.Scale(domain=labels, range=list(values[: len(labels)])))
+        for kind, values in ((alt.Color, COLOURS), (alt.StrokeDash, _DASHES))
+    )
+    values = result.settings["values"]
+    y = alt.Y("expected score:Q", scale=alt.Scale(domain=[values[0], values[-1]]), axis=alt.Axis(tickCount=5))
+    lines = alt.Chart(inline(placed)).mark_line(strokeWidth=2).encode(
+        x=alt.X("severity:Q", title="severity, in standard deviations from the mean item", scale=alt.Scale(nice=False)),
+        y=y, color=colour, strokeDash=dash,
+        tooltip=["group:N", *(alt.Tooltip(f"{name}:Q", format=".2f") for name in ("severity", "expected score"))],
+    )  # fmt: skip
+    middle = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=QUIET, strokeDash=[2, 3]).encode(x="x:Q")
+    chart = alt.layer(middle, lines).properties(width=WIDTH - 80, height=260)
+    total = len(g.group_rows(result, ("grm_a",), axis, subset))
+    text = g.shown_words(len(names), len(names), total, "those whose discrimination differs most")
+    return themed(
+        chart, title, text + "Steep: small differences of severity are told apart. High: severe scores early."
+    )
