@@ -71,6 +71,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.cohesion
 	$(BIN)/python -m benchmarks.responsiveness
+	$(BIN)/python -m benchmarks.psychometrics
 	$(BIN)/python -m benchmarks.soft
 	$(BIN)/python -m benchmarks.ask
 	$(BIN)/python -m benchmarks.answers

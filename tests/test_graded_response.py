@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -103,7 +104,7 @@ def literal_log_likelihood(table: Array, a: Array, b: Sequence[Array], grid: int
 def parts_of(parameters: Array, sizes: Sequence[int]) -> tuple[Array, list[Array]]:
     """Take discriminations and thresholds out of one vector."""
     ends = len(sizes) + np.cumsum([0, *sizes])
-    return parameters[: len(sizes)], [parameters[first:last] for first, last in zip(ends, ends[1:], strict=False)]
+    return parameters[: len(sizes)], [parameters[first:last] for first, last in itertools.pairwise(ends)]
 
 
 def literal_in(table: Array, sizes: Sequence[int]) -> Callable[[Array], float]:
@@ -162,6 +163,22 @@ def test_the_literal_likelihood_is_flat_at_the_solution(table: Array) -> None:
     slopes = gradient(literal_in(table, [len(own) for own in cuts]), parameters)
     assert found.converged
     assert np.abs(slopes).max() < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_items_and_weak_raters_are_fitted_to_the_top_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slopes = rng.uniform(-0.5, 2, rng.integers(3, 6)).tolist()
+    table = simulated(60, slopes, np.sort(rng.normal(size=2)), seed=seed, missing=float(rng.choice([0, 0.3]))).table
+    found = graded_response(table, grid=61)
+    cuts = own_thresholds(found, table)
+    parameters = np.concatenate([found.discrimination, *cuts])
+    rise = gradient(literal_in(table, [len(own) for own in cuts]), parameters, 1e-5)
+    held = np.zeros(len(parameters), bool)
+    held[: len(slopes)] = np.abs(found.discrimination) >= 10
+    assert found.converged
+    assert (rise[held] * parameters[held] >= -1e-3).all()
+    assert np.abs(rise[~held]).max() < 5e-3
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -261,11 +278,12 @@ def assert_like_mirt(table: Array) -> None:
 
 
 def assert_not_below_girth(table: Array, tolerance: float) -> None:
+    """Compare with a program that stops earlier, the earlier the fewer items there are for its parameters."""
     found = graded_response(table, grid=61)
     a, b = by_girth(table)
     other = literal_log_likelihood(table, a, [own[~np.isnan(own)] for own in b])
     assert other <= found.log_likelihood + 1e-3
-    assert other >= found.log_likelihood - 1
+    assert other >= found.log_likelihood - 3
     assert close(found.discrimination, a, tolerance)
 
 
@@ -310,7 +328,7 @@ def conversations(real_data: Path) -> Array:
 def test_real_scores_are_fitted_as_by_mirt_and_girth(real_data: Path, data: Callable[[Path], Array]) -> None:
     table = data(real_data)
     assert_like_mirt(table)
-    assert_not_below_girth(table, 0.1)
+    assert_not_below_girth(table, 0.2)
 
 
 # Recovery ------------------------------------------------------------------------------------------------------------
@@ -424,7 +442,7 @@ def test_progress_is_told_a_likelihood_that_rises() -> None:
     found = graded_response(simulated(200, seed=39).table, grid=61, progress=lambda n, value: told.append((n, value)))
     assert [n for n, _ in told] == list(range(1, found.iterations + 1))
     values = [value for _, value in told]
-    assert all(after >= before - 1e-8 for before, after in zip(values, values[1:], strict=False))
+    assert all(after >= before - 1e-8 for before, after in itertools.pairwise(values))
     assert values[-1] == pytest.approx(found.log_likelihood, abs=1e-6)
 
 
@@ -593,14 +611,35 @@ def test_raters_none_of_whom_is_linked_to_two_others_end_in_nan_with_a_note() ->
     assert all(found.notes)
 
 
-def test_a_block_with_hardly_any_shared_item_is_not_fitted_in_silence() -> None:
+def test_a_block_of_raters_with_hardly_any_shared_item_is_noted_for_each_of_them() -> None:
     table, _, second = two_blocks()
     table[200:, 3:] = NAN
-    table[200:203, 3:] = [[0, 0, 0, 1], [1, 2, 1, 1], [2, 2, 1, 2]]
-    assert second.shape == (200, 4)
+    table[200:206, 3:] = second[np.random.default_rng(1).integers(0, 200, 6)]
     found = graded_response(table)
     assert found.notes[:3] == ("", "", "")
-    assert all(found.notes[3:]) or found.note
+    assert all(found.notes[3:])
+
+
+def test_raters_in_a_chain_whose_ends_share_no_items_are_noted() -> None:
+    table = simulated(300, (1.5, 1.0, 2.0), (-1, 0, 1), seed=61).table
+    table[:150, 0] = NAN
+    table[150:, 2] = NAN
+    found = graded_response(table)
+    assert all(found.notes) or found.note
+
+
+def test_parameters_that_are_too_many_for_newton_are_found_by_em_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = simulated(300, seed=62).table
+    best = graded_response(table)
+    monkeypatch.setattr("plurivox.statistics.graded_fit.MAX_PARAMETERS", 5)
+    found = graded_response(table)
+    assert found.converged
+    assert found.iterations > best.iterations
+    assert best.log_likelihood - 0.01 < found.log_likelihood <= best.log_likelihood + 1e-9
+    assert close(found.discrimination, best.discrimination, 0.03)
+    assert np.isnan(found.discrimination_se).all()
+    assert np.isnan(found.thresholds_se).all()
+    assert "standard errors" in found.note
 
 
 def test_too_few_iterations_are_noted() -> None:
@@ -655,7 +694,16 @@ def test_tables_without_different_scores_end_in_nan_with_a_note(shape: tuple[int
     assert_unfitted(found, shape[1], shape[0])
     assert found.note
     assert all(found.notes)
-    assert found.probabilities([0.0]).shape[:2] == (1, shape[1])
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (20, 0), (20, 3)], ids=str)
+@pytest.mark.parametrize("fill", [1.0, NAN], ids=["one score", "missing"])
+def test_without_a_fit_probabilities_and_expected_scores_are_nan(shape: tuple[int, int], fill: float) -> None:
+    found = graded_response(np.full(shape, fill))
+    probability, expected = found.probabilities([0.0, 1.0]), found.expected_scores([0.0, 1.0])
+    assert probability.shape[:2] == expected.shape == (2, shape[1])
+    assert np.isnan(probability).all()
+    assert np.isnan(expected).all()
 
 
 @st.composite
@@ -675,7 +723,7 @@ def test_small_tables_never_fail_and_no_rater_is_left_out_in_silence(table: Arra
         assert note or not math.isnan(a)
         assert abs(a) <= 10 or math.isnan(a)
         assert not math.isnan(se) or note or found.note
-        assert abs(a) < 10 or AT_BOUND in note
+        assert (abs(a) >= 10) == (AT_BOUND in note)
     fitted = ~np.isnan(found.discrimination)
     scored = ~np.isnan(table[:, fitted]).all(axis=1)
     assert (~np.isnan(found.severity)).tolist() == scored.tolist()

@@ -95,6 +95,8 @@ class Scaling:
             np.concatenate([part.sizes for part in parts]), np.concatenate([part.given for part in parts]),
         )  # fmt: skip
         n_groups = len(members.groups)
+        if not n_groups:
+            return  # all are withheld
         if self.limit is not None and n_groups > self.limit:
             self.rows += [members.row(at, one, np.nan, 0, LEFT_OUT) for at in range(n_groups) for one in STATISTICS]
             return

@@ -213,5 +213,6 @@ def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total:
         text += "Grey: where shuffled raters lie (95 %, the middle half, median). "
     if drawn["ci low"].is_not_null().any():
         text += f"Line: 95 % interval {how or _bootstrapped(result)}. "
-    text += g.correction_words(result)
+    if drawn["p"].is_not_null().any():
+        text += g.correction_words(result)
     return text or "Neither permutations nor bootstrap draws were asked for. "

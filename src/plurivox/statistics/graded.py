@@ -27,7 +27,7 @@ FEW_ITEMS = 50
 """With fewer, the result says that it rests on little."""
 LEAST_GRID = 61
 APART = f"fewer than {MIN_RATERS - 1} others share items with it"
-AT_BOUND = f"scores are separated: the discrimination stopped at its bound of {BOUND:g}"
+AT_BOUND = f"the discrimination stopped at its bound of {BOUND:g}: scores are separated, or too few to tell"
 
 Progress = Callable[[int, float], object]
 """Told the number of iterations so far and the log-likelihood."""

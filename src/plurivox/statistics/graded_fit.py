@@ -19,8 +19,10 @@ BOUND = 10.0
 """The largest discrimination, in either direction."""
 CONVERGED = 1e-6
 """The last step moved the log-likelihood by less."""
-NEAR = 1e-2
-"""Newton's method takes over once a step of EM moves the log-likelihood by less."""
+TOP = 1e-12
+"""Newton's method stops where the log-likelihood can rise by less."""
+NEAR = 1e-6
+"""Newton's method takes over once a step of EM moves the log-likelihood by less than this share of it, or by 0.01."""
 MAX_PARAMETERS = 4000
 """With more of them there is EM alone, and no standard errors."""
 MAX_CELLS = 40_000_000
@@ -90,7 +92,7 @@ def fitted(
     work = _Work(data, *_start(data), n_grid=n_grid, limit=max_iterations, progress=progress)
     newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
     while True:
-        moved = work.climb(NEAR if newton else CONVERGED)
+        moved = work.climb(near=newton)
         if not refine or work.spacing <= work.narrowest or work.n_grid >= MAX_GRID:
             break
         work.use_grid(2 * (work.n_grid - 1) + 1)
@@ -196,8 +198,8 @@ class _Work:
             )
         )  # fmt: skip
 
-    def climb(self, least: float, most: int | None = None) -> float:
-        """Take steps of EM while they move the log-likelihood, and return by how much the last one did."""
+    def climb(self, *, near: bool = False, most: int | None = None) -> float:
+        """Take steps of EM while they move the log-likelihood, only ``near`` the top if so; return the last move."""
         from plurivox.kernels.graded import maximise
 
         moved = np.inf
@@ -205,6 +207,7 @@ class _Work:
             value = self.expect(self.a, self.d)
             moved, self.value = value - self.value, value
             self._count()
+            least = max(0.01, NEAR * abs(value)) if near else CONVERGED
             if moved < least or self.iterations >= self.limit:
                 break
             maximise(self.counts, self.a, self.d, self.data.n_cuts, self.theta, 5)
@@ -226,18 +229,22 @@ class _Work:
             gradient, information = self._information()
             free = self._free(gradient)
             covariance = _inverse(information[np.ix_(free, free)])
-            if moved < CONVERGED * 1e-3 or self.iterations >= self.limit:
+            if self.iterations >= self.limit:
                 break
             better = None
             if covariance is not None:
                 step = np.zeros(len(gradient))
                 step[free] = np.einsum("ij,j->i", covariance, gradient[free])
+                left = float(step @ gradient) / 2  # how much higher the top is
+                if left < TOP or moved < TOP:
+                    moved = min(left, moved)
+                    break
                 better = self._stepped(step)
             if better is None:
-                before = self.value
-                self.climb(0.0, 25)
+                before, self.value = self.value, -np.inf
+                self.climb(most=25)
                 moved = self.expect(self.a, self.d) - before
-                if covariance is None and moved < CONVERGED:
+                if moved < CONVERGED:
                     break
             else:
                 moved, self.value = better - self.value, better
@@ -257,7 +264,7 @@ class _Work:
                 a[j] = np.clip(a[j] + scale * step[first + cuts], -BOUND, BOUND)
             if all((np.diff(d[j, :cuts]) < 0).all() for j, cuts in enumerate(self.data.n_cuts)):
                 value = self.expect(a, d)
-                if value >= self.value - 1e-9:
+                if value >= self.value - 1e-12 * abs(self.value):
                     self.a, self.d = a, d
                     return value
         return None

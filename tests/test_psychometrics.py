@@ -1,0 +1,391 @@
+"""Psychometrics as a lens, on the command line, in charts and in the report, beside the array functions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox import plots
+from plurivox.errors import InputError, NeedsRatersError, SelectionError
+from plurivox.lenses.scaling import LEFT_OUT
+from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
+from support import Write, run_cli
+
+
+def study(n_items: int = 120, n_raters: int = 24, seed: int = 0, missing: float = 0.0) -> pl.DataFrame:
+    """Return ratings on 0 to 4; the last rater uses the scale upside down, the one before at random."""
+    rng = np.random.default_rng(seed)
+    severity = rng.normal(size=n_items)
+    rows = []
+    for r in range(n_raters):
+        noise = rng.logistic(size=n_items) * 0.6
+        score = np.round(severity + noise + 2).clip(0, 4).astype(int)
+        if r == n_raters - 1:
+            score = 4 - score
+        if r == n_raters - 2:
+            score = rng.integers(0, 5, n_items)
+        rows += [
+            (f"i{i:03}", f"r{r:02}", int(score[i]), f"g{r % 4}", f"topic {i % 2}")
+            for i in range(n_items)
+            if rng.random() >= missing
+        ]
+    return pl.DataFrame(rows, schema=["item", "rater", "score", "group", "topic"], orient="row")
+
+
+def ratings_of(frame: pl.DataFrame) -> pv.Ratings:
+    return pv.Ratings.from_frame(
+        frame, scale=pv.Scale.range(0, 4), rater_attributes=["group"], item_attributes=["topic"]
+    )
+
+
+def by_hand(frame: pl.DataFrame, column: str) -> tuple[np.ndarray[Any, Any], list[str]]:
+    """Return items × raters, or groups by their most frequent score, the lowest of those that tie."""
+    items = sorted(frame["item"].unique())
+    members = sorted(frame[column].unique())
+    scores = np.full((len(items), len(members)), np.nan)
+    for (item, member), part in frame.group_by("item", column):
+        counts = Counter(part["score"].to_list())
+        best = min(score for score, n in counts.items() if n == max(counts.values()))
+        scores[items.index(str(item)), members.index(str(member))] = best
+    return scores, members
+
+
+@pytest.mark.parametrize(("column", "missing"), [("rater", 0.0), ("rater", 0.4), ("group", 0.0), ("group", 0.7)])
+def test_the_lens_is_the_array_functions_on_a_table_made_by_hand(column: str, missing: float) -> None:
+    frame = study(missing=missing)
+    scores, members = by_hand(frame, column)
+    result = pv.psychometrics(ratings_of(frame), column)
+    h, model = mokken_h(scores), graded_response(scores)
+    assert result.value(column, "all", "mokken_h") == pytest.approx(h.h, abs=1e-12)
+    for at, member in enumerate(members):
+        first, second = (result.row(column, member, name) for name in ("mokken_h", "grm_a"))
+        assert first.value == pytest.approx(h.h_raters[at], abs=1e-12)
+        assert (first.ci_low, first.ci_high) == pytest.approx((h.h_raters_low[at], h.h_raters_high[at]), abs=1e-12)
+        assert second.value == pytest.approx(model.discrimination[at], abs=1e-9)
+        assert second.ci_high == pytest.approx(
+            model.discrimination[at] + 1.959964 * model.discrimination_se[at], abs=1e-5
+        )
+        assert first.n_items == np.count_nonzero(~np.isnan(scores[:, at]))
+    severity = result.severity()
+    assert severity["item"].to_list() == sorted(frame["item"].unique())
+    np.testing.assert_allclose(severity["severity"], model.severity, atol=1e-9)
+    np.testing.assert_allclose(severity["se"], model.severity_se, atol=1e-9)
+    np.testing.assert_allclose(
+        result.thresholds()["threshold"].to_numpy().reshape(len(members), 4), model.thresholds, atol=1e-8
+    )
+    checks, shape = result.checks(), monotonicity(scores)
+    assert checks["scale"].to_list() == mokken_scales(scores).tolist()
+    assert checks["n_violations"].to_list() == shape.n_violations.tolist()
+    np.testing.assert_allclose(checks["crit"], shape.crit)
+    pairs = result.pairs()
+    assert pairs.height == len(members) * (len(members) - 1) // 2
+    assert pairs["value"][0] == pytest.approx(h.h_pairs[0, 1])
+    fit = result.fits().row(0, named=True)
+    assert fit["log_likelihood"] == pytest.approx(model.log_likelihood, abs=1e-6)
+    assert fit["converged"]
+    assert fit["smallest_pair"] == h.smallest_pair
+
+
+def test_curves_are_the_expected_scores_of_the_model() -> None:
+    frame = study()
+    scores, members = by_hand(frame, "group")
+    result = pv.psychometrics(ratings_of(frame), "group")
+    curves = result.curves("group")
+    theta = curves.filter(pl.col("group") == "g0")["severity"].to_numpy()
+    expected = graded_response(scores).expected_scores(theta)
+    for at, member in enumerate(members):
+        own = curves.filter(pl.col("group") == member)["expected_score"].to_numpy()
+        np.testing.assert_allclose(own, expected[:, at], atol=1e-8)
+    assert result.curves("group", "all").equals(curves)
+
+
+def test_order_of_rows_changes_nothing() -> None:
+    frame = study(missing=0.3)
+    first = pv.psychometrics(ratings_of(frame), ["group", "rater"])
+    second = pv.psychometrics(ratings_of(frame.sample(fraction=1.0, shuffle=True, seed=3)), ["group", "rater"])
+    assert first.to_json() == second.to_json()
+
+
+def test_json_keeps_everything() -> None:
+    result = pv.psychometrics(ratings_of(study(40, 6)), ["group", "rater"])
+    text = result.to_json()
+    again = pv.Psychometrics.from_json(text)
+    assert again.to_json() == text
+    assert again.to_frame().equals(result.to_frame())
+    assert again.severity().equals(result.severity())
+    assert again.findings() == result.findings()
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def test_a_rater_who_reads_the_scale_upside_down_is_found_and_not_named() -> None:
+    result = pv.psychometrics(ratings_of(study()))
+    row = result.row("rater", "r23", "grm_a")
+    assert row.value < 0
+    assert row.ci_high is not None
+    assert row.ci_high < 0
+    text = " ".join(result.findings())
+    assert "The scores of 1 rater fall as severity rises" in text
+    assert "2 raters order items little like the others do" in text
+    assert "r23" not in text
+    assert result.checks().filter(pl.col("group") == "r22")["scale"].to_list() == [0]
+
+
+def test_a_strong_scale_is_called_one_and_noise_is_not() -> None:
+    assert "form a strong scale" in pv.psychometrics(ratings_of(study()), "group").findings()[0]
+    rng = np.random.default_rng(1)
+    noise = study(n_raters=6).with_columns(score=pl.Series(rng.integers(0, 5, 120 * 6)))
+    assert "do not form a scale" in pv.psychometrics(ratings_of(noise)).findings()[0]
+
+
+def test_small_groups_are_withheld_and_not_in_the_scale() -> None:
+    frame = study(n_raters=14)  # groups of 4, 4, 3 and 3
+    whole = pv.psychometrics(ratings_of(frame), "group", min_group_size=1)
+    result = pv.psychometrics(ratings_of(frame), "group", min_group_size=4)
+    assert {row.group for row in result.rows} == {"all", "g0", "g1"}
+    assert result.withheld == {"group": 2}
+    assert "2 groups are withheld, having fewer than 4 raters." in result.findings()
+    assert "g3" not in result.to_json()
+    assert whole.value("group", "all", "mokken_h") != result.value("group", "all", "mokken_h")
+
+
+def test_parts_of_the_items_have_scales_of_their_own() -> None:
+    frame = study()
+    result = pv.psychometrics(ratings_of(frame), "rater", items_by="topic")
+    assert result.subsets == ["all", "topic 0", "topic 1"]
+    scores, _ = by_hand(frame.filter(pl.col("topic") == "topic 0"), "rater")
+    assert result.value("rater", "all", "mokken_h", "topic 0") == pytest.approx(mokken_h(scores).h)
+    assert result.severity().filter(pl.col("subset") == "topic 0").height == 60
+    assert not result.curves("rater", "topic 0").equals(result.curves("rater"))
+
+
+def test_a_rater_may_be_in_several_groups() -> None:
+    frame = study(n_raters=18).with_columns(
+        group=pl.col("rater").str.slice(1).cast(int).map_elements(lambda r: "a;b" if r % 3 else "c", pl.String)
+    )
+    frame = frame.with_columns(group=pl.when(pl.col("rater") == "r00").then(pl.lit("b;c")).otherwise("group"))
+    result = pv.psychometrics(ratings_of(frame), "group", several={"group": ";"}, min_group_size=2)
+    assert [row.group for row in result.rows if row.statistic == "grm_a"] == ["a", "b", "c"]
+    own = frame.filter(pl.col("group").str.contains("b"))
+    counts = own.group_by("item").agg(pl.col("score").mode().min()).sort("item")["score"].to_numpy()
+    parts = [counts]
+    for value in ("a", "c"):
+        part = frame.filter(pl.col("group").str.contains(value))
+        parts.append(part.group_by("item").agg(pl.col("score").mode().min()).sort("item")["score"].to_numpy())
+    assert result.value("group", "b", "mokken_h") == pytest.approx(mokken_h(np.column_stack(parts)).h_raters[0])
+
+
+@pytest.mark.parametrize("how", ["plurality", "median", "mean"])
+def test_a_groups_score_may_be_made_in_three_ways(how: str) -> None:
+    result = pv.psychometrics(ratings_of(study()), "group", group_score=how)
+    assert not math.isnan(result.value("group", "g0", "grm_a"))
+
+
+def test_ties_at_random_go_by_the_seed() -> None:
+    ratings = ratings_of(study(n_raters=8))
+    values = [pv.psychometrics(ratings, "group", ties="random", seed=s, min_group_size=2).to_json() for s in (0, 0, 1)]
+    assert values[0] == values[1] != values[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),
+        ({"by": []}, InputError, "by names no axis"),
+        ({"lower_bound": 1.2}, InputError, "lower_bound is 1.2"),
+        ({"ties": "share"}, InputError, "ties is 'share'"),
+        ({"group_score": "best"}, InputError, "group_score is 'best'"),
+        ({"items_by": "length"}, SelectionError, "items have no attribute 'length'"),
+        ({"seed": -1}, InputError, "seed is -1"),
+    ],
+    ids=["attribute", "no axis", "bound", "ties", "score", "items", "seed"],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        pv.psychometrics(ratings_of(study(20, 4)), **options)
+
+
+def test_totals_have_no_raters_to_compare(write: Write) -> None:
+    totals = pv.read_ratings(write("totals.csv", "item,0,1\n1,3,1\n2,1,2\n"), layout="totals")
+    with pytest.raises(NeedsRatersError):
+        pv.psychometrics(totals)
+
+
+def test_where_all_groups_are_withheld_there_is_no_scale() -> None:
+    result = pv.psychometrics(ratings_of(study(n_raters=12)), "group")
+    assert result.to_frame().is_empty()
+    assert result.findings() == ["4 groups are withheld, having fewer than 5 raters."]
+    assert plots.item_severity(result).to_dict()["mark"]["type"] == "text"
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, int]] = []
+    pv.psychometrics(ratings_of(study(60, 8)), "rater", progress=lambda *one: told.append(one))
+    assert told[0][0] == "fitting rater"
+    assert told[-1][1] == told[-1][2]
+
+
+def test_responsiveness_adds_both_values_and_their_correlations() -> None:
+    ratings = ratings_of(study())
+    plain = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, bootstrap=0)
+    result = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, bootstrap=0, psychometrics=True)
+    alone = pv.psychometrics(ratings, ["group", "rater"])
+    assert result.value("group", "g1", "mokken_h") == alone.value("group", "g1", "mokken_h")
+    assert result.value("rater", "r03", "grm_a") == alone.value("rater", "r03", "grm_a")
+    assert result.psychometrics().to_frame().equals(alone.to_frame())
+    assert result.psychometrics().findings() == alone.findings()
+    table = result.correlations().filter((pl.col("axis") == "rater") & (pl.col("statistic") == "wra"))
+    assert table["other"].to_list()[-2:] == ["mokken_h", "grm_a"]
+    wra, h = ([result.value("rater", f"r{r:02}", name) for r in range(24)] for name in ("wra", "mokken_h"))
+    assert table["value"][-2] == pytest.approx(np.corrcoef(wra, h)[0, 1])
+    others = result.to_frame().filter(~pl.col("statistic").is_in(["mokken_h", "grm_a"]))
+    assert others.equals(plain.to_frame())
+    assert plain.correlations()["other"].n_unique() == 4
+    with pytest.raises(SelectionError, match="not asked for"):
+        plain.psychometrics()
+    assert pv.Responsiveness.from_json(result.to_json()).to_json() == result.to_json()
+
+
+def test_above_two_hundred_raters_they_are_left_out_with_a_note_unless_asked_for_always() -> None:
+    ratings = ratings_of(study(n_items=15, n_raters=201))
+    options: dict[str, Any] = {"permutations": 0, "bootstrap": 0}
+    result = pv.responsiveness(ratings, "crowd", ["rater", "group"], psychometrics=True, **options)
+    row = result.row("rater", "r07", "mokken_h")
+    assert math.isnan(row.value)
+    assert row.note == LEFT_OUT
+    assert not math.isnan(result.value("group", "g1", "mokken_h"))
+    always = pv.responsiveness(ratings, "crowd", "rater", psychometrics="always", **options)
+    assert not math.isnan(always.value("rater", "r07", "mokken_h"))
+    with pytest.raises(InputError, match="psychometrics is 'sometimes'"):
+        pv.responsiveness(ratings, "crowd", "rater", psychometrics="sometimes", **options)
+
+
+def test_with_parts_of_items_and_a_trained_reference_the_values_rest_on_all_ratings() -> None:
+    frame = study()
+    ratings = ratings_of(frame)
+    few = pl.DataFrame({"item": ["i000", "i001", "i002"], "rater": ["t", "t", "t"], "score": ["no", "yes", "no"]})
+    trained = pv.Ratings.from_frame(few, scale=pv.Scale(["no", "yes"]))
+    result = pv.responsiveness(ratings, trained, "group", psychometrics=True, permutations=0, bootstrap=0)
+    assert result.row("group", "g0", "mokken_h").n_items == 120
+
+
+# The command line
+
+
+@pytest.fixture
+def files(write: Write) -> tuple[Path, Path]:
+    frame = study()
+    raters = frame.select("rater", "group").unique(maintain_order=True)
+    return (
+        write("ratings.csv", frame.select("item", "rater", "score").write_csv()),
+        write("raters.csv", raters.write_csv()),
+    )
+
+
+def test_the_command_shows_groups_items_and_findings(files: tuple[Path, Path]) -> None:
+    done = run_cli("scale", files[0], "--raters", files[1], "--by", "group", "--scale", "0:4", "--top", "3")
+    assert done.code == 0, done.err
+    for words in ("H_j [95 %]", "thresholds", "All together", "converged", "the most and the least severe of 120",
+                  "form a strong scale", "never one to drop a group"):  # fmt: skip
+        assert words in done.out
+    assert "g3" in done.out
+
+
+def test_the_command_takes_raters_by_default_and_names_none(files: tuple[Path, Path]) -> None:
+    done = run_cli("scale", files[0], "--scale", "0:4")
+    assert done.code == 0, done.err
+    assert "one by one (--csv names them)" in done.out
+    assert "r07" not in done.out
+    markdown = run_cli("scale", files[0], "--scale", "0:4", "--markdown")
+    assert markdown.out.startswith("### rater")
+    assert "r07" not in markdown.out
+
+
+@pytest.mark.parametrize("table", ["values", "severity", "thresholds", "curves", "pairs", "checks", "fits"])
+def test_every_table_can_be_printed_as_csv(files: tuple[Path, Path], table: str) -> None:
+    done = run_cli("scale", files[0], "--raters", files[1], "--by", "group", "--csv", "--table", table)
+    assert done.code == 0, done.err
+    frame = pl.read_csv(done.out.encode())
+    assert frame.height > 0
+    assert frame.columns[0] == "axis"
+
+
+def test_json_of_the_command_is_the_result(files: tuple[Path, Path]) -> None:
+    done = run_cli("scale", files[0], "--scale", "0:4", "--json")
+    assert pv.Psychometrics.from_json(done.out).value("rater", "r23", "grm_a") < 0
+
+
+def test_wrong_tables_and_formats_are_refused(files: tuple[Path, Path]) -> None:
+    assert "--table is one of" in run_cli("scale", files[0], "--table", "all").err
+    assert "choose one of" in run_cli("scale", files[0], "--csv", "--json").err
+    assert "lower_bound is 2" in run_cli("scale", files[0], "--lower-bound", "2").err
+
+
+def test_responsiveness_shows_them_beside_mpa_and_wra(files: tuple[Path, Path]) -> None:
+    done = run_cli(
+        "responsiveness", files[0], "--raters", files[1], "--by", "group", "--scale", "0:4", "--psychometrics",
+        "--permutations", "19", "--bootstrap", "19",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "of H by the delta method, of a by the information" in done.out
+    assert "How they go with Mokken's H_j and the discrimination" in done.out
+    plain = run_cli("responsiveness", files[0], "--raters", files[1], "--by", "group", "--permutations", "0")
+    assert "Mokken" not in plain.out
+
+
+# Charts and the report
+
+
+def test_charts_draw_what_their_tables_hold() -> None:
+    result = pv.psychometrics(ratings_of(study()), ["group", "rater"])
+    forest = plots.scale_forest_data(result, "group")
+    assert forest.height == 8
+    assert forest["statistic"].unique(maintain_order=True).to_list() == ["Mokken H", "GRM a"]
+    severity = plots.item_severity_data(result, n=4)
+    assert severity.height == 8
+    assert severity["severity"].is_sorted(descending=True)
+    assert severity["item"][0] == result.severity().filter(axis="rater").sort("severity")["item"][-1]
+    curves = plots.score_curves_data(result, "group")
+    assert curves["group"].n_unique() == 4
+    for chart in (
+        plots.scale_forest(result), plots.item_severity(result), plots.item_severity(result, "group"),
+        plots.score_curves(result, "group"), plots.score_curves(result, "rater"),
+    ):  # fmt: skip
+        text = plots.to_svg(chart, "x")
+        assert "<svg" in text
+        assert "r07" not in text
+    assert "correction" not in json.dumps(plots.scale_forest(result).to_dict()["title"]).lower()
+
+
+def test_charts_say_why_there_is_nothing_to_draw() -> None:
+    result = pv.psychometrics(ratings_of(study(n_raters=2)))
+    for chart in (plots.item_severity(result), plots.score_curves(result, "rater"), plots.scale_forest(result)):
+        assert chart.to_dict()["mark"]["type"] == "text"
+    with pytest.raises(SelectionError, match="no axis"):
+        plots.item_severity(result, "group")
+
+
+def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_path: Path) -> None:
+    ratings = ratings_of(study())
+    pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for words in ('id="scale-forest"', 'id="scale-curves-group"', 'id="item-severity"', 'id="item-severity-table"',
+                  "Mokken H", "GRM a"):  # fmt: skip
+        assert words in page
+    assert "r07" not in page
+
+
+def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Path) -> None:
+    frame = study(n_raters=12).with_columns(group=pl.col("group").str.replace_many(["g2", "g3"], ["g0", "g1"]))
+    pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "the model needs 3 raters" in page
+    assert 'id="scale-curves-group"' not in page
+    assert 'id="item-severity"' in page  # by raters
