@@ -620,10 +620,14 @@ def test_a_block_of_raters_with_hardly_any_shared_item_is_noted_for_each_of_them
     assert all(found.notes[3:])
 
 
-def test_raters_in_a_chain_whose_ends_share_no_items_are_noted() -> None:
-    table = simulated(300, (1.5, 1.0, 2.0), (-1, 0, 1), seed=61).table
-    table[:150, 0] = NAN
-    table[150:, 2] = NAN
+@pytest.mark.parametrize("pairs", [((0, 1), (1, 2)), ((0, 1), (1, 2), (2, 3), (3, 0))], ids=["chain", "ring"])
+def test_raters_whose_links_fix_products_of_discriminations_only_are_noted(pairs: Sequence[tuple[int, int]]) -> None:
+    # Every second rater's discriminations could be larger and the others' smaller, with the same covariances.
+    n_raters = 1 + max(max(pair) for pair in pairs)
+    full = simulated(400, SLOPES[:n_raters], (-0.5, 0.5), seed=61).table
+    table = np.full_like(full, NAN)
+    for at, pair in enumerate(pairs):
+        table[at :: len(pairs), pair] = full[at :: len(pairs), pair]
     found = graded_response(table)
     assert all(found.notes) or found.note
 

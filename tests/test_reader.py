@@ -6,6 +6,7 @@ import itertools
 import json
 import string
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +245,17 @@ def test_a_repeated_table_of_options_is_not_taken_for_its_first(published: tuple
 
 MARKS = ["", "**", "*", "_", "`", '"', "“", "__"]
 CLOSING = {"“": "”"}
-BEFORE = ["", "Answer: ", "My answer is ", "The answer is: ", "I would choose ", "Sure! ", "Final answer:\n", "> ", "### "]
+BEFORE = [
+    "",
+    "Answer: ",
+    "My answer is ",
+    "The answer is: ",
+    "I would choose ",
+    "Sure! ",
+    "Final answer:\n",
+    "> ",
+    "### ",
+]
 AFTER = [
     "",
     ".",
@@ -256,7 +267,13 @@ AFTER = [
     "\n```",
     " (fairly sure)",
 ]
-KNOWN = {"share": SHARE, "often": OFTEN, "stars": STARS, "agree5": SCALES["agree5"], "safety": SCALES["safety"]}
+KNOWN: dict[str, Sequence[Sequence[str]]] = {
+    "share": SHARE,
+    "often": OFTEN,
+    "stars": STARS,
+    "agree5": SCALES["agree5"],
+    "safety": SCALES["safety"],
+}
 WORDS = [
     "mountain",
     "river",

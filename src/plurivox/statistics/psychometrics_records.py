@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from plurivox.statistics import graded, mokken
 from plurivox.statistics.graded_fit import BOUND
 from plurivox.statistics.records import Statistic
 
@@ -12,7 +11,7 @@ RECORDS = (
     Statistic(
         name="mokken_h",
         label="Mokken H",
-        function=mokken.mokken_h,
+        function=None,
         needs="scores",
         symmetric=False,
         range=(-math.inf, 1.0),
@@ -27,7 +26,7 @@ RECORDS = (
     Statistic(
         name="grm_a",
         label="GRM a",
-        function=graded.graded_response,
+        function=None,
         needs="scores",
         symmetric=False,
         range=(-BOUND, BOUND),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,14 +16,14 @@ class Statistic:
     name, label
         As in frames and JSON, and as in tables and sentences.
     function
-        From what it needs to one float; None for those made of the values of others.
+        From what it needs to one float; None for those made of others, or for all raters at once.
     needs
         What it is a property of: a ``"group"`` (one array of counts, items × points), a ``"pair"`` of sides (two such
         arrays), an ``"axis"``, or a rater or group beside a ``"reference"`` (two vectors, ``ones`` and ``zeros``: the
         weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
         ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
         ``"answers"`` (counts, and one position per item or None), or raters beside each other (``"scores"``, items ×
-        raters, of which the function gives an object with a value for each).
+        raters).
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
@@ -34,7 +34,7 @@ class Statistic:
 
     name: str
     label: str
-    function: Callable[..., Any] | None
+    function: Callable[..., float] | None
     needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores"]
     symmetric: bool
     range: tuple[float, float]
