@@ -46,6 +46,9 @@ def pair_sums(codes, steps, pairs, n_common, added):
                 pairs[:, i, j] = pairs[:, j, i] = np.nan
                 continue
             covariance, largest, spread = _pair(joint, rows, columns, heights, steps, n, influence, bends)
+            if not largest > 0:  # steps so small that their products vanish
+                pairs[:, i, j] = pairs[:, j, i] = np.nan
+                continue
             h = covariance / largest
             squares = 0.0
             for x in range(n_points):
@@ -87,23 +90,31 @@ def _margins(joint, width, rows, columns):
 def _pair(joint, rows, columns, heights, steps, n, influence, bends):
     """Return covariance, largest covariance and spread of a pair, and fill in an item's influence on the first two.
 
-    E[XY] of scores that rise together is Σ_a Σ_b step_a·step_b·min(P(X ≥ a), P(Y ≥ b)), heights counted from 0.
+    By Hoeffding, cov(X, Y) = Σ_a Σ_b step_a·step_b·[P(X ≥ a, Y ≥ b) − P(X ≥ a)·P(Y ≥ b)], largest where the joint
+    probability is the smaller of both; counts are whole numbers, so that nothing cancels.
     """
     n_points = len(heights)
     width = n_points + 1
-    mean_x = mean_y = square_x = square_y = product = 0.0
+    covariance = largest = mean_x = mean_y = square_x = square_y = 0.0
+    above_x = n
+    for a in range(1, n_points):
+        above_x -= rows[a - 1]
+        above_y, both = n, above_x
+        for b in range(1, n_points):
+            above_y -= columns[b - 1]
+            for x in range(a, n_points):
+                both -= joint[x * width + b - 1]
+            weight = steps[a] * steps[b] / n / n
+            covariance += weight * (n * both - above_x * above_y)
+            largest += weight * (n * min(above_x, above_y) - above_x * above_y)
     for x in range(n_points):
         mean_x += rows[x] * heights[x] / n
         mean_y += columns[x] * heights[x] / n
-        for y in range(n_points):
-            product += joint[x * width + y] * heights[x] * heights[y] / n
     for x in range(n_points):
         square_x += rows[x] * (heights[x] - mean_x) ** 2
         square_y += columns[x] * (heights[x] - mean_y) ** 2
-    covariance = product - mean_x * mean_y
     together = _bend(rows, columns, steps, n, bends[0])
     _bend(columns, rows, steps, n, bends[1])
-    largest = together - mean_x * mean_y
     unbiased = n / (n - 1)
     for x in range(n_points):
         for y in range(n_points):

@@ -17,7 +17,7 @@ from plurivox.errors import InputError
 from plurivox.statistics.checks import scores_of
 from plurivox.statistics.graded_fit import BOUND, Data, Fit, fitted
 from plurivox.statistics.levels import Floats
-from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE
+from plurivox.statistics.mokken import NO_SCORE, ONE_SCORE, set_aside
 
 MIN_RATERS = 3
 """Of fewer raters who share items, only products of discriminations are known."""
@@ -26,7 +26,9 @@ MIN_ITEMS = 10
 FEW_ITEMS = 50
 """With fewer, the result says that it rests on little."""
 LEAST_GRID = 61
-APART = f"fewer than {MIN_RATERS - 1} others share items with it"
+APART = "too loosely linked with others: only products of its discrimination with theirs are known"
+FEW_SHARED = f"the model needs {MIN_ITEMS} items with two scores each"
+HELD = "discriminations stopped at their bound, which the errors of the others take for known"
 AT_BOUND = f"the discrimination stopped at its bound of {BOUND:g}: scores are separated, or too few to tell"
 
 Progress = Callable[[int, float], object]
@@ -78,7 +80,8 @@ class GradedResponse:
 
     def expected_scores(self, theta: ArrayLike) -> Floats:
         """Return the score that each rater is expected to give at some severities: severities × raters."""
-        return np.asarray((self.probabilities(theta) * self.points).sum(axis=-1))
+        expected = (self.probabilities(theta)[..., : len(self.points)] * self.points).sum(axis=-1)
+        return np.where(np.isnan(self.discrimination), np.nan, expected)
 
 
 def point_probabilities(discrimination: Floats, thresholds: Floats, theta: ArrayLike) -> Floats:
@@ -90,11 +93,10 @@ def point_probabilities(discrimination: Floats, thresholds: Floats, theta: Array
     at = np.atleast_1d(np.asarray(theta, dtype=float))
     known = ~np.isnan(thresholds)
     logit = discrimination[:, None] * (at[:, None, None] - np.where(known, thresholds, 0.0))
-    first = np.where(known.any(axis=1), known.argmax(axis=1), 0)
-    below = np.arange(thresholds.shape[1]) < first[:, None]
+    below = np.cumprod(~known, axis=1) * known.any(axis=1, keepdims=True)
     above = np.empty((len(at), len(discrimination), thresholds.shape[1] + 2))
     above[..., 0], above[..., -1] = 1.0, 0.0
-    above[..., 1:-1] = np.where(known, 1 / (1 + np.exp(-np.clip(logit, -700, 700))), np.where(below, 1.0, 0.0))
+    above[..., 1:-1] = np.where(known, 1 / (1 + np.exp(-np.clip(logit, -700, 700))), below)
     return np.where(np.isnan(discrimination)[:, None], np.nan, above[..., :-1] - above[..., 1:])
 
 
@@ -103,8 +105,8 @@ def graded_response(
 ) -> GradedResponse:
     """Fit a graded response model to the scores of raters.
 
-    A rater without two different scores, or who shares items with fewer than two others, is set aside, and a fit that
-    is not to be had ends in NaN; notes say so.
+    A rater without two different scores, or too loosely linked with others by common items, is set aside, and a fit
+    that is not to be had ends in NaN; notes say so.
 
     Parameters
     ----------
@@ -154,9 +156,8 @@ def graded_of(
         raise InputError(f"max_iterations is {max_iterations!r}", hint="Give 1 or more.")
     aside = _set_aside(codes)
     inside = np.flatnonzero([not note for note in aside])
-    reason = _too_little(codes[inside])
-    if reason:
-        return _unfitted(codes, points, aside, reason)
+    if len(inside) < MIN_RATERS:
+        return _unfitted(codes, points, aside)
     used = [np.unique(row[row >= 0]) for row in codes[inside]]
     own = np.full((len(inside), codes.shape[1]), -1, np.int32)
     for row, given, kept in zip(own, codes[inside], used, strict=True):
@@ -169,16 +170,54 @@ def graded_of(
 
 def _set_aside(codes: NDArray[np.int32]) -> list[str]:
     """Tell for each rater why it cannot be fitted, "" if it can."""
-    notes = []
-    for row in codes:
-        n_used = len(np.unique(row[row >= 0]))
-        notes.append("" if n_used > 1 else ONE_SCORE if n_used else NO_SCORE)
+    notes = [set_aside(len(np.unique(row[row >= 0]))) for row in codes]
     inside = np.flatnonzero([not note for note in notes])
-    labels, sizes = components(codes[inside] >= 0)
+    if len(inside) < MIN_RATERS:
+        return notes
+    given = codes[inside] >= 0
+    labels, sizes = components(given)
+    n_shared = _shared_items(given, labels)
+    known = ~_only_products(given, labels)
     for rater, label in zip(inside.tolist(), labels.tolist(), strict=True):
-        if sizes[label] < MIN_RATERS and len(inside) >= MIN_RATERS:
+        if sizes[label] < MIN_RATERS or not known[label]:
             notes[rater] = APART
+        elif n_shared[label] < MIN_ITEMS:
+            notes[rater] = f"{FEW_SHARED}, and there are {n_shared[label]}"
     return notes
+
+
+def _shared_items(given: NDArray[np.bool_], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many items with two scores each set of linked raters has."""
+    shared = np.flatnonzero(given.sum(axis=0) > 1)
+    return np.bincount(labels[given[:, shared].argmax(axis=0)], minlength=labels.max(initial=-1) + 1)
+
+
+def _only_products(given: NDArray[np.bool_], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell for which sets of linked raters no ring of an odd number of them shares items.
+
+    Then they fall into two sides such that only products of discriminations across both are known.
+    """
+    found = np.ones(labels.max(initial=-1) + 1, bool)
+    n_scores = given.sum(axis=0)
+    found[labels[given[:, n_scores > 2].argmax(axis=0)]] = False  # three raters of one item are such a ring
+    both = np.unique(np.argsort(~given[:, n_scores == 2], axis=0, kind="stable")[:2].T, axis=0)
+    beside: dict[int, list[int]] = {}
+    for first, second in both.tolist():
+        beside.setdefault(first, []).append(second)
+        beside.setdefault(second, []).append(first)
+    side: dict[int, bool] = {}
+    for start in beside:
+        waiting = [] if start in side or not found[labels[start]] else [start]
+        side.setdefault(start, False)
+        while waiting:
+            one = waiting.pop()
+            for other in beside[one]:
+                if other not in side:
+                    side[other] = not side[one]
+                    waiting.append(other)
+                elif side[other] == side[one]:
+                    found[labels[start]] = False
+    return found
 
 
 def components(given: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -194,19 +233,14 @@ def components(given: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.
     return dense.astype(np.int64), np.bincount(dense, minlength=1).astype(np.int64)
 
 
-def _too_little(codes: NDArray[np.int32]) -> str:
-    if len(codes) < MIN_RATERS:
-        return f"the model needs {MIN_RATERS} raters with two different scores each, and there are {len(codes)}"
-    n_shared = int(np.count_nonzero((codes >= 0).sum(axis=0) > 1))
-    if n_shared < MIN_ITEMS:
-        return f"the model needs {MIN_ITEMS} items with two scores each, and there are {n_shared}"
-    return ""
-
-
-def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str], reason: str) -> GradedResponse:
+def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str]) -> GradedResponse:
     n_raters, n_items = codes.shape
     cuts = np.full((n_raters, max(len(points) - 1, 0)), np.nan)
     none, unknown = np.full(n_raters, np.nan), np.full(n_items, np.nan)
+    left = aside.count("")
+    reasons = {note for note in aside if note} - {ONE_SCORE, NO_SCORE}
+    few = f"the model needs {MIN_RATERS} raters with two different scores each, and there are {left}"
+    reason = reasons.pop() if len(reasons) == 1 and not left else few
     notes = tuple(note or reason for note in aside)
     return GradedResponse(
         points, none, none.copy(), cuts, cuts.copy(), unknown, unknown.copy(), np.nan, 0, False, 0, notes, reason
@@ -243,9 +277,12 @@ def _result(
     scored = np.diff(data.offsets) > 0
     item_sign = np.ones(n_items)
     item_sign[scored] = signs[data.raters[data.offsets[:-1][scored]]]
-    n_shared = int(np.count_nonzero(np.diff(data.offsets) > 1))
+    given = data.codes >= 0
+    n_shared = int(_shared_items(given, components(given)[0]).min())
     remarks = [] if fit.converged else [f"not converged after {fit.iterations:,} iterations"]
     remarks += [f"rests on {n_shared} items with two scores or more"] if n_shared < FEW_ITEMS else []
+    n_bound = int(np.count_nonzero(np.abs(fit.a) >= BOUND))
+    remarks += [f"{n_bound} of {len(fit.a)} {HELD}"] if n_bound and not fit.note else []
     remarks += [fit.note] if fit.note else []
     return GradedResponse(
         points, a, a_se, b, b_se,

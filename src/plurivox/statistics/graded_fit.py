@@ -23,6 +23,8 @@ TOP = 1e-12
 """Newton's method stops where the log-likelihood can rise by less."""
 NEAR = 1e-6
 """Newton's method takes over once a step of EM moves the log-likelihood by less than this share of it, or by 0.01."""
+SMALL = 400
+"""Cuts of a model that is fitted from two starts if the first leads to a bound."""
 MAX_PARAMETERS = 4000
 """With more of them there is EM alone, and no standard errors."""
 MAX_CELLS = 40_000_000
@@ -88,12 +90,37 @@ def fitted(
     max_iterations: int,
     progress: Callable[[int, float], object] | None = None,
 ) -> Fit:
-    """Fit the model over a grid of severities, a finer one where ``refine`` and severities are more certain."""
-    work = _Work(data, *_start(data), n_grid=n_grid, limit=max_iterations, progress=progress)
+    """Fit the model over a grid of severities, a finer one where ``refine`` and severities are more certain.
+
+    If a small model comes to the bound of a discrimination it is fitted once more from another start, since there may
+    be a higher likelihood elsewhere.
+    """
+    a, d = _start(data)
+    fit = _from(data, (a, d), n_grid, refine, max_iterations, progress)
+    again = (np.abs(fit.a) >= BOUND).any() and d.size <= SMALL and fit.converged
+    if not again:
+        return fit
+    flat = np.where(a < 0, -1.0, 1.0)
+    other = _from(data, (flat, d), n_grid, refine, max_iterations, progress)
+    return other if other.converged and other.log_likelihood > fit.log_likelihood + CONVERGED else fit
+
+
+def _from(
+    data: Data,
+    start: tuple[Floats, Floats],
+    n_grid: int,
+    refine: bool,
+    max_iterations: int,
+    progress: Callable[[int, float], object] | None,
+) -> Fit:
+    """Fit the model from some discriminations and cuts."""
+    a, d = (one.copy() for one in start)
+    work = _Work(data, a, d, n_grid=n_grid, limit=max_iterations, progress=progress)
     newton = work.n_parameters <= MAX_PARAMETERS and data.codes.size <= MAX_CELLS
     while True:
         moved = work.climb(near=newton)
-        if not refine or work.spacing <= work.narrowest or work.n_grid >= MAX_GRID:
+        fine = work.spacing <= work.narrowest or work.n_grid >= MAX_GRID
+        if not refine or fine or work.iterations >= max_iterations:
             break
         work.use_grid(2 * (work.n_grid - 1) + 1)
     covariance = None
@@ -199,10 +226,11 @@ class _Work:
         )  # fmt: skip
 
     def climb(self, *, near: bool = False, most: int | None = None) -> float:
-        """Take steps of EM while they move the log-likelihood, only ``near`` the top if so; return the last move."""
-        from plurivox.kernels.graded import maximise
+        """Take steps of EM while they move the log-likelihood, only ``near`` the top if so; return the last move.
 
-        moved = np.inf
+        Every third one goes further in the direction of the two before it, if that is higher (SQUAREM).
+        """
+        moved, trail = np.inf, [(self.a.copy(), self.d.copy())]
         for _ in range(self.limit if most is None else most):
             value = self.expect(self.a, self.d)
             moved, self.value = value - self.value, value
@@ -210,8 +238,34 @@ class _Work:
             least = max(0.01, NEAR * abs(value)) if near else CONVERGED
             if moved < least or self.iterations >= self.limit:
                 break
-            maximise(self.counts, self.a, self.d, self.data.n_cuts, self.theta, 5)
+            self._maximise()
+            trail.append((self.a.copy(), self.d.copy()))
+            if len(trail) == 3:
+                self._leap(trail)
+                trail = [(self.a.copy(), self.d.copy())]
         return moved
+
+    def _maximise(self) -> None:
+        from plurivox.kernels.graded import maximise
+
+        maximise(self.counts, self.a, self.d, self.data.n_cuts, self.theta, 2)
+
+    def _leap(self, trail: list[tuple[Floats, Floats]]) -> None:
+        """Extrapolate two steps of EM (Varadhan and Roland, 2008), if parameters stay in order and the value rises."""
+        firsts, seconds, thirds = (np.concatenate([a, d.ravel()]) for a, d in trail)
+        along, bend = seconds - firsts, thirds - 2 * seconds + firsts
+        length = float(np.sqrt((along**2).sum() / max((bend**2).sum(), 1e-300)))
+        if length <= 1:
+            return
+        far = firsts + 2 * length * along + length**2 * bend
+        a, d = np.clip(far[: len(self.a)], -BOUND, BOUND), far[len(self.a) :].reshape(self.d.shape)
+        if self._ordered(d) and self.expect(a, d) > self.value:
+            self.a, self.d = a, d
+
+    def _ordered(self, d: Floats) -> bool:
+        """Tell whether each rater's cuts fall."""
+        inside = np.arange(1, d.shape[1]) < self.data.n_cuts[:, None]
+        return bool((np.diff(d, axis=1) < 0)[inside].all())
 
     def _count(self) -> None:
         self.iterations += 1
@@ -262,7 +316,7 @@ class _Work:
             for j, (first, cuts) in enumerate(zip(self._firsts(), self.data.n_cuts, strict=True)):
                 d[j, :cuts] += scale * step[first : first + cuts]
                 a[j] = np.clip(a[j] + scale * step[first + cuts], -BOUND, BOUND)
-            if all((np.diff(d[j, :cuts]) < 0).all() for j, cuts in enumerate(self.data.n_cuts)):
+            if self._ordered(d):
                 value = self.expect(a, d)
                 if value >= self.value - 1e-12 * abs(self.value):
                     self.a, self.d = a, d

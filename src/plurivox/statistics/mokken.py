@@ -46,7 +46,7 @@ class Mokken:
     smallest_pair
         The number of items common to the pair that has the fewest, among the pairs that count.
     n_undefined_pairs
-        Pairs of raters, of those not set aside, that have no coefficient and are left out of all sums.
+        Pairs of raters with two different scores each that have no coefficient and are left out of all sums.
     note
         Why H is NaN, "" if it is not.
     covariance, largest, spread
@@ -113,9 +113,9 @@ def mokken_of(codes: NDArray[np.int32], points: Floats) -> Mokken:
     pairs = np.full((N_NUMBERS, n_raters, n_raters), np.nan)
     n_common = np.zeros((n_raters, n_raters), np.int64)
     added = np.zeros((2, n_raters, n_items))
-    if len(points) > 1:
-        steps = np.diff(points / 2, prepend=points[0] / 2)  # halves, since the whole difference may overflow
-        pair_sums(np.where(codes < 0, len(points), codes).astype(np.int32), steps / steps.sum(), pairs, n_common, added)
+    if len(points):
+        steps = np.diff(heights(points), prepend=0.0)
+        pair_sums(np.where(codes < 0, len(points), codes).astype(np.int32), steps, pairs, n_common, added)
     there = ~np.isnan(pairs[COVARIANCE])
     covariance, largest = np.where(there, pairs[COVARIANCE], 0.0), np.where(there, pairs[LARGEST], 0.0)
     h, h_se = _ratio(covariance.sum() / 2, largest.sum() / 2, added.sum(axis=1) / 2)
@@ -123,15 +123,23 @@ def mokken_of(codes: NDArray[np.int32], points: Floats) -> Mokken:
     h_raters, h_raters_se = (np.array([one[at] for one in each], dtype=float) for at in range(2))
     low, high = interval(np.array([h, *h_raters]), np.array([h_se, *h_raters_se]))
     n_inside = int(np.count_nonzero(n_used > 1))
+    apart = [NO_PARTNER if math.isnan(one) else "" for one in h_raters]
+    notes = tuple(set_aside(int(n)) or other for n, other in zip(n_used, apart, strict=True))
     return Mokken(
         h, h_se, float(low[0]), float(high[0]), h_raters, h_raters_se, low[1:], high[1:],
         pairs[COVARIANCE] / pairs[LARGEST], pairs[ERROR], n_common,
-        tuple(_set_aside(int(n_used[j]), math.isnan(h_raters[j])) for j in range(n_raters)),
+        notes,
         int(n_common[there].min()) if there.any() else 0,
         n_inside * (n_inside - 1) // 2 - int(np.count_nonzero(there)) // 2,
         "" if there.any() else NO_SCALE,
         pairs[COVARIANCE], pairs[LARGEST], pairs[SPREAD],
     )  # fmt: skip
+
+
+def heights(points: Floats) -> Floats:
+    """Return the points moved to 0 … 1, by halves, since their whole difference may overflow."""
+    above = points / 2 - points[0] / 2
+    return np.asarray(above / above[-1]) if above[-1] > 0 else np.zeros(len(points))
 
 
 def interval(h: Floats, se: Floats) -> tuple[Floats, Floats]:
@@ -152,7 +160,6 @@ def _ratio(covariance: float, largest: float, added: Floats) -> tuple[float, flo
     return h, float(np.sqrt(((added[0] - h * added[1]) ** 2).sum()) / largest)
 
 
-def _set_aside(n_used: int, undefined: bool) -> str:
-    if n_used < 2:
-        return ONE_SCORE if n_used else NO_SCORE
-    return NO_PARTNER if undefined else ""
+def set_aside(n_used: int) -> str:
+    """Tell why a rater who used so many points is set aside, "" if it is not."""
+    return "" if n_used > 1 else ONE_SCORE if n_used else NO_SCORE

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from plurivox.errors import InputError
 from plurivox.statistics.checks import scores_of
 from plurivox.statistics.levels import Floats
-from plurivox.statistics.mokken import ONE_SCORE, Mokken, mokken_h, mokken_of
+from plurivox.statistics.mokken import Mokken, heights, mokken_h, mokken_of, set_aside
 
 SIGNIFICANT_Z = 1.6448536269514722
 """The 95 % quantile of the standard normal distribution: a violation beyond it is hardly chance."""
+ROUNDING = 1e-12
 TOO_FEW_ITEMS = "too few items for two groups by rest score"
 
 
@@ -220,7 +221,7 @@ def monotonicity_of(
             + 1000 * total / active + 5 * z + 10 * np.sqrt(significant) + 100 * significant / active
         )  # fmt: skip
     notes = tuple(
-        ONE_SCORE if len(np.unique(row[row >= 0])) < 2 else "" if n_groups > 1 else TOO_FEW_ITEMS
+        set_aside(len(np.unique(row[row >= 0]))) or ("" if n_groups > 1 else TOO_FEW_ITEMS)
         for row, n_groups in zip(codes, counts[:, 0], strict=True)
     )
     unknown = np.array([bool(note) for note in notes], bool)
@@ -243,9 +244,9 @@ def _rest_scores(codes: NDArray[np.int32], points: Floats) -> Floats:
     given = codes >= 0
     if not len(points):
         return np.full(codes.shape, np.nan)
-    scores = np.where(given, points[codes], 0.0)
+    scores = np.where(given, heights(points)[codes], 0.0)
     if given.all():
-        return np.asarray(scores.sum(axis=0) - scores)
+        return np.asarray((scores.sum(axis=0) - scores).round(9))
     n_given = given.sum(axis=1, keepdims=True)
     above = np.where(given, scores - scores.sum(axis=1, keepdims=True) / np.maximum(n_given, 1), 0.0)
     n_others = given.sum(axis=0) - given
@@ -270,7 +271,7 @@ def _checked(
     active, sizes, deviates = 0, [], []
     for low, high in combinations(range(len(size)), 2):
         active += int(np.count_nonzero((share[low] > 0) & (share[high] < 1)))
-        for k in np.flatnonzero(share[low] - share[high] > min_violation):
+        for k in np.flatnonzero(share[low] - share[high] > min_violation + ROUNDING):
             more, less = float(reached[low, k]), float(reached[high, k])
             kept, gone = size[low] - more, size[high] - less
             z = 2 * (np.sqrt((less + 1) * (kept + 1)) - np.sqrt(more * gone)) / np.sqrt(size[low] + size[high] - 1)
