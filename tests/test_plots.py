@@ -89,7 +89,7 @@ def analysed(
     draws: Any = {"permutations": permutations, "bootstrap": bootstrap}
     return Study(
         pv.cohesion(ratings, by, pairs=pairs, **draws),
-        pv.responsiveness(ratings, reference, by, **draws),
+        pv.responsiveness(ratings, reference, by, psychometrics=True, **draws),
         pv.responsiveness(ratings, reference, "rater", **draws),
         pv.overview(ratings, by),
         pv.items(ratings, by),
@@ -185,6 +185,9 @@ def drawn(name: str, study: Study, **more: Any) -> tuple[Any, pl.DataFrame]:
         "mpa_wra_plane": (study.responsiveness,),
         "precision_recall": (study.responsiveness, study.axis),
         "metric_comparison": (study.responsiveness, study.axis),
+        "scale_forest": (study.responsiveness.psychometrics(),),
+        "score_curves": (study.responsiveness.psychometrics(), study.axis),
+        "item_severity": (study.responsiveness.psychometrics(),),
         "items_divided": (study.items,),
         "items_uncertain": (study.items,),
         "soft_ranking": (study.soft,),
@@ -221,7 +224,7 @@ def group_rows(result: GroupResult, statistic: str) -> dict[tuple[str, str], Row
 
 def test_every_chart_has_its_table() -> None:
     assert plots.__all__ == sorted(plots.__all__)
-    assert len(CHARTS) == 20
+    assert len(CHARTS) == 23
     assert {f"{name}_data" for name in ALIGNMENT} <= set(plots.__all__)
     for name in plots.__all__:
         assert getattr(plots, name).__doc__

@@ -230,13 +230,16 @@ def _solve(matrix, right, n):
 
 
 @compiled
-def maximise(counts, a, d, n_cuts, theta, rounds):
-    """Move every rater's parameters to the highest expected log-likelihood, by Newton's method."""
+def maximise(counts, a, d, n_cuts, theta, rounds, first, last):
+    """Move the parameters of raters from first to before last towards the highest expected log-likelihood.
+
+    By Newton's method, in so many rounds.
+    """
     most = d.shape[1]
     gradient, curvature = np.zeros(most + 1), np.zeros((most + 1, most + 1))
     trial_gradient, trial_curvature = np.zeros(most + 1), np.zeros((most + 1, most + 1))
     trial = np.zeros(most)
-    for j in range(len(a)):
+    for j in range(first, last):
         k = n_cuts[j]
         value = _complete(counts[j], a[j], d[j], k, theta, gradient, curvature)
         for _ in range(rounds):

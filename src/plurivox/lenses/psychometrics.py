@@ -70,7 +70,7 @@ def psychometrics(
     >>> study = pv.simulate(n_items=200, n_raters=12, seed=1)
     >>> result = pv.psychometrics(study.ratings)
     >>> round(result.value("rater", "all", "mokken_h"), 2)
-    0.67
+    0.8
     """
     check_choice("group_score", group_score, GROUP_SCORES)
     check_choice("ties", ties, [one for one in TIES if one != "share"])

@@ -23,6 +23,8 @@ TOP = 1e-12
 """Newton's method stops where the log-likelihood can rise by less."""
 NEAR = 1e-6
 """Newton's method takes over once a step of EM moves the log-likelihood by less than this share of it, or by 0.01."""
+CHUNK, ROUNDS = 64, 2
+"""Raters whose parameters are moved by one thread in one go, and in how many of Newton's steps."""
 SMALL = 400
 """Cuts of a model that is fitted from two starts if the first leads to a bound."""
 MAX_PARAMETERS = 4000
@@ -248,7 +250,15 @@ class _Work:
     def _maximise(self) -> None:
         from plurivox.kernels.graded import maximise
 
-        maximise(self.counts, self.a, self.d, self.data.n_cuts, self.theta, 2)
+        def work(first: int) -> None:
+            last = min(first + CHUNK, len(self.a))
+            maximise(self.counts, self.a, self.d, self.data.n_cuts, self.theta, ROUNDS, first, last)
+
+        if len(self.a) <= CHUNK:
+            work(0)
+        else:
+            with ThreadPoolExecutor() as pool:  # each rater has parameters of its own
+                list(pool.map(work, range(0, len(self.a), CHUNK)))
 
     def _leap(self, trail: list[tuple[Floats, Floats]]) -> None:
         """Extrapolate two steps of EM (Varadhan and Roland, 2008), if parameters stay in order and the value rises."""
