@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections import Counter
@@ -11,9 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 import plurivox as pv
 from plurivox import plots
+from plurivox.cli.show_scale import show_scale
 from plurivox.errors import InputError, NeedsRatersError, SelectionError
 from plurivox.lenses.scaling import LEFT_OUT
 from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
@@ -64,7 +67,7 @@ def test_the_lens_is_the_array_functions_on_a_table_made_by_hand(column: str, mi
     scores, members = by_hand(frame, column)
     result = pv.psychometrics(ratings_of(frame), column)
     h, model = mokken_h(scores), graded_response(scores)
-    assert result.value(column, "all", "mokken_h") == pytest.approx(h.h, abs=1e-12)
+    assert result.value(column, "all together", "mokken_h") == pytest.approx(h.h, abs=1e-12)
     for at, member in enumerate(members):
         first, second = (result.row(column, member, name) for name in ("mokken_h", "grm_a"))
         assert first.value == pytest.approx(h.h_raters[at], abs=1e-12)
@@ -133,27 +136,27 @@ def test_a_rater_who_reads_the_scale_upside_down_is_found_and_not_named() -> Non
     assert row.ci_high < 0
     text = " ".join(result.findings())
     assert "The scores of 1 rater fall as severity rises" in text
-    assert "2 raters order items little like the others do" in text
+    assert "2 raters surely stay below an H_j of 0.3" in text
     assert "r23" not in text
     assert result.checks().filter(pl.col("group") == "r22")["scale"].to_list() == [0]
 
 
 def test_a_strong_scale_is_called_one_and_noise_is_not() -> None:
-    assert "form a strong scale" in pv.psychometrics(ratings_of(study()), "group").findings()[0]
+    assert "a strong scale by Mokken's measure" in pv.psychometrics(ratings_of(study()), "group").findings()[0]
     rng = np.random.default_rng(1)
     noise = study(n_raters=6).with_columns(score=pl.Series(rng.integers(0, 5, 120 * 6)))
-    assert "do not form a scale" in pv.psychometrics(ratings_of(noise)).findings()[0]
+    assert "do not order items alike" in pv.psychometrics(ratings_of(noise)).findings()[0]
 
 
 def test_small_groups_are_withheld_and_not_in_the_scale() -> None:
     frame = study(n_raters=14)  # groups of 4, 4, 3 and 3
     whole = pv.psychometrics(ratings_of(frame), "group", min_group_size=1)
     result = pv.psychometrics(ratings_of(frame), "group", min_group_size=4)
-    assert {row.group for row in result.rows} == {"all", "g0", "g1"}
+    assert {row.group for row in result.rows} == {"all together", "g0", "g1"}
     assert result.withheld == {"group": 2}
     assert "2 groups are withheld, having fewer than 4 raters." in result.findings()
     assert "g3" not in result.to_json()
-    assert whole.value("group", "all", "mokken_h") != result.value("group", "all", "mokken_h")
+    assert whole.value("group", "all together", "mokken_h") != result.value("group", "all together", "mokken_h")
 
 
 def test_parts_of_the_items_have_scales_of_their_own() -> None:
@@ -161,7 +164,7 @@ def test_parts_of_the_items_have_scales_of_their_own() -> None:
     result = pv.psychometrics(ratings_of(frame), "rater", items_by="topic")
     assert result.subsets == ["all", "topic 0", "topic 1"]
     scores, _ = by_hand(frame.filter(pl.col("topic") == "topic 0"), "rater")
-    assert result.value("rater", "all", "mokken_h", "topic 0") == pytest.approx(mokken_h(scores).h)
+    assert result.value("rater", "all together", "mokken_h", "topic 0") == pytest.approx(mokken_h(scores).h)
     assert result.severity().filter(pl.col("subset") == "topic 0").height == 60
     assert not result.curves("rater", "topic 0").equals(result.curves("rater"))
 
@@ -221,7 +224,7 @@ def test_totals_have_no_raters_to_compare(write: Write) -> None:
 def test_where_all_groups_are_withheld_there_is_no_scale() -> None:
     result = pv.psychometrics(ratings_of(study(n_raters=12)), "group")
     assert result.to_frame().is_empty()
-    assert result.findings() == ["4 groups are withheld, having fewer than 5 raters."]
+    assert result.findings()[0] == "4 groups are withheld, having fewer than 5 raters."
     assert plots.item_severity(result).to_dict()["mark"]["type"] == "text"
 
 
@@ -261,6 +264,7 @@ def test_above_two_hundred_raters_they_are_left_out_with_a_note_unless_asked_for
     assert math.isnan(row.value)
     assert row.note == LEFT_OUT
     assert not math.isnan(result.value("group", "g1", "mokken_h"))
+    assert any("of rater are left out above 200" in sentence for sentence in result.findings())
     always = pv.responsiveness(ratings, "crowd", "rater", psychometrics="always", **options)
     assert not math.isnan(always.value("rater", "r07", "mokken_h"))
     with pytest.raises(InputError, match="psychometrics is 'sometimes'"):
@@ -274,6 +278,61 @@ def test_with_parts_of_items_and_a_trained_reference_the_values_rest_on_all_rati
     trained = pv.Ratings.from_frame(few, scale=pv.Scale(["no", "yes"]))
     result = pv.responsiveness(ratings, trained, "group", psychometrics=True, permutations=0, bootstrap=0)
     assert result.row("group", "g0", "mokken_h").n_items == 120
+
+
+def test_sets_of_raters_without_common_items_are_told_apart() -> None:
+    frame = study(n_raters=12)
+    number = pl.col("rater").str.slice(1).cast(int)
+    halves = frame.filter((number < 6) == (pl.col("item") < "i060"))
+    result = pv.psychometrics(ratings_of(halves))
+    severity = result.severity()
+    assert severity.filter(pl.col("item") < "i060")["part"].n_unique() == 1
+    assert severity["part"].n_unique() == 2
+    assert "2 sets of raters share no items" in result.fits()["note"][0]
+    assert result.fits()["n_undefined_pairs"][0] == 36
+
+
+def test_where_most_discriminations_are_negative_nobody_is_said_to_read_the_scale_upside_down() -> None:
+    frame = study(150, 15, seed=2).filter(~pl.col("rater").is_in(["r13", "r14"]))
+    number = pl.col("rater").str.slice(1).cast(int)
+    half = frame.with_columns(score=pl.when(number < 7).then(4 - pl.col("score")).otherwise("score"))
+    result = pv.psychometrics(ratings_of(half))
+    falling = sum(row.value < 0 for row in result.rows if row.statistic == "grm_a")
+    doubtful = "severity may point the other way" in result.fits()["note"][0]
+    assert doubtful == (falling >= 6.5)
+    assert any("upside down" in sentence for sentence in result.findings()) != doubtful
+
+
+def test_groups_that_share_raters_are_noted_and_not_called_alike() -> None:
+    rng = np.random.default_rng(5)
+    noise = study(n_raters=20).with_columns(
+        score=pl.Series(rng.integers(0, 5, 120 * 20)),
+        group=pl.when(pl.col("rater") < "r12").then(pl.lit("x;y")).otherwise(pl.lit("z")),
+    )
+    result = pv.psychometrics(ratings_of(noise), "group", several={"group": ";"})
+    assert all("share raters" in row.note for row in result.rows)
+    assert not any("order items alike" in sentence for sentence in result.findings())
+
+
+def test_notes_on_groups_do_not_speak_of_what_raters_never_did() -> None:
+    frame = study().with_columns(score=pl.when(pl.col("score") == 3).then(pl.lit(2)).otherwise("score"))
+    few = frame.vstack(frame.head(1).with_columns(item=pl.lit("i999"), score=pl.lit(3, dtype=pl.Int64)))
+    notes = {row.note for row in pv.psychometrics(ratings_of(few), "group").rows if row.statistic == "grm_a"}
+    assert any("its score is never 3" in note for note in notes)
+    assert not any("never used" in note for note in notes)
+
+
+def test_an_interval_ends_at_the_bound_and_says_so() -> None:
+    frame = study(30, 8, seed=4).filter(pl.col("rater") < "r06")
+    rows = [row for row in pv.psychometrics(ratings_of(frame)).rows if row.statistic == "grm_a"]
+    assert all(row.ci_high is None or row.ci_high <= 10 for row in rows)
+    for row in rows:
+        assert ("ends at the bound" in row.note) == (row.ci_high == 10)
+
+
+def test_groups_are_counted_once_as_withheld_whatever_the_parts_of_items() -> None:
+    result = pv.psychometrics(ratings_of(study(n_raters=14)), "group", items_by="topic", min_group_size=4)
+    assert "2 groups are withheld, having fewer than 4 raters." in result.findings()
 
 
 # The command line
@@ -293,7 +352,7 @@ def test_the_command_shows_groups_items_and_findings(files: tuple[Path, Path]) -
     done = run_cli("scale", files[0], "--raters", files[1], "--by", "group", "--scale", "0:4", "--top", "3")
     assert done.code == 0, done.err
     for words in ("H_j [95 %]", "thresholds", "All together", "converged", "the most and the least severe of 120",
-                  "form a strong scale", "never one to drop a group"):  # fmt: skip
+                  "a strong scale by Mokken's measure", "never one to drop a group"):  # fmt: skip
         assert words in done.out
     assert "g3" in done.out
 
@@ -315,6 +374,22 @@ def test_every_table_can_be_printed_as_csv(files: tuple[Path, Path], table: str)
     frame = pl.read_csv(done.out.encode())
     assert frame.height > 0
     assert frame.columns[0] == "axis"
+
+
+def test_a_narrow_terminal_shows_every_column_with_the_name_of_its_group() -> None:
+    result = pv.psychometrics(ratings_of(study()), "group")
+    out = Console(file=io.StringIO(), width=60)
+    show_scale(result, out, top=0)
+    lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    for words in ("H_j [95 %]", "crit", "a [95 %]", "thresholds"):
+        assert next(line for line in lines if words in line).split()[0] == "group"
+    assert max(map(len, lines)) <= 60
+
+
+def test_crossings_with_raters_name_none(files: tuple[Path, Path]) -> None:
+    done = run_cli("scale", files[0], "--raters", files[1], "--by", "rater,group", "--min-group-size", "1")
+    assert done.code == 0, done.err
+    assert "r07" not in done.out
 
 
 def test_json_of_the_command_is_the_result(files: tuple[Path, Path]) -> None:
@@ -386,6 +461,6 @@ def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Pa
     frame = study(n_raters=12).with_columns(group=pl.col("group").str.replace_many(["g2", "g3"], ["g0", "g1"]))
     pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "the model needs 3 raters" in page
+    assert "the model needs 3 groups" in page
     assert 'id="scale-curves-group"' not in page
     assert 'id="item-severity"' in page  # by raters

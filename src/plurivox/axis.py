@@ -114,6 +114,11 @@ class Axis:
         return f"<Axis {self.name}: {len(self)} groups{withheld}, {self.n_outside} raters outside>"
 
 
+def names_raters(axis: str) -> bool:
+    """Tell whether the groups of an axis are raters, whose ids neither charts nor sentences show."""
+    return "rater" in axis.split(CROSS)
+
+
 def _too_small(attributes: tuple[str, ...], sizes: NDArray[np.int64], least: int) -> NDArray[np.bool_]:
     """Tell which groups are withheld: those that are too small, and with one of two the other, which is its rest.
 

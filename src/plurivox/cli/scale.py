@@ -44,11 +44,11 @@ def scale(
     csv: Csv = False,
     markdown: Markdown = False,
 ) -> None:
-    """Tell whether raters, or groups (--by), measure one severity, and how sharply each does.
+    """Tell whether raters order items alike, and how sharply each does.
 
     Mokken's H_j asks whether a rater orders items as the others do, the discrimination a of a graded response model how
-    sharply scores rise with the severity that all have in common; the model gives every item its severity. Without
-    --by each rater is taken on their own.
+    sharply scores rise with the severity that all have in common; the model gives every item its severity. --by rater,
+    the default without a by in plurivox.toml, takes each rater on their own; other attributes take groups.
     """
     from functools import partial
 

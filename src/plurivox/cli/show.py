@@ -177,6 +177,11 @@ def markdown_text(tables: Iterable[tuple[str, list[str], list[list[str]]]], sent
     for title, header, rows in tables:
         lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
         parts.append(f"### {title}\n")
-        parts += ["| " + " | ".join(cell.strip().replace("|", "\\|") for cell in line) + " |" for line in lines]
+        parts += ["| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in lines]
         parts.append("")
     return "\n".join([*parts, *(f"- {sentence}" for sentence in sentences)])
+
+
+def _markdown_cell(text: str) -> str:
+    """Return a text that ends no cell and starts no HTML."""
+    return text.strip().replace("|", "\\|").replace("<", "&lt;")

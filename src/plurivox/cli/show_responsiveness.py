@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
+from plurivox.axis import names_raters
 from plurivox.cli.tables import Shown, notes_of, p_cell, quantile_cells, show_tables, spread_header, value_cell
 from plurivox.lenses.responsiveness_result import TRADITIONAL, Responsiveness
 from plurivox.lenses.results import Row
@@ -27,7 +28,7 @@ def tables(found: Responsiveness) -> list[Shown]:
         if any(row.subset == subset and row.kind == "overall" and not math.isnan(row.value) for row in found.rows):
             shown.append(_values(found, "all", subset, f"{title}all raters together"))
         for axis in found.axes:
-            make = _raters if axis == "rater" else _values
+            make = _raters if names_raters(axis) else _values
             shown.append(make(found, axis, subset, f"{title}{axis}"))
     shown += _intervals(found) + _more(found) + _precision(found) + _correlations(found)
     return shown
@@ -73,7 +74,7 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
     own = [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
     lines = []
     for name in (*MAIN, *TRADITIONAL, *(PSYCHOMETRIC if found.tables else ())):
-        values = np.array([row.value for row in own if row.statistic == name and row.kind == "rater"])
+        values = np.array([row.value for row in own if row.statistic == name and row.kind in ("rater", "group")])
         lines.append([LABELS[name], *quantile_cells(values)])
     return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
 

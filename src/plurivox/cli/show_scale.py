@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.text import Text
 
-from plurivox.cli.tables import MAX_NOTES, Shown, notes_of, print_table, quantile_cells, spread_header, value_cell
+from plurivox.axis import names_raters
+from plurivox.cli.tables import Shown, notes_of, print_notes, print_table, quantile_cells, spread_header, value_cell
 from plurivox.lenses.psychometrics_result import Psychometrics
 from plurivox.lenses.results import Row
 from plurivox.statistics.registry import LABELS
@@ -21,7 +23,7 @@ def tables(found: Psychometrics, top: int = 5) -> list[Shown]:
     for subset in found.subsets:
         where = "" if subset == "all" else f"On {subset}: "
         for axis in found.axes:
-            make = _raters if axis == "rater" else _groups
+            make = _raters if names_raters(axis) else _groups
             shown.append(make(found, axis, subset, f"{where}{axis}"))
     return [*shown, _fits(found), *_items(found, top)]
 
@@ -30,15 +32,22 @@ def show_scale(found: Psychometrics, out: Console, top: int = 5) -> None:
     """Print a result."""
     for table in tables(found, top):
         print_table(table, out)
-    notes = notes_of([row for row in found.rows if row.kind == "group"], LABELS)
-    for note in notes[:MAX_NOTES]:
-        out.print(Text(f"• {note}"))
-    if len(notes) > MAX_NOTES:
-        out.print(Text(f"• and {len(notes) - MAX_NOTES} more notes; see --csv"))
+    print_notes(_notes(found), out)
     out.print()
     for sentence in found.findings():
         out.print(Text(f"• {sentence}"))
-    out.print("• A low value is a reason to look, at instructions and scale, never one to drop a group.")
+
+
+def _notes(found: Psychometrics) -> list[str]:
+    """Return the notes on groups, without what findings say of the fit as a whole."""
+    fits = {(axis, subset): note for axis, subset, note in found.fits().select("axis", "subset", "note").iter_rows()}
+    rows = []
+    for row in found.rows:
+        if row.kind == "group" and not names_raters(row.axis):
+            whole = fits.get((row.axis, row.subset), "")
+            own = [note for note in row.note.split("; ") if note not in whole.split("; ")]
+            rows.append(replace(row, note="; ".join(own)))
+    return notes_of(rows, LABELS)
 
 
 def _own(found: Psychometrics, axis: str, subset: str) -> list[Row]:
@@ -91,8 +100,10 @@ def _fits(found: Psychometrics) -> Shown:
         model = ["–", "–", "–"]
         if not math.isnan(fit["log_likelihood"]):
             model = [f"{fit['log_likelihood']:,.2f}", f"{fit['iterations']:,}", "yes" if fit["converged"] else "no"]
-        lines.append([where, value_cell(h, intervals=True), f"{fit['smallest_pair']:,}", str(fit["n_fitted"]), *model])
-    header = ["scale", "H [95 %]", "fewest common items", "in the model", "log-likelihood", "iterations", "converged"]
+        pairs = [f"{fit['smallest_pair']:,}", f"{fit['n_undefined_pairs']:,}"]
+        lines.append([where, value_cell(h, intervals=True), *pairs, str(fit["n_fitted"]), *model])
+    header = ["", "H [95 %]", "fewest common items", "pairs without", "in the model", "log-likelihood", "iterations",
+              "converged"]  # fmt: skip
     return Shown("All together", header, lines)
 
 
@@ -111,9 +122,16 @@ def _items(found: Psychometrics, top: int) -> list[Shown]:
                 "item", "severity", "ci_low", "ci_high", "n_scores"
             ).iter_rows()
         ]
+        n_top, n_low = (int((known["severity"] - end).abs().lt(1e-9).sum()) for end in _ends(ordered))
+        tied = ", ".join(f"{n:,} tie for the {what}" for n, what in ((n_top, "most"), (n_low, "least")) if n > top)
         title = f"Severity of items by {axis}, the most and the least severe of {known.height:,}"
+        title += f"; {tied}" if tied else ""
         shown.append(Shown(title, ["item", "severity", "95 % interval", "scores"], lines))
     return shown
+
+
+def _ends(ordered: pl.DataFrame) -> tuple[float, float]:
+    return float(ordered["severity"][0]), float(ordered["severity"][-1])
 
 
 def _of(frame: pl.DataFrame, axis: str, subset: str) -> pl.DataFrame:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -16,8 +17,10 @@ from rich.text import Text
 
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
 from plurivox.lenses.results import SIGNIFICANT, Result, Row
+from plurivox.lenses.table_results import TableResult
 
 MAX_NOTES = 12
+_GAP, _LEAST_NAME = 3, 16  # between two columns, and of the first, which may wrap
 ARROWS = {"above": "↑", "below": "↓", None: " "}
 LEGEND = "↑ ↓ above or below what chance gives; * p < .05, ** p < .05 after correction"
 
@@ -34,21 +37,46 @@ def show_tables(tables: Iterable[Shown], notes: Sequence[str], findings: Iterabl
     """Print the tables of a result, then notes, then what stands out."""
     for shown in tables:
         print_table(shown, out)
-    for note in notes[:MAX_NOTES]:
-        out.print(Text(f"• {note}"))
-    if len(notes) > MAX_NOTES:
-        out.print(Text(f"• and {len(notes) - MAX_NOTES} more notes; see --csv"))
+    print_notes(notes, out)
     out.print(Text(LEGEND))
     out.print()
     for sentence in findings:
         out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
 
 
+def print_notes(notes: Sequence[str], out: Console) -> None:
+    """Print notes, the first of many."""
+    for note in notes[:MAX_NOTES]:
+        out.print(Text(f"• {note}"))
+    more = len(notes) - MAX_NOTES
+    if more > 0:
+        out.print(Text(f"• and {more} more note{'s' if more > 1 else ''}; see --csv"))
+
+
 def print_table(shown: Shown, out: Console) -> None:
     """Print one table."""
     out.print(Text(shown.title, style=f"bold {ACCENT}"))
-    table = _rich(shown) if shown.rows else Text("no group is large enough to show")
-    out.print(Padding(table, (0, 0, 1, 2)))
+    if not shown.rows:
+        out.print(Padding(Text("no group is large enough to show"), (0, 0, 1, 2)))
+    for part in _fitting(shown, out.width - 2):
+        out.print(Padding(_rich(part), (0, 0, 1, 2)))
+
+
+def _fitting(shown: Shown, width: int) -> Iterator[Shown]:
+    """Yield a table in parts that are no wider than a terminal, each with the first column, if it has rows."""
+    cells = [shown.header, *shown.rows]
+    widths = [max(cell_len(line[at]) for line in cells) + _GAP for at in range(len(shown.header))]
+    first = min(widths[0], max(_LEAST_NAME, width // 2))
+    start = 1
+    while shown.rows and start < max(len(widths), 2):
+        end, used = start, first
+        while end < len(widths) and (end == start or used + widths[end] <= width):
+            used += widths[end]
+            end += 1
+        columns = [0, *range(start, end)]
+        yield Shown(shown.title, [shown.header[at] for at in columns],
+                    [[line[at] for at in columns] for line in shown.rows])  # fmt: skip
+        start = max(end, start + 1)
 
 
 def notes_of(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
@@ -123,6 +151,27 @@ def print_result(
         print(found.to_json(draws=False))
     elif csv:
         print(csv_text(frame), end="")
+    elif markdown:
+        print(markdown_text(tables(found), found.findings()))
+    else:
+        show(found, console())
+
+
+def print_tables(
+    found: TableResult,
+    table: str,
+    tables: Callable[[Any], list[Shown]],
+    show: Callable[[Any, Console], None],
+    *,
+    json: bool,
+    csv: bool,
+    markdown: bool,
+) -> None:
+    """Print a result that is tables: as JSON, one of its tables as CSV, as Markdown, or for the terminal."""
+    if json:
+        print(found.to_json())
+    elif csv:
+        print(csv_text(found.table(table)), end="")
     elif markdown:
         print(markdown_text(tables(found), found.findings()))
     else:

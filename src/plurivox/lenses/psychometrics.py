@@ -69,7 +69,7 @@ def psychometrics(
     >>> import plurivox as pv
     >>> study = pv.simulate(n_items=200, n_raters=12, seed=1)
     >>> result = pv.psychometrics(study.ratings)
-    >>> round(result.value("rater", "all", "mokken_h"), 2)
+    >>> round(result.value("rater", "all together", "mokken_h"), 2)
     0.8
     """
     check_choice("group_score", group_score, GROUP_SCORES)

@@ -9,15 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from plurivox.axis import names_raters
 from plurivox.errors import SelectionError
 from plurivox.lenses.results import GroupResult, Row, Statement, Table
-from plurivox.statistics.graded import point_probabilities
+from plurivox.lenses.scaling import LEFT_OUT, MANY
+from plurivox.statistics.graded import DOUBTFUL, point_probabilities
 from plurivox.statistics.mokken import STRENGTHS
 
 CURVE = tuple(np.linspace(-3, 3, 61).tolist())
 """The severities at which curves are given."""
 LARGER = 1.5
 """A group with so many times the raters of another is said to be less noisy."""
+SERIOUS = 80
+"""The crit from which on violations of monotonicity are called serious."""
+WEAK = STRENGTHS[-1][0]
+REMINDER = "A low value is a reason to look, at instructions and scale, never one to drop a group."
 NAMED = 3
 """Groups that a sentence names; others are counted."""
 
@@ -29,8 +35,8 @@ class Psychometrics(GroupResult):
     Attributes
     ----------
     rows
-        H_j (``mokken_h``) and discrimination (``grm_a``) of every rater or group; a row of the group "all" and the kind
-        ``scale`` has H of all together.
+        H_j (``mokken_h``) and discrimination (``grm_a``) of every rater or group; H of a whole axis is that of the
+        group "all together".
     withheld, outside
         For each axis, how many groups were too small to show, and how many raters have no value on it.
     draws
@@ -58,12 +64,16 @@ class Psychometrics(GroupResult):
     def severity(self) -> pl.DataFrame:
         """Return the severity that the model gives each item, in standard deviations from the mean, with its error.
 
-        An item that no fitted rater scored has NaN.
+        An item that no fitted rater scored has NaN. Severities of items of different ``part``, which no raters link,
+        cannot be compared.
         """
         return self._table("severity")
 
     def thresholds(self) -> pl.DataFrame:
-        """Return from which severity on each rater or group more likely than not gives a point or a higher one."""
+        """Return from which severity on each rater or group more likely than not gives a point or a higher one.
+
+        Where the discrimination is negative it is up to which severity.
+        """
         return self._table("thresholds")
 
     def pairs(self) -> pl.DataFrame:
@@ -73,7 +83,7 @@ class Psychometrics(GroupResult):
     def checks(self) -> pl.DataFrame:
         """Return Mokken's checks: which scale each rater or group is put into, and where its scores fall.
 
-        ``scale`` is 1 for the first and largest scale, 0 for none. ``n_violations`` counts pairs of rest-score groups
+        ``scale`` is 1 for the first scale, 0 for none. ``n_violations`` counts pairs of rest-score groups
         of which the lower reaches a point more often; ``crit`` of 80 and more is serious.
         """
         return self._table("checks")
@@ -84,6 +94,8 @@ class Psychometrics(GroupResult):
 
     def curves(self, axis: str | None = None, subset: str = "all") -> pl.DataFrame:
         """Return the score that each rater or group is expected to give at severities from −3 to 3."""
+        if axis is not None and axis not in self.axes:
+            raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(self.axes)}")
         values = np.array(self.settings["values"])
         slopes = {
             (row.axis, row.group): row.value
@@ -103,13 +115,16 @@ class Psychometrics(GroupResult):
         return pl.concat(frames)
 
     def statements(self) -> list[Statement]:
-        """Return how well raters or groups scale together, who stands apart, and what to beware of."""
+        """Return how well raters or groups go together, who stands apart, and what to beware of."""
         found: list[Statement] = []
         for axis in self.axes:
             rows = [row for row in self.rows if (row.axis, row.subset) == (axis, "all")]
+            if axis in self.settings["several"]:
+                continue  # groups that share raters go together for that alone
             found += self._scale(axis, rows) + self._apart(axis, rows) + self._sharpest(axis, rows)
-            found += self._checked(axis) + self._severest(axis)
-        return found + self._flagged() + self.withheld_statement()
+            found += self._checked(axis) + self._left_out(axis, rows)
+        found += self._flagged() + self.withheld_statement()
+        return [*found, Statement(REMINDER, 0.0, statistic="reminder")]
 
     def _table(self, name: str) -> pl.DataFrame:
         for table in self.tables:
@@ -119,13 +134,20 @@ class Psychometrics(GroupResult):
 
     def _scale(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
         scale = next((row for row in rows if row.kind == "scale"), None)
-        n = sum(row.statistic == "mokken_h" and not np.isnan(row.value) for row in rows if row.kind != "scale")
+        own = [row for row in rows if row.statistic == "mokken_h" and row.kind != "scale" and not np.isnan(row.value)]
         if scale is None or np.isnan(scale.value):
             return []
+        n_below = sum(row.value < WEAK for row in own)
         strength = next((word for least, word in STRENGTHS if scale.value >= least), "")
-        who = f"The {n} raters" if axis == "rater" else f"The {n} groups of {axis}"
-        scales = f"form a {strength} scale" if strength else "do not form a scale, for which Mokken asks 0.3"
-        return [Statement(f"{who} {scales}: H {_with_interval(scale)}.", 2.1, axis, "mokken_h")]
+        if not strength:
+            words = "do not order items alike"
+        elif scale.ci_low is None or scale.ci_low < WEAK:
+            words = "may order items alike, with too few items to be sure"
+        else:
+            words = f"order items alike, a {strength} scale by Mokken's measure"
+        apart = f"; {n_below} of them with H_j below {WEAK:g}" if n_below and strength else ""
+        text = f"The {_members(axis, len(own))} {words}: H {_with_interval(scale)}{apart}."
+        return [Statement(text, 1.3, axis, "mokken_h")]
 
     def _apart(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
         """Return who goes little with the others, and whose scores fall with severity."""
@@ -134,17 +156,22 @@ class Psychometrics(GroupResult):
         falling = [row for row in rows if row.statistic == "grm_a" and _below(row, 0.0)]
         sentences = []
         if low:
-            text = f"{_named(low)} {_order(low)} items little like the others do (H_j below {bound:g})"
-            sentences.append(Statement(f"{text}: a different view, or a different use of the scale.", 1.8, axis,
-                                       "mokken_h"))  # fmt: skip
-        if falling:
+            stay = "stays" if len(low) == 1 else "stay"
+            text = f"{_named(low)} surely {stay} below an H_j of {bound:g}: another order of items, or more noise."
+            sentences.append(Statement(text, 1.25, axis, "mokken_h"))
+        if falling and not self._doubtful(axis):
             text = f"The scores of {_named(falling, 'a')} fall as severity rises: the scale may be read upside down."
             sentences.append(Statement(text, 1.9, axis, "grm_a"))
         return sentences
 
+    def _doubtful(self, axis: str) -> bool:
+        notes = self.fits().filter((pl.col("axis") == axis) & (pl.col("subset") == "all"))["note"]
+        return any(DOUBTFUL in note for note in notes)
+
     def _sharpest(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
-        own = [row for row in rows if row.statistic == "grm_a" and row.kind == "group" and row.ci_low is not None]
-        if len(own) < 2:
+        """Return whose scores rise most and least sharply, if all have an interval and these two do not overlap."""
+        own = [row for row in rows if row.statistic == "grm_a" and row.kind == "group" and not np.isnan(row.value)]
+        if len(own) < 2 or names_raters(axis) or any(row.ci_low is None or row.value <= 0 for row in own):
             return []
         high, low = max(own, key=lambda row: row.value), min(own, key=lambda row: row.value)
         if (high.ci_low or 0.0) <= (low.ci_high or 0.0):
@@ -154,37 +181,31 @@ class Psychometrics(GroupResult):
             f"Of {axis}, the scores of {high.group} follow severity most sharply, a {_with_interval(high)}, those of "
             f"{low.group} least, {_with_interval(low)}{noise}."
         )
-        return [Statement(text, 1.6, axis, "grm_a")]
+        return [Statement(text, 1.2, axis, "grm_a")]
 
     def _checked(self, axis: str) -> list[Statement]:
         own = self.checks().filter((pl.col("axis") == axis) & (pl.col("subset") == "all"))
         found = []
-        violating = own.filter(pl.col("n_significant") > 0)["group"].to_list()
-        if violating:
-            who = f"{len(violating)} of {own.height} raters" if axis == "rater" else _listed(violating)
-            text = f"In places the scores of {who} fall where those of the others rise, more than chance explains."
+        serious = own.filter(pl.col("crit").fill_nan(0.0) >= SERIOUS)["group"].to_list()
+        if serious:
+            who = _members(axis, len(serious)) if names_raters(axis) else _listed(serious)
+            text = f"In places the scores of {who} fall where those of the others rise (crit {SERIOUS} or more)."
             found.append(Statement(text, 1.5, axis, "mokken_h"))
-        scales = own["scale"].to_list()
+        scales = own.filter(pl.col("note") == "")["scale"].to_list() or own["scale"].to_list()
         outside = scales.count(0)
         if outside < len(scales) and (outside or max(scales) > 1):
             word = "scale" if max(scales) == 1 else "scales"
-            inside = f"{len(scales) - outside} of {len(scales)} go into {max(scales)} {word}, {outside} into none"
-            text = f"With H_j of {self.settings['lower_bound']:g} or more, {axis}: {inside}."
-            found.append(Statement(text, 1.4, axis, "mokken_h"))
+            inside = f"{len(scales) - outside} of the {_members(axis, len(scales))} go into {max(scales)} {word}"
+            bound = self.settings["lower_bound"]
+            text = f"By Mokken's selection, {inside} with H_j of {bound:g} or more; close to that, chance decides."
+            found.append(Statement(text, 1.1, axis, "mokken_h"))
         return found
 
-    def _severest(self, axis: str) -> list[Statement]:
-        own = self.severity().filter(
-            (pl.col("axis") == axis) & (pl.col("subset") == "all") & pl.col("severity").is_not_nan()
-        )
-        if own.is_empty():
+    def _left_out(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
+        if not any(row.note == LEFT_OUT for row in rows):
             return []
-        highest = own.filter(pl.col("severity") > own["severity"].max() - 1e-9)  # type: ignore[operator]
-        item, value, low, high = highest.select("item", "severity", "ci_low", "ci_high").row(0)
-        if highest.height > 1:  # alike for all raters, so none is the most severe
-            return []
-        text = f"By {axis}, item {item} is the most severe: {value:.2f} ({low:.2f} to {high:.2f}) standard deviations."
-        return [Statement(text, 1.2, axis, "grm_a")]
+        text = f"Mokken's H_j and the discrimination of {axis} are left out above {MANY}; plurivox scale has them."
+        return [Statement(text, 0.0, axis, "mokken_h")]
 
     def _flagged(self) -> list[Statement]:
         """Return what is to be said of the fits themselves."""
@@ -210,8 +231,8 @@ def _with_interval(row: Row) -> str:
 
 def _named(rows: Sequence[Row], symbol: str = "H_j") -> str:
     """Name groups with their values; raters are counted only."""
-    if rows[0].kind == "rater":
-        return "1 rater" if len(rows) == 1 else f"{len(rows)} raters"
+    if names_raters(rows[0].axis):
+        return _members(rows[0].axis, len(rows))
     return _listed([f"{row.group} ({symbol} {row.value:.2f}, {row.ci_low:.2f} to {row.ci_high:.2f})" for row in rows])
 
 
@@ -222,5 +243,7 @@ def _listed(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _order(rows: Sequence[Row]) -> str:
-    return "orders" if len(rows) == 1 else "order"
+def _members(axis: str, n: int) -> str:
+    if names_raters(axis):
+        return "1 rater" if n == 1 else f"{n} raters"
+    return f"1 group of {axis}" if n == 1 else f"{n} groups of {axis}"

@@ -86,7 +86,7 @@ class Responses:
 
         An item whose only reference ratings are the group's own has no reference for it.
         """
-        offsets, places, shares, references = self._entries()
+        offsets, places, shares, references = self.entries()
         met = references.sum(axis=1) > 0
         n_points, n_items = len(self.ratings.scale), self.ratings.n_items
         group = places[met, 0].astype(np.int64)
@@ -103,7 +103,7 @@ class Responses:
 
     def scores(self) -> NDArray[np.int32]:
         """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
-        offsets, places, _, _ = self._entries()
+        offsets, places, _, _ = self.entries()
         item = np.repeat(np.arange(self.ratings.n_items), np.diff(offsets))
         group, point = places[::-1].T  # an item's points are in order, so that the lowest is written last
         found = np.full((self.n_groups, self.ratings.n_items), -1, np.int32)
@@ -124,7 +124,7 @@ class Responses:
         n_given = np.bincount(self.ratings.codes_of_raters, minlength=self.ratings.n_raters)
         rated = np.where(n_given > 0, self.codes, -1)  # who rated nothing is not drawn either
         if resample == "items":
-            entries = self._entries()
+            entries = self.entries()
 
             def work(first: int, last: int) -> Values:
                 weights = item_weights(self.ratings.n_items, last - first, seed, first).astype(np.int32)
@@ -175,7 +175,7 @@ class Responses:
             kernel_groups(self.codes, self.n_groups),
         )
 
-    def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Values, NDArray[np.int32]]:
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Values, NDArray[np.int32]]:
         """Return each item's votes: where they start, their group and score, their shares, the reference they meet."""
         from plurivox.kernels.responsiveness import write_entries
 

@@ -133,7 +133,8 @@ class Responsiveness(GroupResult):
         if not self.tables:
             raise SelectionError("psychometrics were not asked for", hint="Set psychometrics=True.")
         rows = tuple(row for row in self.rows if row.statistic in PSYCHOMETRIC)
-        return Psychometrics(rows, self.withheld, self.outside, (), self.settings, self.tables)
+        ties = "lowest" if self.settings["ties"] == "share" else self.settings["ties"]
+        return Psychometrics(rows, self.withheld, self.outside, (), {**self.settings, "ties": ties}, self.tables)
 
     def scores(self) -> pl.DataFrame:
         """Return precision and recall at each score and boundary, with what they rest on and how often it is used.
@@ -219,7 +220,8 @@ class Responsiveness(GroupResult):
             text = f"No group stands out from chance: none of {numbers} values has p < .05."
             sentences.append(Statement(text, 2.0, statistic="mpa"))
         if self.tables:
-            sentences += [one for one in self.psychometrics().statements() if one.statistic != "withheld"]
+            found_beside = self.psychometrics().statements()
+            sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
         return sentences + self._each_rater() + self._left_out() + self.withheld_statement()
 
     def _overall(self) -> list[Statement]:

@@ -227,7 +227,8 @@ class Result(ABC):
 
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
-        n_withheld = sum(self.withheld.values())
+        on_all = [n for where, n in self.withheld.items() if where in self.outside]  # not those of parts of the items
+        n_withheld = sum(on_all or self.withheld.values())
         if not n_withheld:
             return []
         groups = "1 group is" if n_withheld == 1 else f"{n_withheld} groups are"
@@ -248,7 +249,7 @@ class Result(ABC):
                 value = [part.as_dict() for part in value if draws or field.name != "draws"]
             data[field.name] = value
         data["findings"] = self.findings()
-        return json.dumps(_strict(data), ensure_ascii=False, allow_nan=False)
+        return json.dumps(strict(data), ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -342,17 +343,17 @@ def array_of(values: Any, *shape: int) -> NDArray[np.float64]:
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
     """Return a value with numbers that JSON lacks as words."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, dict):
-        return {key: _strict(part) for key, part in value.items()}
+        return {key: strict(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_strict(part) for part in value]
+        return [strict(part) for part in value]
     return value
 
 
 def _loose(value: Any) -> Any:
-    """Undo :func:`_strict` where there are only numbers."""
+    """Undo :func:`strict` where there are only numbers."""
     return [_loose(part) for part in value] if isinstance(value, list) else _WORDS.get(value, value)

@@ -23,7 +23,7 @@ from plurivox.lenses.responding import Responses
 from plurivox.lenses.results import Row, Table
 from plurivox.ratings import Ratings
 from plurivox.statistics.graded import GradedResponse, graded_of
-from plurivox.statistics.graded_fit import MAX_CELLS
+from plurivox.statistics.graded_fit import BOUND, MAX_CELLS
 from plurivox.statistics.mokken import Mokken, interval, mokken_of
 from plurivox.statistics.mokken_checks import monotonicity_of, scales_of
 
@@ -31,14 +31,18 @@ STATISTICS = ("mokken_h", "grm_a")
 MANY = 200
 """With more raters or groups, a lens leaves the scale out unless it is asked for always; pairs are not kept."""
 ALWAYS = "always"
-LEFT_OUT = f"left out above {MANY} raters, unless psychometrics is {ALWAYS!r}"
+LEFT_OUT = f"left out above {MANY} raters or groups, unless psychometrics is {ALWAYS!r}"
+OVERLAP = "groups that share raters go together for that alone"
+TOGETHER = "all together"
+"""The group of the row that holds H of the whole scale."""
 LOWER_BOUND = 0.3
 """The H_j from which Mokken let a rater belong to a scale."""
+AT_END = f"the interval ends at the bound of {BOUND:g}"
 MAX_ITERATIONS = 2000
 _KEYS = {"axis": pl.String, "subset": pl.String}
 SCHEMAS: dict[str, dict[str, Any]] = {
     "severity": _KEYS | {"item": pl.String} | dict.fromkeys(("severity", "se", "ci_low", "ci_high"), pl.Float64)
-    | {"n_scores": pl.Int64},
+    | {"n_scores": pl.Int64, "part": pl.Int64},
     "thresholds": _KEYS | dict.fromkeys(("group", "point"), pl.String)
     | dict.fromkeys(("threshold", "se"), pl.Float64),
     "pairs": _KEYS | dict.fromkeys(("group", "other"), pl.String)
@@ -93,6 +97,7 @@ class Scaling:
             "rater" if axes[0].attributes == ("rater",) else "group", axes[0].name, subset,
             [group for part in parts for group in part.groups],
             np.concatenate([part.sizes for part in parts]), np.concatenate([part.given for part in parts]),
+            OVERLAP if overlapping else "",
         )  # fmt: skip
         n_groups = len(members.groups)
         if not n_groups:
@@ -134,8 +139,9 @@ class Scaling:
             self.progress(f"fitting {where}", MAX_ITERATIONS, MAX_ITERATIONS)
         n_items = np.count_nonzero(scores >= 0, axis=1)
         scale = Row(
-            "scale", name, "all", "mokken_h", mokken.h, n_items=int(np.count_nonzero((scores >= 0).any(axis=0))),
-            note=mokken.note, subset=subset,
+            "scale", name, TOGETHER, "mokken_h", mokken.h, n_raters=int(members.sizes.sum()),
+            n_items=int(np.count_nonzero((scores >= 0).any(axis=0))), n_ratings=int(members.given.sum()),
+            note="; ".join(note for note in (members.worded(mokken.note), members.note) if note), subset=subset,
         )  # fmt: skip
         self.rows.append(_with(scale, mokken.h_low, mokken.h_high))
         half = NORMAL_95 * model.discrimination_se
@@ -143,9 +149,11 @@ class Scaling:
             h, a = float(mokken.h_raters[at]), float(model.discrimination[at])
             own = int(n_items[at])
             first = members.row(at, "mokken_h", h, own, mokken.notes[at])
+            low, high = max(a - half[at], -BOUND), min(a + half[at], BOUND)
+            wide = AT_END if high - low < 2 * half[at] else ""
             self.rows.append(_with(first, mokken.h_raters_low[at], mokken.h_raters_high[at]))
-            notes = [note for note in (model.notes[at], model.note if not np.isnan(a) else "") if note]
-            self.rows.append(_with(members.row(at, "grm_a", a, own, "; ".join(notes)), a - half[at], a + half[at]))
+            notes = [note for note in (model.notes[at], wide, model.note if not np.isnan(a) else "") if note]
+            self.rows.append(_with(members.row(at, "grm_a", a, own, "; ".join(notes)), low, high))
         keys = {"axis": name, "subset": subset}
         self._keep("severity", keys, _severity(ratings, scores, model))
         self._keep("thresholds", keys, _thresholds(model, groups, labels))
@@ -156,7 +164,7 @@ class Scaling:
             "n_items": [int(np.count_nonzero(~np.isnan(model.severity)))],
             "smallest_pair": [mokken.smallest_pair], "n_undefined_pairs": [mokken.n_undefined_pairs],
             "log_likelihood": [model.log_likelihood], "iterations": [model.iterations],
-            "converged": [model.converged], "n_grid": [model.n_grid], "note": [model.note],
+            "converged": [model.converged], "n_grid": [model.n_grid], "note": [members.worded(model.note)],
         }  # fmt: skip
         self._keep("fits", keys, fit)
 
@@ -175,13 +183,32 @@ class _Members(NamedTuple):
     groups: list[str]
     sizes: NDArray[np.int64]
     given: NDArray[np.int64]
+    note: str
 
     def row(self, at: int, statistic: str, value: float, n_items: int, note: str) -> Row:
         """Return a row of one of them."""
+        notes = [one for one in (self.worded(note), self.note) if one]
         return Row(
             self.kind, self.axis, self.groups[at], statistic, value, n_raters=int(self.sizes[at]), n_items=n_items,
-            n_ratings=int(self.given[at]), note=note, subset=self.subset,
+            n_ratings=int(self.given[at]), note="; ".join(notes), subset=self.subset,
         )  # fmt: skip
+
+    def worded(self, note: str) -> str:
+        """Return a note on raters as one on groups, if that is what they are; their scores are made of many."""
+        if self.kind == "rater":
+            return note
+        for of_raters, of_groups in _OF_GROUPS:
+            note = note.replace(of_raters, of_groups)
+        return note
+
+
+_OF_GROUPS = (
+    ("never used ", "its score is never "),
+    ("only one score was used", "its score is the same for every item"),
+    ("no other rater", "no other group"),
+    ("two raters", "two groups"),
+    ("raters", "groups"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +244,7 @@ def _severity(ratings: Ratings, scores: NDArray[np.int32], model: GradedResponse
     return {
         "item": ratings.items["item"].cast(pl.String), "severity": model.severity, "se": model.severity_se,
         "ci_low": model.severity - half, "ci_high": model.severity + half,
-        "n_scores": np.count_nonzero(scores >= 0, axis=0),
+        "n_scores": np.count_nonzero(scores >= 0, axis=0), "part": model.part,
     }  # fmt: skip
 
 

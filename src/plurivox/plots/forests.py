@@ -208,7 +208,8 @@ def _bootstrapped(result: GroupResult) -> str:
 def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None) -> str:
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
-    text = g.shown_words(shown, data.select(keys).n_unique(), total)
+    which = g.NOTABLE if how is None else "those that differ most from the median group"
+    text = g.shown_words(shown, data.select(keys).n_unique(), total, which)
     if drawn["chance"].is_not_null().any():
         text += "Grey: where shuffled raters lie (95 %, the middle half, median). "
     if drawn["ci low"].is_not_null().any():

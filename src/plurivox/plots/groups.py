@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.axis import CROSS
+from plurivox.axis import names_raters as names_raters
 from plurivox.errors import SelectionError
 from plurivox.lenses.results import SIGNIFICANT, GroupResult, Row
 from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
@@ -26,11 +26,6 @@ ByGroup = dict[tuple[str, str], dict[str, Row]]
 """The rows of each axis and group, by statistic."""
 NOTABLE = "those with the smallest p and the largest deviation from chance"
 RATERS_UNNAMED = "Raters on their own are not listed by name; mpa_wra_plane(result, 'rater') shows how they spread."
-
-
-def names_raters(axis: str) -> bool:
-    """Tell whether the groups of an axis are raters, whose ids no chart shows."""
-    return "rater" in axis.split(CROSS)
 
 
 def state(row: Row) -> str:

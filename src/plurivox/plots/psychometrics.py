@@ -103,7 +103,7 @@ def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None,
     title = f"Expected score as severity rises, by {shorten(axis)}"
     data = score_curves_data(result, axis, subset=subset, max_groups=max_groups)
     if data.is_empty():
-        return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else NO_MODEL)
+        return saying(title, "Raters on their own are not listed by name." if g.names_raters(axis) else NO_MODEL)
     alt = load_altair()
     names = data["group"].unique(maintain_order=True).to_list()
     labels = unique_labels(names)

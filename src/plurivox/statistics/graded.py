@@ -28,7 +28,9 @@ FEW_ITEMS = 50
 LEAST_GRID = 61
 APART = "too loosely linked with others: only products of its discrimination with theirs are known"
 FEW_SHARED = f"the model needs {MIN_ITEMS} items with two scores each"
-HELD = "discriminations stopped at their bound, which the errors of the others take for known"
+HELD = "discriminations stopped at the bound"
+DOUBTFUL = "severity may point the other way"
+APART_SETS = "sets of raters share no items, so that severities of one say nothing about those of another"
 AT_BOUND = f"the discrimination stopped at its bound of {BOUND:g}: scores are separated, or too few to tell"
 
 Progress = Callable[[int, float], object]
@@ -58,6 +60,9 @@ class GradedResponse:
         Of each rater what to beware of, "" if nothing.
     note
         What to beware of in the whole, "" if nothing.
+    part
+        Of each item in which set of linked raters it was scored, -1 if in none; severities of two sets cannot be
+        compared.
     """
 
     points: Floats
@@ -73,6 +78,7 @@ class GradedResponse:
     n_grid: int
     notes: tuple[str, ...]
     note: str
+    part: NDArray[np.int64]
 
     def probabilities(self, theta: ArrayLike) -> Floats:
         """Return how likely each rater gives each point at some severities: severities × raters × points."""
@@ -182,7 +188,7 @@ def _set_aside(codes: NDArray[np.int32]) -> list[str]:
         if sizes[label] < MIN_RATERS or not known[label]:
             notes[rater] = APART
         elif n_shared[label] < MIN_ITEMS:
-            notes[rater] = f"{FEW_SHARED}, and there are {n_shared[label]}"
+            notes[rater] = f"{FEW_SHARED}, and there {_are(int(n_shared[label]))}"
     return notes
 
 
@@ -233,17 +239,34 @@ def components(given: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.
     return dense.astype(np.int64), np.bincount(dense, minlength=1).astype(np.int64)
 
 
+def _are(n: int) -> str:
+    return f"{'is' if n == 1 else 'are'} {n}"
+
+
 def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str]) -> GradedResponse:
     n_raters, n_items = codes.shape
     cuts = np.full((n_raters, max(len(points) - 1, 0)), np.nan)
     none, unknown = np.full(n_raters, np.nan), np.full(n_items, np.nan)
     left = aside.count("")
     reasons = {note for note in aside if note} - {ONE_SCORE, NO_SCORE}
-    few = f"the model needs {MIN_RATERS} raters with two different scores each, and there are {left}"
+    few = f"the model needs {MIN_RATERS} raters with two different scores each, and there {_are(left)}"
     reason = reasons.pop() if len(reasons) == 1 and not left else few
     notes = tuple(note or reason for note in aside)
     return GradedResponse(
-        points, none, none.copy(), cuts, cuts.copy(), unknown, unknown.copy(), np.nan, 0, False, 0, notes, reason
+        points,
+        none,
+        none.copy(),
+        cuts,
+        cuts.copy(),
+        unknown,
+        unknown.copy(),
+        np.nan,
+        0,
+        False,
+        0,
+        notes,
+        reason,
+        np.full(n_items, -1, np.int64),
     )
 
 
@@ -275,19 +298,26 @@ def _result(
         remarks += [AT_BOUND] if abs(fit.a[at]) >= BOUND else []
         notes[rater] = "; ".join(remarks)
     scored = np.diff(data.offsets) > 0
-    item_sign = np.ones(n_items)
-    item_sign[scored] = signs[data.raters[data.offsets[:-1][scored]]]
     given = data.codes >= 0
-    n_shared = int(_shared_items(given, components(given)[0]).min())
+    labels, _ = components(given)
+    first = data.raters[data.offsets[:-1][scored]]
+    item_sign, part = np.ones(n_items), np.full(n_items, -1, np.int64)
+    item_sign[scored], part[scored] = signs[first], labels[first]
+    n_shared = int(_shared_items(given, labels).min())
     remarks = [] if fit.converged else [f"not converged after {fit.iterations:,} iterations"]
     remarks += [f"rests on {n_shared} items with two scores or more"] if n_shared < FEW_ITEMS else []
     n_bound = int(np.count_nonzero(np.abs(fit.a) >= BOUND))
-    remarks += [f"{n_bound} of {len(fit.a)} {HELD}"] if n_bound and not fit.note else []
+    known = "" if n_bound == len(fit.a) else ", which the errors of the others take for known"
+    remarks += [f"{n_bound} of {len(fit.a)} {HELD}{known}"] if n_bound and not fit.note else []
+    n_falling = int(np.count_nonzero(fit.a * signs < 0))
+    remarks += [f"{DOUBTFUL}: {n_falling} of {len(fit.a)} discriminations are negative"] * (2 * n_falling >= len(fit.a))
+    n_parts = int(labels.max()) + 1
+    remarks += [f"{n_parts} {APART_SETS}"] if n_parts > 1 else []
     remarks += [fit.note] if fit.note else []
     return GradedResponse(
         points, a, a_se, b, b_se,
         np.where(scored, fit.severity * item_sign, np.nan), np.where(scored, fit.severity_se, np.nan),
-        fit.log_likelihood, fit.iterations, fit.converged, fit.n_grid, tuple(notes), "; ".join(remarks),
+        fit.log_likelihood, fit.iterations, fit.converged, fit.n_grid, tuple(notes), "; ".join(remarks), part,
     )  # fmt: skip
 
 

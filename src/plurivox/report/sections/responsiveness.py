@@ -38,7 +38,7 @@ LEAD = (
 )
 WITHOUT_REFERENCE = (
     "Two further values do without a reference and take for the severity of an item what groups have in common: "
-    "Mokken's H_j, whether a group orders items as the others do (0.3 weak, 0.5 strong), and the "
+    "Mokken's H_j, whether a group orders items as the others do, and the "
     "discrimination a of a graded response model, how sharply its scores rise with that severity."
 )
 SEVEREST = 500  # items in the table of severities
@@ -78,7 +78,11 @@ def section(inputs: Inputs) -> Section:
             "raters with "
             "--reference."
         )
-    findings = [Finding(s.text, s.weight, "responsiveness-forest") for s in found.statements() if s.weight > 0]
+    findings = [
+        Finding(s.text, s.weight, "scale-forest" if s.statistic in PSYCHOMETRIC else "responsiveness-forest")
+        for s in found.statements()
+        if s.weight > 0
+    ]
     return Section("responsiveness", "Responsiveness", LEAD, blocks, findings, remarks + _undefined(found))
 
 
@@ -185,7 +189,8 @@ def _severity(scales: Psychometrics, inputs: Inputs) -> list[Block]:
         Figure(
             "item-severity", "Severity of items", plots.item_severity(scales),
             "For the most and the least severe items, the severity that the model gives them with its 95 % interval.",
-            "Severity is what all raters' scores have in common: 0 is the mean item, 1 a standard deviation above it.",
+            "Severity is what the scores have in common: 0 is the mean item, 1 a standard deviation above it. It is "
+            f"that of {'raters one by one' if 'rater' in scales.axes else 'groups, as there are too many raters'}.",
             drawn,
         ),
         DataTable("item-severity-table", "Severity of every item", shown.rename({"ci low": "low", "ci high": "high"}),
