@@ -36,9 +36,9 @@ from plurivox import plots
 from plurivox.plots import groups, layout, theme
 
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
-ALIGNMENT = ("alignment_dots", "alignment_heat", "alignment_wins", "distance_histogram", "refusals")
-"""These are tested in test_plots_alignment.py."""
-CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ALIGNMENT]
+ELSEWHERE = ("alignment_dots", "alignment_heat", "alignment_wins", "distance_histogram", "refusals", "item_groups")
+"""These are tested in test_plots_alignment.py and test_item_view.py."""
+CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]
 
 
 class Study(NamedTuple):
@@ -225,7 +225,7 @@ def group_rows(result: GroupResult, statistic: str) -> dict[tuple[str, str], Row
 def test_every_chart_has_its_table() -> None:
     assert plots.__all__ == sorted(plots.__all__)
     assert len(CHARTS) == 23
-    assert {f"{name}_data" for name in ALIGNMENT} <= set(plots.__all__)
+    assert {f"{name}_data" for name in ELSEWHERE} <= set(plots.__all__)
     for name in plots.__all__:
         assert getattr(plots, name).__doc__
 

@@ -255,3 +255,9 @@ def test_large_scales_use_two_bytes() -> None:
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(32_767)))
     assert ratings.scores.dtype == np.int16
     assert ratings.scores.tolist() == [0, 32_766]
+
+
+def test_an_attribute_that_nobody_has_is_unknown_for_all() -> None:
+    frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "b"], "score": [0, 1], "g": [None, None]})
+    ratings = pv.Ratings.from_frame(frame, rater_attributes=["g"])
+    assert ratings.raters["g"].to_list() == [None, None]

@@ -27,16 +27,24 @@ if TYPE_CHECKING:
     from plurivox.io.answers import read_answers
     from plurivox.io.reading import read_predictions, read_ratings
     from plurivox.io.store import write_ratings
+    from plurivox.lenses.advice import advise
+    from plurivox.lenses.advice_result import Advice
     from plurivox.lenses.alignment import alignment
     from plurivox.lenses.alignment_result import Alignment
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.cohesion_result import Cohesion
+    from plurivox.lenses.collecting import Plan, plan
+    from plurivox.lenses.curation import Curation, curate
+    from plurivox.lenses.item_view_result import ItemView
+    from plurivox.lenses.item_views import item_view
     from plurivox.lenses.items import Items, items
     from plurivox.lenses.overview import Overview, overview
     from plurivox.lenses.psychometrics import psychometrics
     from plurivox.lenses.psychometrics_result import Psychometrics
     from plurivox.lenses.responsiveness import responsiveness
     from plurivox.lenses.responsiveness_result import Responsiveness
+    from plurivox.lenses.selection import select_raters
+    from plurivox.lenses.selection_result import Selection
     from plurivox.lenses.soft_result import SoftScores
     from plurivox.lenses.soft_scores import soft_scores
     from plurivox.predictions import Predictions
@@ -49,15 +57,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Advice": "lenses.advice_result",
     "Alignment": "lenses.alignment_result",
     "Answers": "answers",
     "Axis": "axis",
     "Cohesion": "lenses.cohesion_result",
+    "Curation": "lenses.curation",
     "Description": "description",
     "Effect": "_styles",
     "InputError": "errors",
+    "ItemView": "lenses.item_view_result",
     "Items": "lenses.items",
     "Overview": "lenses.overview",
+    "Plan": "lenses.collecting",
     "PlurivoxError": "errors",
     "PlurivoxWarning": "errors",
     "Predictions": "predictions",
@@ -65,21 +77,27 @@ _HOMES = {
     "Ratings": "ratings",
     "Responsiveness": "lenses.responsiveness_result",
     "Scale": "scale",
+    "Selection": "lenses.selection_result",
     "SimulatedModel": "_styles",
     "SimulatedPredictor": "_styles",
     "Simulation": "simulation",
     "SoftScores": "lenses.soft_result",
+    "advise": "lenses.advice",
     "alignment": "lenses.alignment",
     "cohesion": "lenses.cohesion",
     "combine": "questions",
+    "curate": "lenses.curation",
     "describe": "description",
+    "item_view": "lenses.item_views",
     "items": "lenses.items",
     "overview": "lenses.overview",
+    "plan": "lenses.collecting",
     "psychometrics": "lenses.psychometrics",
     "read_answers": "io.answers",
     "read_predictions": "io.reading",
     "read_ratings": "io.reading",
     "responsiveness": "lenses.responsiveness",
+    "select_raters": "lenses.selection",
     "simulate": "simulation",
     "soft_scores": "lenses.soft_scores",
     "write_ratings": "io.store",
@@ -87,15 +105,19 @@ _HOMES = {
 }
 
 __all__ = [
+    "Advice",
     "Alignment",
     "Answers",
     "Axis",
     "Cohesion",
+    "Curation",
     "Description",
     "Effect",
     "InputError",
+    "ItemView",
     "Items",
     "Overview",
+    "Plan",
     "PlurivoxError",
     "PlurivoxWarning",
     "Predictions",
@@ -103,21 +125,27 @@ __all__ = [
     "Ratings",
     "Responsiveness",
     "Scale",
+    "Selection",
     "SimulatedModel",
     "SimulatedPredictor",
     "Simulation",
     "SoftScores",
+    "advise",
     "alignment",
     "cohesion",
     "combine",
+    "curate",
     "describe",
+    "item_view",
     "items",
     "overview",
+    "plan",
     "psychometrics",
     "read_answers",
     "read_predictions",
     "read_ratings",
     "responsiveness",
+    "select_raters",
     "simulate",
     "soft_scores",
     "write_ratings",

@@ -351,6 +351,8 @@ def _from_rows(table: LongTable, role: str, name: str, coded: Mapping[str, Coded
             hint=f"An attribute of a {role} is the same on each of its rows; correct it, or leave the column out.",
         )
     absent = pl.Series(own == ABSENT)
+    if values.is_empty():
+        return pl.Series(name, [None] * len(own), dtype=values.dtype)
     return values.gather(np.where(own == ABSENT, 0, own)).set(absent, None).alias(name)
 
 

@@ -9,17 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from plurivox import __version__
+from plurivox.cli.advise import advise
 from plurivox.cli.align import align
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.cohesion import cohesion
+from plurivox.cli.curate import curate
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
+from plurivox.cli.item import item
 from plurivox.cli.items import items
 from plurivox.cli.report import report
 from plurivox.cli.responsiveness import responsiveness
 from plurivox.cli.scale import scale
 from plurivox.cli.score import score
+from plurivox.cli.select import select
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 
@@ -58,6 +62,10 @@ app.command()(responsiveness)
 app.command()(scale)
 app.command()(score)
 app.command()(align)
+app.command()(advise)
+app.command()(select)
+app.command()(curate)
+app.command()(item)
 app.command()(items)
 app.command()(ask)
 app.command()(answers)

@@ -57,6 +57,7 @@ def demo(
     print(f"  plurivox score {folder / 'ratings.csv'} {folder / 'predictions.csv'}")
     print(f"  plurivox align {folder / 'ratings.csv'} {folder / 'answers.csv'} --by age")
     print(f"  plurivox items {folder / 'ratings.csv'} --by gender")
+    print(f"  plurivox advise {folder / 'ratings.csv'} --by rater")
     print(f"\n{path.resolve()}")
 
 

@@ -131,7 +131,7 @@ Contrast = Annotated[
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.", min=0, metavar="N")]
 Threads = Annotated[int | None, typer.Option("--threads", help="How many to use (default: all).", min=1, metavar="N")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, one row per group and statistic.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 
 

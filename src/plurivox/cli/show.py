@@ -176,12 +176,16 @@ def markdown_text(tables: Iterable[tuple[str, list[str], list[list[str]]]], sent
     parts = []
     for title, header, rows in tables:
         lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-        parts.append(f"### {title}\n")
+        parts.append(f"### {_markdown_text(title)}\n")
         parts += ["| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in lines]
         parts.append("")
-    return "\n".join([*parts, *(f"- {sentence}" for sentence in sentences)])
+    return "\n".join([*parts, *(f"- {_markdown_text(sentence)}" for sentence in sentences)])
 
 
 def _markdown_cell(text: str) -> str:
     """Return a text that ends no cell and starts no HTML."""
-    return text.strip().replace("|", "\\|").replace("<", "&lt;")
+    return _markdown_text(text.strip().replace("|", "\\|"))
+
+
+def _markdown_text(text: str) -> str:
+    return text.replace("<", "&lt;")

@@ -35,6 +35,7 @@ from plurivox.plots.forests import (
     scale_forest,
     scale_forest_data,
 )
+from plurivox.plots.item_views import item_groups, item_groups_data
 from plurivox.plots.items import items_divided, items_divided_data, items_uncertain, items_uncertain_data
 from plurivox.plots.matrices import dsi_ranking, dsi_ranking_data, xrr_matrix, xrr_matrix_data
 from plurivox.plots.nulls import null_histograms, null_histograms_data
@@ -80,6 +81,8 @@ __all__ = [
     "gai_forest_data",
     "group_sizes",
     "group_sizes_data",
+    "item_groups",
+    "item_groups_data",
     "item_severity",
     "item_severity_data",
     "items_divided",

@@ -7,6 +7,8 @@ import math
 import polars as pl
 
 from plurivox import plots
+from plurivox.lenses.advice import advice_on
+from plurivox.lenses.advice_result import MEANING, NAMES, NEXT, REMINDER, Advice
 from plurivox.lenses.psychometrics import psychometrics
 from plurivox.lenses.psychometrics_result import Psychometrics
 from plurivox.lenses.responding import STATISTICS
@@ -65,7 +67,9 @@ def section(inputs: Inputs) -> Section:
         permutations=inputs.permutations, bootstrap=inputs.bootstrap, seed=inputs.seed, several=inputs.several,
         min_group_size=inputs.min_group_size, progress=inputs.progress, psychometrics=True,
     )  # fmt: skip
+    advice = advice_on(found, inputs.ratings, against)
     blocks: list[Block] = [Prose(_reference(found)), _forest(found), _plane(found), Prose(REGIONS)]
+    blocks += _advice(advice)
     blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
     for axis in found.axes:
         blocks += _of_axis(found, axis)
@@ -84,6 +88,40 @@ def section(inputs: Inputs) -> Section:
         if s.weight > 0
     ]
     return Section("responsiveness", "Responsiveness", LEAD, blocks, findings, remarks + _undefined(found))
+
+
+def _advice(advice: Advice) -> list[Block]:
+    """Return what was seen of each group next to its MPA and WRA, and what it may mean."""
+    members = advice.table("members").select("axis", "group", *(_with_ends(name) for name in ("mpa", "wra")))
+    seen = advice.to_frame().select("axis", "group", "seen", "sure")
+    whole = members.join(seen, on=["axis", "group"], how="left", maintain_order="left").with_columns(
+        pl.col("seen").fill_null("nothing stands out"), pl.col("sure").fill_null("")
+    )
+    shown, note = top_rows(whole.rename({"mpa": "MPA", "wra": "WRA"}), MAX_ROWS)
+    blocks: list[Block] = [
+        DataTable("advice", "What to look at, group by group", shown, note=f"{note} {REMINDER}".strip(), search=True)
+    ]
+    habits = list(dict.fromkeys(advice.to_frame()["habit"]))
+    if habits:
+        columns = {
+            "seen": [NAMES[one] for one in habits], "may mean": [MEANING[one] for one in habits],
+            "look at next": [NEXT[one] for one in habits],
+        }  # fmt: skip
+        blocks.append(DataTable("advice-meaning", "What it may mean, and what to look at next", pl.DataFrame(columns)))
+    return blocks
+
+
+def _with_ends(name: str) -> pl.Expr:
+    """Return a value with its interval as text, empty where it is undefined."""
+
+    def text(row: dict[str, float | None]) -> str:
+        value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+        if value is None or math.isnan(value):
+            return ""
+        known = low is not None and high is not None and not math.isnan(low)
+        return f"{value:.2f} ({low:.2f} to {high:.2f})" if known else f"{value:.2f}"
+
+    return pl.struct(name, f"{name}_low", f"{name}_high").map_elements(text, pl.String).alias(name)
 
 
 def _reference(found: Responsiveness) -> str:

@@ -1,0 +1,150 @@
+"""Advice and plans as terminal tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from plurivox.cli.tables import Shown, print_table
+from plurivox.lenses.advice_result import NAMES, Advice
+
+if TYPE_CHECKING:
+    from plurivox.lenses.collecting import Plan
+
+
+def tables(found: Advice) -> list[Shown]:
+    """Return all tables of a result as text; raters are counted and not named."""
+    shown = []
+    for axis in found.axes:
+        own = found.to_frame().filter(pl.col("axis") == axis)
+        members = found.table("members").filter(pl.col("axis") == axis)
+        if axis == "rater":
+            shown.append(_counted(own, members.height))
+        else:
+            shown += [_members(axis, members), _remarks(axis, own), _pairs(axis, found)]
+    return [table for table in shown if table.rows or table.header[0] == "group"]
+
+
+def show_advice(found: Advice, out: Console) -> None:
+    """Print a result, remarks as paragraphs."""
+    for axis in found.axes:
+        own = found.to_frame().filter(pl.col("axis") == axis)
+        members = found.table("members").filter(pl.col("axis") == axis)
+        if axis == "rater":
+            counted = _counted(own, members.height)
+            print_table(Shown(counted.title, counted.header[:3], [row[:3] for row in counted.rows]), out)
+            for name, *_, meaning, following in counted.rows:
+                _paragraph(name, "", meaning, following, out)
+            continue
+        print_table(_members(axis, members), out)
+        for group, text, meaning, following, sure in own.select(_REMARK).iter_rows():
+            _paragraph(group, f"{text} ({sure})", meaning, following, out)
+        pairs = _pairs(axis, found)
+        if pairs.rows:
+            print_table(pairs, out)
+        if own.is_empty() and members.height:
+            out.print(Text(f"• Nothing stands out in how these {members.height} groups use the scale."))
+    for sentence in found.closing():
+        out.print(Text(f"• {sentence}"))
+
+
+_REMARK = ("group", "seen", "meaning", "next", "sure")
+
+
+def _paragraph(who: str, text: str, meaning: str, following: str, out: Console) -> None:
+    out.print(Text(who, style="bold") + Text(f": {text}" if text else ""))
+    out.print(Padding(Text(f"May mean: {meaning}"), (0, 0, 0, 2)))
+    out.print(Padding(Text(f"Look at next: {following}"), (0, 0, 1, 2)))
+
+
+def _counted(own: pl.DataFrame, n_raters: int) -> Shown:
+    counts = (
+        own.unique(["group", "habit"], maintain_order=True)
+        .group_by("habit", maintain_order=True)
+        .agg(pl.len(), (pl.col("sure") == "clear").sum(), pl.col("meaning").first(), pl.col("next").first())
+        .sort("len", descending=True, maintain_order=True)
+    )
+    lines = [[NAMES[row[0]], f"{row[1]:,}", f"{row[2]:,}", *row[3:]] for row in counts.iter_rows()]
+    title = f"{n_raters:,} raters one by one (--csv names them)"
+    return Shown(title, ["what was seen", "raters", "clear", "may mean", "look at next"], lines)
+
+
+def _members(axis: str, members: pl.DataFrame) -> Shown:
+    lines = []
+    for row in members.iter_rows(named=True):
+        habits = dict.fromkeys(NAMES[habit] for habit in row["habits"].split(", ") if habit)
+        lines.append(
+            [
+                row["group"], f"{row['n_raters']:,}", f"{row['n_items']:,}",
+                _interval(row, "mpa"), _interval(row, "wra"),
+                "–" if math.isnan(row["same_score"]) else f"{row['same_score']:.0%}", ", ".join(habits) or "–",
+            ]
+        )  # fmt: skip
+    header = ["group", "raters", "items", "MPA [95 %]", "WRA [95 %]", "same score", "what was seen"]
+    return Shown(axis, header, lines)
+
+
+def _interval(row: dict[str, float], name: str) -> str:
+    if math.isnan(row[name]):
+        return "–"
+    if row[f"{name}_low"] is None or math.isnan(row[f"{name}_low"]):
+        return f"{row[name]:.2f}"
+    return f"{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"
+
+
+def _remarks(axis: str, own: pl.DataFrame) -> Shown:
+    lines = [list(row) for row in own.select(_REMARK).iter_rows()]
+    return Shown(f"{axis}: what was seen", ["group ", "seen", "may mean", "look at next", "sure"], lines)
+
+
+def _pairs(axis: str, found: Advice) -> Shown:
+    """Return pairs of items of groups whose WRA is low."""
+    low = found.to_frame().filter((pl.col("axis") == axis) & pl.col("habit").is_in(["low_wra", "both_low"]))
+    pairs = found.table("pairs").filter((pl.col("axis") == axis) & pl.col("group").is_in(low["group"].implode()))
+    lines = [
+        [group, score, f"{unsafe} ({high:.0%})", f"{safe} ({share:.0%})"]
+        for _, group, score, unsafe, high, safe, share in pairs.group_by("group", maintain_order=True).head(3).select(
+            pairs.columns
+        ).iter_rows()
+    ]  # fmt: skip
+    header = ["group ", "score", "unsafe item (share of unsafe)", "safe item"]
+    return Shown(f"{axis}: items to compare, unsafe and safe with the same score", header, lines)
+
+
+def plan_tables(found: Plan) -> list[Shown]:
+    """Return all tables of a plan as text."""
+    shown = [_whole("Which analyses apply", found.to_frame())]
+    for name, title in (("groups", "Groups"), ("power", "Power by simulation"), ("collect", "What to collect next")):
+        frame = found.table(name)
+        if frame.height:
+            shown.append(_whole(title, frame))
+    return shown
+
+
+def show_plan(found: Plan, out: Console) -> None:
+    """Print a plan."""
+    for table in plan_tables(found):
+        print_table(table, out)
+    for sentence in found.findings():
+        out.print(Text(f"• {sentence}"))
+
+
+def _whole(title: str, frame: pl.DataFrame) -> Shown:
+    """Return a frame as it is, numbers rounded."""
+    header = [name.replace("_", " ").removeprefix("n ") for name in frame.columns]
+    return Shown(title, header, [[_cell(value) for value in row] for row in frame.iter_rows()])
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,119 @@
+"""Which groups of an item's raters are withheld, so that no small group's scores can be worked out.
+
+Leaving out small groups is not enough: counts that are published let one work out counts that are not. All raters less
+the groups shown are those withheld, and groups of one axis beside those of another tell of those in both. So larger
+groups are withheld too, until no sum or difference of published counts gives those of a small group, or of an axis's
+withheld raters where they are few, be it in all or within a group of another axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import OUTSIDE, Axis
+
+_SPANNED = 1e-7  # counts that follow from others do so up to this
+
+Counts = NDArray[np.int64]
+Members = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The raters of an item along one axis.
+
+    ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points, and ``unlisted`` are groups
+    that only serve as the rest of another.
+    """
+
+    axis: Axis
+    codes: NDArray[np.int32]
+    scores: Counts
+    counts: Counts
+    unlisted: Members
+
+    @property
+    def sizes(self) -> Counts:
+        """How many raters of the item each group has."""
+        sizes: Counts = self.counts.sum(axis=1)
+        return sizes
+
+
+def withheld_groups(sides: Sequence[Side], least: int) -> list[Members]:
+    """Tell which groups of each axis are withheld: the small ones, and those by which a small one could be worked out.
+
+    Counts of all raters, of shown groups and, through their comparison with others, of the raters of an axis are
+    known, and so is every sum and difference of them. While that includes a small set of raters who are withheld, the
+    smallest group that takes part in it is withheld, of the same axis if there is one. Then groups that need not have
+    been are shown again, the largest first. With two groups on an axis, a small one takes the other along.
+    """
+    hidden = [(side.sizes > 0) & (side.sizes < least) for side in sides]
+    if not any(unseen.any() for unseen in hidden):
+        return hidden
+    cells = np.unique(np.stack([side.codes for side in sides]), axis=1, return_counts=True)
+    taken: list[tuple[int, int]] = []
+
+    def size(owner: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+        return int(sides[owner[0]].sizes[owner[1]]), owner
+
+    while (part := _giving_away(sides, hidden, cells, least)) is not None:
+        taken.append(min(part, key=size))
+        hidden[taken[-1][0]][taken[-1][1]] = True
+    for side, group in sorted(taken, key=size, reverse=True):
+        hidden[side][group] = False
+        hidden[side][group] = _giving_away(sides, hidden, cells, least) is not None
+    return hidden
+
+
+def _giving_away(
+    sides: Sequence[Side], hidden: Sequence[Members], cells: tuple[NDArray[np.int32], Counts], least: int
+) -> list[tuple[int, int]] | None:
+    """Return the axes and shown groups by which a small set of withheld raters can be worked out, None if none can.
+
+    ``cells`` are the distinct combinations of groups, axes × cells, and how many raters each has.
+    """
+    groups_of, raters = cells
+    owners, known = _published(sides, hidden, groups_of)
+    small = [(at, one) for at, one in _unpublished(sides, hidden, groups_of) if 0 < raters[one].sum() < least]
+    if not small:
+        return None
+    wanted = np.stack([one for _, one in small]).astype(float)
+    weights = np.linalg.lstsq(known.T, wanted.T, rcond=None)[0].T
+    for one in np.flatnonzero(np.abs(weights @ known - wanted).max(axis=1) < _SPANNED).tolist():
+        used = np.abs(weights[one]) > _SPANNED
+        part = [owner for owner, uses in zip(owners, used, strict=True) if uses and owner is not None]
+        if part:
+            return [owner for owner in part if owner[0] == small[one][0]] or part
+    return None
+
+
+def _published(
+    sides: Sequence[Side], hidden: Sequence[Members], cells: NDArray[np.int32]
+) -> tuple[list[tuple[int, int] | None], NDArray[np.float64]]:
+    """Return the sets of raters whose counts are known, as rows of cells, and the axis and group that each shows."""
+    owners: list[tuple[int, int] | None] = [None]
+    sets = [np.ones(cells.shape[1])]
+    for at, (side, unseen) in enumerate(zip(sides, hidden, strict=True)):
+        shown = np.flatnonzero((side.sizes > 0) & ~unseen).tolist()
+        if shown:
+            owners += [None, *((at, g) for g in shown)]
+            sets += [cells[at] != OUTSIDE, *(cells[at] == g for g in shown)]
+    return owners, np.stack(sets).astype(float)
+
+
+def _unpublished(
+    sides: Sequence[Side], hidden: Sequence[Members], cells: NDArray[np.int32]
+) -> Iterator[tuple[int, Members]]:
+    """Yield the axis and cells of what is withheld: each group, all of an axis, and all within each other group."""
+    for at, unseen in enumerate(hidden):
+        groups = np.flatnonzero(unseen)
+        yield from ((at, cells[at] == g) for g in groups)
+        together = np.isin(cells[at], groups)
+        yield at, together
+        for other, side in enumerate(sides):
+            if other != at and len(groups):
+                yield from ((at, together & (cells[other] == g)) for g in range(len(side.axis)))

@@ -1,0 +1,105 @@
+"""One item: the scores that all raters and each group gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.item_view_result import ItemView
+from plurivox.plots.layout import ALL_RATERS, Rows, inline, pixels, shorten, unique_labels
+from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
+
+_KEYS = ["axis", "group"]
+
+
+def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataFrame:
+    """Return what :func:`item_groups` draws: how often each group gave each point, all raters first.
+
+    ``most often`` tells which point is a group's plurality; tied points all are.
+    """
+    groups = view.to_frame().select(*_KEYS, "n_ratings").with_row_index("_at")
+    if max_groups is not None:
+        rest = groups[1:].sort("n_ratings", "_at", descending=[True, False]).head(max_groups)
+        groups = pl.concat([groups[:1], rest]).sort("_at")
+    chosen = view.table("distribution").join(groups.select(_KEYS), on=_KEYS, how="semi", maintain_order="left")
+    everybody = pl.col("axis") == "all"
+    return chosen.with_columns(
+        pl.when(everybody).then(pl.lit(ALL_RATERS)).otherwise("group").alias("group"),
+        (pl.col("n_ratings") == pl.col("n_ratings").max().over(_KEYS)).alias("most often"),
+    ).rename({"n_ratings": "ratings"})
+
+
+def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
+    """Draw the scores that all raters and each group gave to an item, the most frequent one marked.
+
+    Parameters
+    ----------
+    view
+        What :func:`plurivox.item_view` found.
+    max_groups
+        If there are more groups, those with the most ratings are shown.
+    """
+    alt = load_altair()
+    data = item_groups_data(view, max_groups=max_groups)
+    names = unique_labels(view.settings["points"], 20)
+    rows = _rows(data)
+    placed = _stacked(rows.place(data), names)
+    columns = max(1, min(len(names), (WIDTH - 20) // (pixels(names) + 30)))
+    lines = -(-len(names) // columns)
+    legend = alt.Legend(
+        title=None, orient="none", direction="horizontal", columns=columns, legendX=-rows.width,
+        legendY=-14 - 16 * lines, symbolType="square",
+    )  # fmt: skip
+    numbers = placed.group_by(*_KEYS, "row", maintain_order=True).agg(pl.col("ratings").sum())
+    room = pixels([f"{n:,}" for n in numbers["ratings"]])
+    width = WIDTH - rows.width - 30 - room
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    bars = base.mark_bar(height=13).encode(
+        x=alt.X("start:Q", title="share of ratings, lowest point at the left", scale=scale,
+                axis=alt.Axis(format="%", tickCount=5)),
+        x2=alt.X2("end"),
+        color=alt.Color("label:N", sort=names, legend=legend,
+                        scale=alt.Scale(domain=names, range=diverging(len(names)))),
+        tooltip=["group:N", "point:N", "ratings:Q", alt.Tooltip("share:Q", format=".1%")],
+    )  # fmt: skip
+    marked = alt.Chart(inline(placed.filter(pl.col("most often")))).encode(y=rows.y())
+    marks = marked.mark_point(filled=True, size=30, opacity=1, fill=ON_DARK, stroke=ON_LIGHT, strokeWidth=1).encode(
+        x=alt.X("middle:Q", scale=scale), tooltip=["group:N", "point:N", "ratings:Q"]
+    )
+    beside = alt.Chart(inline(numbers)).mark_text(align="right", fontSize=11, color=INK).encode(
+        y=rows.y(), x=alt.value(width + room), text=alt.Text("ratings:Q", format=",d")
+    )  # fmt: skip
+    chart = alt.layer(bars, marks, beside).properties(width=width, height=rows.height)
+    return themed(chart, f"Scores of item {shorten(view.settings['item'])}", _words(view, data))
+
+
+def _rows(data: pl.DataFrame) -> Rows:
+    """Return all raters on top, then the groups of each axis beneath its name."""
+    keys: list[tuple[str, str | None]] = [("all", ALL_RATERS)]
+    labels = [ALL_RATERS]
+    for (axis,), part in data.filter(pl.col("axis") != "all").group_by("axis", maintain_order=True):
+        groups = part["group"].unique(maintain_order=True).to_list()
+        keys += [(str(axis), None), *((str(axis), group) for group in groups)]
+        labels += [shorten(str(axis)), *unique_labels(groups)]
+    return Rows(keys, labels)
+
+
+def _stacked(placed: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Return where the bar of each point starts, ends and has its middle, and the point's label."""
+    end = pl.col("share").cum_sum().over(_KEYS)
+    position = pl.int_range(pl.len()).over(_KEYS)
+    return placed.with_columns(
+        start=end - pl.col("share"), middle=end - pl.col("share") / 2, end=end,
+        label=position.replace_strict(dict(enumerate(names)), return_dtype=pl.String),
+    )  # fmt: skip
+
+
+def _words(view: ItemView, data: pl.DataFrame) -> str:
+    shown, total = data.select(_KEYS).unique().height - 1, view.to_frame().height - 1
+    some = f"{shown:,} of {total:,} groups shown, those with the most ratings. " if shown < total else ""
+    n_withheld, least = sum(view.settings["withheld"].values()), view.settings["min_group_size"]
+    groups = "1 group" if n_withheld == 1 else f"{n_withheld:,} groups"
+    hidden = f" {groups} withheld, to keep those with fewer than {least} ratings unknown." if n_withheld else ""
+    return f"{some}Circle: what was given most often, several if they tie. At the right: number of ratings.{hidden}"

@@ -1,0 +1,864 @@
+"""Curation against a literal count of the ratings, through its files and back, and on the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import plurivox as pv
+from plurivox import _styles as styles
+from plurivox.errors import ColumnError, FileError, InputError, NeedsRatersError, SelectionError
+from plurivox.io.curated import explanation, json_lines, read_decisions, write_curation
+from plurivox.lenses.curation_rows import Limits
+from plurivox.lenses.results import Row
+from support import Write, run_cli
+
+HOSTILE = [
+    'two\nlines\r\nand "quotes", commas; | pipes',
+    "=1+1",
+    "@SUM(A1)\tand more",
+    "-- a dash first",
+    "\u2028 a break \u0085 and \u2029 more",
+    "🙂 ünï \u202e reversed",
+    "</script><b>bold</b> {braces} ```fence```",
+    "\\ backslash \\n and 'single'",
+]
+FAST: dict[str, Any] = {"bootstrap": 0}
+
+
+def study(
+    *groups: str, n_items: int = 80, n_raters: int = 6, per_prompt: int = 4, seed: int = 0, missing: float = 0.0
+) -> pl.DataFrame:
+    """Return ratings on 0 to 4 of items with prompt and response; a group's name tells its style."""
+    rng = np.random.default_rng(seed)
+    severity = rng.normal(size=n_items)
+    rows = []
+    for group, r in itertools.product(groups, range(n_raters)):
+        seen = severity + rng.normal(0, 0.3) + rng.normal(0, 0.4, n_items)
+        point: Any = np.searchsorted(styles.cut_points(5), seen).astype(np.uint8)
+        if group == "conservative":
+            point = styles.conservative(point, seen, 5, rng, share=0.5)
+        if group == "reversed":
+            point = 4 - point
+        if group == "random":
+            point = rng.integers(0, 5, n_items)
+        rows += [
+            (f"i{i:03}", f"{group}-{r}", int(point[i]), group, f"prompt {i // per_prompt}", f"response {i}")
+            for i in range(n_items)
+            if rng.random() >= missing
+        ]
+    return pl.DataFrame(rows, schema=["item", "rater", "score", "group", "prompt", "response"], orient="row")
+
+
+def experts(n_items: int = 80, seed: int = 0) -> pv.Ratings:
+    severity = np.random.default_rng(seed).normal(size=n_items)
+    rows = [
+        (f"i{i:03}", f"t{k}", "unsafe" if severity[i] > cut else "safe")
+        for k, cut in enumerate(np.linspace(0, 1, 20))
+        for i in range(n_items)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
+    return pv.Ratings.from_frame(frame, scale=pv.Scale(["safe", "unsafe"]))
+
+
+def ratings_of(frame: pl.DataFrame, *, items: tuple[str, ...] = ("prompt", "response")) -> pv.Ratings:
+    return pv.Ratings.from_frame(
+        frame, scale=pv.Scale.range(0, 4), rater_attributes=["group"], item_attributes=list(items)
+    )
+
+
+def names(frame: pl.DataFrame) -> list[str]:
+    return sorted(frame["rater"].unique())
+
+
+class Literal:
+    """Everything about pairs, counted one rating at a time."""
+
+    def __init__(self, frame: pl.DataFrame, selected: set[str], min_votes: int = 2) -> None:
+        self.given: dict[str, dict[str, dict[str, int]]] = {}
+        self.prompt: dict[str, str] = {}
+        for row in frame.iter_rows(named=True):
+            self.prompt[row["item"]] = row["prompt"]
+            if row["rater"] in selected:
+                self.given.setdefault(row["group"], {}).setdefault(row["item"], {})[row["rater"]] = row["score"]
+        self.mean = {
+            group: {i: sum(s.values()) / len(s) for i, s in items.items() if len(s) >= min_votes}
+            for group, items in self.given.items()
+        }
+
+    def pair(self, group: str, low: str, high: str, min_margin: float) -> tuple[float, float] | None:
+        """Return margin and certainty if the ratings of the group bear the pair out."""
+        margin = self.mean[group][high] - self.mean[group][low]
+        if margin <= 1e-9 or margin < min_margin - 1e-9:
+            return None
+        first, second = self.given[group][low], self.given[group][high]
+        apart = [second[r] - first[r] for r in first if r in second]
+        agree, oppose = sum(a > 0 for a in apart), sum(a < 0 for a in apart)
+        if apart and (agree <= oppose or sum(apart) <= 0):
+            return None
+        return margin, (agree + (len(apart) - agree - oppose) / 2) / len(apart) if apart else 0.5
+
+    def pairs(self, group: str, min_margin: float) -> dict[tuple[str, str], tuple[float, float]]:
+        found = {}
+        for low, high in itertools.permutations(self.mean[group], 2):
+            if self.prompt[low] == self.prompt[high]:
+                one = self.pair(group, low, high, min_margin)
+                if one:
+                    found[low, high] = one
+        return found
+
+    def of_all(self, min_margin: float) -> dict[tuple[str, str], tuple[float, float]]:
+        """Return the pairs on which all groups with scores of both agree, at least two."""
+        found = {}
+        for low, high in {pair for group in self.mean for pair in self.pairs(group, min_margin)}:
+            scored = [group for group, mean in self.mean.items() if low in mean and high in mean]
+            each = [self.pair(group, low, high, min_margin) for group in scored]
+            if len(each) > 1 and all(each):
+                found[low, high] = (min(e[0] for e in each if e), min(e[1] for e in each if e))
+        return found
+
+
+def by_group(frame: pl.DataFrame, group: str) -> dict[tuple[str, str], tuple[float, float]]:
+    rows = frame.filter(pl.col("group") == group).iter_rows(named=True)
+    return {(row["chosen_item"], row["rejected_item"]): (row["margin"], row["weight"]) for row in rows}
+
+
+def approx(found: dict[Any, tuple[float, float]]) -> Any:
+    return {key: pytest.approx(value, abs=1e-9) for key, value in found.items()}
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+@pytest.mark.parametrize("min_margin", [0.0, 0.5, 1.25])
+def test_pairs_are_those_of_a_literal_count(missing: float, min_margin: float) -> None:
+    frame = study("a", "b", "c", missing=missing)
+    found = pv.curate(
+        ratings_of(frame), by="group", raters=names(frame), min_margin=min_margin, per_point=1000, low_by=9, **FAST
+    )
+    literal = Literal(frame, set(names(frame)))
+    total = 0
+    for group in "abc":
+        expected = literal.pairs(group, min_margin)  # all are in line, so that the weight is the certainty
+        assert by_group(found.to_frame(), group) == approx(expected)
+        total += len(expected)
+    common = literal.of_all(min_margin)
+    assert len(common) > 5
+    assert by_group(found.to_frame(), "all") == approx(common)
+    assert found.to_frame().height == total + len(common)
+    prompts = dict(zip(frame["item"], frame["prompt"], strict=True))
+    responses = dict(zip(frame["item"], frame["response"], strict=True))
+    for row in found.to_frame().iter_rows(named=True):
+        assert row["prompt"] == prompts[row["chosen_item"]] == prompts[row["rejected_item"]]
+        assert (row["chosen"], row["rejected"]) == (responses[row["chosen_item"]], responses[row["rejected_item"]])
+    assert repr(found) == f"<Curation: {total + len(common):,} pairs of 3 groups>"
+    said = f"{total:,} pairs from the scores of 3 groups and {len(common)} pairs on which all groups agree."
+    assert found.findings()[0] == said
+
+
+def test_selected_raters_have_the_highest_lower_bound_of_hm() -> None:
+    frame = study("a", "b", "c", n_raters=8, missing=0.2)
+    ratings, reference = ratings_of(frame), experts()
+    rows = pv.responsiveness(ratings, reference, "rater", permutations=0, bootstrap=100).rows
+    bounds = {row.group: row.ci_low or 0.0 for row in rows if row.kind == "rater" and row.statistic == "hm"}
+    chosen = {
+        rater for group in "abc" for rater in sorted((r for r in bounds if r[0] == group), key=lambda r: -bounds[r])[:3]
+    }
+    found = pv.curate(ratings, reference, by="group", per_group=3, per_point=1000, bootstrap=100)
+    again = pv.curate(ratings, reference, by="group", raters=sorted(chosen), per_point=1000, bootstrap=100)
+    assert found.to_frame().equals(again.to_frame())
+    assert found.table("groups")["n_raters_selected"].to_list() == [3, 3, 3]
+    literal = Literal(frame, chosen)
+    for row in found.table("items").iter_rows(named=True):
+        assert row["score"] == pytest.approx(literal.mean[row["group"]][row["item"]])
+        assert row["n_votes"] == len(literal.given[row["group"]][row["item"]])
+        assert abs(row["score"] - float(row["point"])) <= 0.5
+
+
+@given(
+    scores=st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=72, max_size=72),
+    min_votes=st.integers(1, 3),
+    min_margin=st.sampled_from([0.0, 0.5, 1.0]),
+    better=st.booleans(),
+    named=st.booleans(),
+)
+def test_no_pair_contradicts_the_ratings(
+    scores: list[int | None], min_votes: int, min_margin: float, better: bool, named: bool
+) -> None:
+    cells = itertools.product([(g, r) for g in "abc" for r in range(3)], range(8))
+    rows = [
+        (f"i{i}", f"{g}{r}", score, g, f"p{i // 4}", f"t{i}")
+        for ((g, r), i), score in zip(cells, scores, strict=True)
+        if score is not None
+    ]
+    if not rows:
+        return
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "group", "prompt", "response"], orient="row")
+    options: dict[str, Any] = {"raters": names(frame)} if named else {"min_ratings": 1, "per_group": 3}
+    try:
+        found = pv.curate(
+            ratings_of(frame), by="group", min_votes=min_votes, min_margin=min_margin, higher_is_better=better,
+            min_group_size=1, **options, **FAST,
+        )  # fmt: skip
+    except InputError:
+        return
+    selected = set(names(frame))
+    if not named:
+        judged = pv.responsiveness(ratings_of(frame), by="rater", permutations=0, bootstrap=0).rows
+        selected = {r.group for r in judged if r.kind == "rater" and r.statistic == "hm" and not math.isnan(r.value)}
+    literal = Literal(frame, selected, min_votes)
+    standings = dict(found.table("groups").select("group", "standing").iter_rows())
+    for row in found.to_frame().iter_rows(named=True):
+        low, high = row["chosen_item"], row["rejected_item"]
+        low, high = (high, low) if better else (low, high)
+        scored = [g for g, mean in literal.mean.items() if {low, high} <= set(mean)]
+        groups = [row["group"]] if row["group"] != "all" else scored
+        assert groups
+        for group in groups:
+            one = literal.pair(group, low, high, min_margin)
+            assert one is not None
+            assert row["margin"] <= one[0] + 1e-9
+        assert standings.get(row["group"]) != "different"
+        assert 0 < row["weight"] <= 1
+
+
+def test_order_of_rows_and_threads_change_no_byte(tmp_path: Path) -> None:
+    frame = study("a", "b", "reversed", missing=0.3)
+    texts = []
+    for number, (order, threads) in enumerate([(frame, 1), (frame.sample(fraction=1.0, shuffle=True, seed=1), 2)]):
+        found = pv.curate(ratings_of(order), experts(), by="group", bootstrap=50, per_point=5, threads=threads, seed=3)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        written = write_curation(found, folder / "pairs.jsonl")
+        texts.append([found.to_json(), *(path.read_text() for path in written.paths())])
+    assert len(texts[0]) == 4
+    assert texts[0] == texts[1]
+
+
+def test_another_seed_draws_other_items() -> None:
+    ratings = ratings_of(study("a", "b", n_items=200))
+    first, second = (pv.curate(ratings, by="group", per_point=4, seed=seed, **FAST) for seed in (1, 2))
+    assert not first.table("items").equals(second.table("items"))
+
+
+@pytest.mark.parametrize("per_point", [1, 3, 1000])
+def test_items_are_drawn_over_the_whole_scale(per_point: int) -> None:
+    frame = study("a", "b")
+    found = pv.curate(ratings_of(frame), by="group", raters=names(frame), per_point=per_point, form="points", **FAST)
+    literal = Literal(frame, set(names(frame)))
+    items = found.table("items")
+    for group in "ab":
+        own = items.filter(pl.col("group") == group)
+        mean = literal.mean[group]
+        near = {item: math.ceil(score - 0.5) for item, score in mean.items()}  # the lower point half-way
+        sizes = {point: list(near.values()).count(point) for point in set(near.values())}
+        assert dict(own.group_by("point").len().iter_rows()) == {
+            str(point): min(per_point, size) for point, size in sizes.items()
+        }
+        assert own["score"].min() == min(mean.values())
+        assert own["score"].max() == max(mean.values())
+        assert all(near[item] == int(point) for item, point in own.select("item", "point").iter_rows())
+
+
+def test_responses_to_one_prompt_are_drawn_together() -> None:
+    frame = study("a", "b", n_items=400, per_prompt=2)
+    found = pv.curate(ratings_of(frame), by="group", per_point=10, min_margin=0, **FAST)
+    counts = found.table("items").with_columns(prompt=pl.col("item").str.slice(1).cast(pl.Int64) // 2)
+    shared = counts.group_by("group", "prompt").len().filter(pl.col("len") == 2).height
+    assert shared >= 12  # of about 45 items of a group drawn from 400 one by one, hardly 3 would meet
+
+
+def row_of(group: str, statistic: str, value: float, low: float | None = None, high: float | None = None) -> Row:
+    return Row("group", "axis", group, statistic, value, low, high)
+
+
+@pytest.mark.parametrize(
+    ("mpa", "wra", "auroc", "expected", "weight"),
+    [
+        ((0.7, 0.6, 0.8), (0.8, 0.7, 0.9), 0.9, "in line", 1.0),
+        ((0.5, 0.4, 0.64), (0.8, 0.7, 0.9), 0.9, "granular", 0.25),
+        ((0.5, 0.4, 0.66), (0.8, 0.7, 0.9), 0.9, "in line", 1.0),  # the interval reaches 0.7 - 0.05
+        ((0.7, 0.6, 0.8), (0.5, 0.4, 0.6), 0.9, "broad", 0.75),
+        ((0.3, 0.2, 0.4), (0.5, 0.4, 0.6), 0.9, "different", None),
+        ((0.7, 0.6, 0.8), (0.8, 0.7, 0.9), 0.4, "different", None),  # scores run against the reference
+        ((0.5, None, None), (0.8, None, None), 0.9, "granular", 0.25),
+        ((math.nan, None, None), (0.8, None, None), 0.9, "unknown", 1.0),
+    ],
+)
+def test_standings(mpa: Any, wra: Any, auroc: float, expected: str, weight: float | None) -> None:
+    rows = [row_of(g, "mpa", 0.7) for g in "abc"] + [row_of(g, "wra", 0.8) for g in "abc"]
+    rows += [row_of(g, "auroc", 0.9) for g in "abc"]
+    rows += [row_of("d", "mpa", *mpa), row_of("d", "wra", *wra), row_of("d", "auroc", auroc)]
+    judged: Any = SimpleNamespace(rows=rows)
+    axis: Any = SimpleNamespace(shown=("a", "b", "c", "d"))
+    found = Limits(0.05, None, None, 0.25, 0.75).standings(judged, axis)
+    assert [found[g].name for g in "abc"] == ["in line"] * 3
+    assert (found["d"].name, found["d"].weight) == (expected, weight)
+    everywhere = Limits(0.05, 0.95, 0.95, 0.25, 0.75).standings(judged, axis)
+    assert {everywhere[g].name for g in "abc"} == {"different"}
+
+
+def test_styles_stand_where_they_should() -> None:
+    frame = study("a", "b", "c", "conservative", "reversed", n_items=300, n_raters=8)
+    found = pv.curate(ratings_of(frame), experts(300), by="group", bootstrap=200, granular_weight=0.25)
+    groups = {row["group"]: row for row in found.table("groups").iter_rows(named=True)}
+    assert {name: row["standing"] for name, row in groups.items()} == {
+        "a": "in line", "b": "in line", "c": "in line", "conservative": "granular", "reversed": "different",
+    }  # fmt: skip
+    assert groups["reversed"]["n_written"] == 0
+    assert groups["reversed"]["weight"] is None
+    own = found.to_frame().filter(pl.col("group") == "conservative")
+    assert own.height > 10
+    assert own["weight"].max() == 0.25
+    assert not found.to_frame().filter(pl.col("group") == "all").height  # one group disagrees with every pair
+    text = " ".join(found.findings())
+    assert "conservative grades items in steps of its own" in text
+    assert "its granular view is kept with weight 0.25" in text
+    assert "50 wait for a decision" in text
+    assert "which has a view of its own" in text
+    assert not re.search(r"exclud\w* (the |a )?group|unreliable|\bworse\b|\bbad\b", text)
+
+
+def test_two_groups_that_contradict_each_other_are_both_for_a_person() -> None:
+    found = pv.curate(ratings_of(study("a", "reversed")), by="group", bootstrap=50)
+    assert found.table("groups")["standing"].to_list() == ["different", "different"]
+    assert found.to_frame().height == 0
+    assert found.n_undecided > 0
+    assert found.findings()[0] == "No pair before a person has decided."
+
+
+def test_broad_groups_have_full_weight_from_one_point_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = study("a", "b", missing=0.3)
+    real = Limits.standings
+    monkeypatch.setattr(
+        Limits,
+        "standings",
+        lambda self, judged, axis: {
+            group: one._replace(name="broad", weight=self.broad_weight) if group == "a" else one
+            for group, one in real(self, judged, axis).items()
+        },
+    )
+    found = pv.curate(ratings_of(frame), by="group", raters=names(frame), broad_weight=0.3, low_by=9, **FAST)
+    literal = Literal(frame, set(names(frame)))
+    seen = set()
+    for (low, high), (margin, weight) in by_group(found.to_frame(), "a").items():
+        one = literal.pair("a", low, high, 0.5)
+        assert one is not None
+        assert weight == pytest.approx(one[1] * (1.0 if margin >= 1 - 1e-9 else 0.3))
+        seen.add(margin >= 1)
+    assert seen == {True, False}
+    assert "draws the line between low and high elsewhere" in " ".join(found.findings())
+
+
+def test_points_without_prompt_and_response() -> None:
+    frame = study("a", "b").with_columns(text=pl.col("response"))
+    with_text = pv.curate(ratings_of(frame, items=("text",)), by="group", raters=names(frame), **FAST)
+    assert with_text.to_frame().columns == ["item", "text", "score", "weight", "group", "n_votes"]
+    literal = Literal(frame, set(names(frame)))
+    for row in with_text.to_frame().iter_rows(named=True):
+        assert row["score"] == pytest.approx(literal.mean[row["group"]][row["item"]])
+        assert row["text"] == f"response {int(row['item'][1:])}"
+        assert row["n_votes"] == 6
+    without = pv.curate(ratings_of(frame, items=()), by="group", raters=names(frame), **FAST)
+    assert without.to_frame().equals(with_text.to_frame().drop("text"))
+    other = pv.curate(ratings_of(frame, items=("prompt",)), by="group", raters=names(frame), text="prompt", **FAST)
+    assert other.to_frame()["text"][0].startswith("prompt ")
+
+
+def test_higher_is_better_turns_every_pair_round() -> None:
+    ratings = ratings_of(study("a", "b"))
+    low = pv.curate(ratings, by="group", **FAST).to_frame()
+    high = pv.curate(ratings, by="group", higher_is_better=True, **FAST).to_frame()
+    turned = high.rename({"chosen_item": "rejected_item", "rejected_item": "chosen_item"})
+    keys = ["group", "chosen_item", "rejected_item", "margin", "weight"]
+    assert turned.select(keys).sort(keys).equals(low.select(keys).sort(keys))
+
+
+def test_ties_equal_responses_and_gaps_make_no_pair() -> None:
+    rows = []
+    for rater in range(6):
+        for item, prompt, response, score in [
+            ("tie1", "p", "one", 2), ("tie2", "p", "two", 2), ("same1", "q", "same", 0), ("same2", "q", "same", 4),
+            ("alone", "r", "lonely", 1), ("none1", None, "x", 0), ("none2", None, "y", 4),
+            ("no response", "p", None, 4), ("good", "s", "g", 1), ("bad", "s", "b", 3),
+        ]:  # fmt: skip
+            rows.append((item, f"a{rater}", score, "a", prompt, response))
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "group", "prompt", "response"], orient="row")
+    found = pv.curate(ratings_of(frame), by="group", raters=names(frame), **FAST)
+    assert found.to_frame().select("chosen_item", "rejected_item", "margin", "weight", "group").rows() == [
+        ("good", "bad", 2.0, 1.0, "a")
+    ]
+    text = " ".join(found.findings())
+    assert "In no pair: 1 prompt with a single response and 3 items without prompt or response." in text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        # two raters of both items say the opposite of what the means of all raters say
+        {"a": {"x": 3, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 0}, "d": {"x": 0}, "e": {"y": 4}, "f": {"y": 4}},
+        # two of three agree with the means, but the third by so much less that the three together do not
+        {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 2}, "c": {"x": 4, "y": 1}, "d": {"x": 0}, "e": {"y": 4}},
+        # all who rated both give the same score
+        {"a": {"x": 2, "y": 2}, "b": {"x": 1, "y": 1}, "c": {"x": 0}, "d": {"x": 0}, "e": {"y": 4}, "f": {"y": 4}},
+    ],
+)
+def test_raters_of_both_items_are_not_outvoted_by_those_of_one(given: dict[str, dict[str, int]]) -> None:
+    rows = [(i, r, s, "g", "p", i) for r, own in given.items() for i, s in own.items()]
+    means = {i: np.mean([own[i] for own in given.values() if i in own]) for i in "xy"}
+    assert means["y"] - means["x"] >= 0.5
+    rows += [("u", r, 0, "g", "q", "u") for r in given] + [("v", r, 4, "g", "q", "v") for r in given]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "group", "prompt", "response"], orient="row")
+    found = pv.curate(ratings_of(frame), by="group", raters=list(given), **FAST)
+    assert found.to_frame()["chosen_item"].to_list() == ["u"]
+
+
+def test_a_group_called_all_keeps_its_name() -> None:
+    frame = study("all", "b")
+    found = pv.curate(ratings_of(frame), by="group", raters=names(frame), low_by=9, **FAST)
+    assert found.settings["across"] == "all groups"
+    assert set(found.to_frame()["group"]) == {"all", "b", "all groups"}
+
+
+def test_groups_without_enough_are_said_and_small_ones_withheld(tmp_path: Path) -> None:
+    frame = pl.concat([study("a", "b"), study("few", n_items=10), study("hamlet", n_raters=2)])
+    found = pv.curate(ratings_of(frame), by="group", **FAST)
+    groups = {row["group"]: row for row in found.table("groups").iter_rows(named=True)}
+    assert list(groups) == ["a", "b", "few"]
+    assert groups["few"]["n_raters_selected"] == 0
+    text = " ".join(found.findings())
+    assert "few: no rater is eligible" in text
+    assert "1 group withheld, having fewer than 5 raters" in text
+    written = write_curation(found, tmp_path / "pairs.jsonl")
+    for path in written.paths():
+        assert "hamlet" not in path.read_text()
+        assert not [rater for rater in names(frame) if rater in path.read_text()]
+    assert not [rater for rater in names(frame) if rater in found.to_json()]
+
+
+def test_selected_raters_who_share_few_items_are_said() -> None:
+    study = pv.simulate(n_items=400, n_raters=60, ratings_per_item=5, models=(), predictors=(), seed=1)
+    assert study.trained is not None
+    few = pv.curate(study.ratings, study.trained, by="gender", per_group=3, bootstrap=20)
+    notes = few.table("groups")["note"].to_list()
+    scored, rated = few.table("groups")["n_items"], study.ratings_frame.join(study.raters, on="rater")
+    for note, n, group in zip(notes, scored, few.table("groups")["group"], strict=True):
+        n_rated = rated.filter(pl.col("gender") == group)["item"].n_unique()
+        assert note.startswith(
+            f"{n} of the {n_rated} items that it rated have the scores of 2 of its 3 selected raters"
+        )
+    many = pv.curate(study.ratings, study.trained, by="gender", per_group=30, bootstrap=20)
+    assert set(many.table("groups")["note"]) == {""}
+
+
+def test_json_keeps_everything() -> None:
+    found = pv.curate(ratings_of(study("a", "b", "reversed")), experts(), by="group", bootstrap=50)
+    text = found.to_json()
+    again = pv.Curation.from_json(text)
+    assert again.to_json() == text
+    for table in ("pairs", "groups", "items", "decisions"):
+        assert again.table(table).equals(found.table(table))
+    assert again.findings() == found.findings()
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert repr(again) == repr(found)
+    assert pv.Curation.from_json(pv.curate(ratings_of(study("a", "b")), by="group", **FAST).to_json()).n_undecided == 0
+
+
+# decisions ------------------------------------------------------------------------------------------------------------
+
+
+def filled(path: Path, words: list[str]) -> str:
+    """Return a list with decisions filled in, in turn."""
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    for row, word in zip(rows, itertools.cycle(words), strict=False):
+        row["decision"] = word
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("form", ["pairs", "points"])
+def test_decisions_there_and_back(form: str, tmp_path: Path) -> None:
+    ratings, reference = ratings_of(study("a", "b", "reversed")), experts()
+    first = pv.curate(ratings, reference, by="group", form=form, bootstrap=50)
+    written = write_curation(first, tmp_path / "data.jsonl")
+    assert written.decisions is not None
+    assert "reversed" not in first.to_frame()["group"]
+    written.decisions.write_text(filled(written.decisions, ["include", "Exclude ", ""]), encoding="utf-8")
+    before = written.decisions.read_bytes()
+    second = pv.curate(
+        ratings, reference, by="group", form=form, bootstrap=50, decisions=read_decisions(written.decisions)
+    )
+    listed = second.table("decisions")
+    assert listed.drop("decision").equals(first.table("decisions").drop("decision"))
+    assert listed["decision"].to_list()[:4] == ["include", "exclude", "", "include"]
+    included = listed.filter(pl.col("decision") == "include")
+    own = second.to_frame().filter(pl.col("group") == "reversed")
+    assert set(own["weight"]) == {1.0}
+    if form == "pairs":
+        assert set(own.select("rejected_item", "chosen_item").iter_rows()) == set(
+            included.select("item_high", "item_low").iter_rows()
+        )
+    else:
+        assert sorted(own["item"]) == sorted([*included["item_high"], *included["item_low"]])
+    assert second.to_frame().filter(pl.col("group") != "reversed").equals(first.to_frame())
+    again = write_curation(second, tmp_path / "data.jsonl", decisions=written.decisions)
+    assert again.decisions is None
+    assert written.decisions.read_bytes() == before
+    counts = [listed["decision"].to_list().count(word) for word in ("include", "exclude", "")]
+    assert "{} are included, {} are excluded and {} wait".format(*counts) in " ".join(second.findings())
+    frame = pv.curate(ratings, reference, by="group", form=form, bootstrap=50, decisions=listed)
+    assert frame.to_json() == second.to_json()
+
+
+def test_high_is_listed_against_low() -> None:
+    frame = study("a", "b", "reversed")
+    found = pv.curate(ratings_of(frame), experts(), by="group", form="points", bootstrap=50, most_listed=5)
+    listed = found.table("decisions")
+    assert listed.height == 5
+    assert listed["score_high"].to_list() == sorted(listed["score_high"], reverse=True)
+    assert listed["score_low"].to_list() == sorted(listed["score_low"])
+    assert (listed["score_high"] - listed["score_low"]).min() >= 0.5  # type: ignore[operator]
+    items = found.table("items").filter(pl.col("group") == "reversed")
+    assert listed["score_high"][0] == items["score"].max()
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ("group,decision\na,include\n", ColumnError, "no column 'pair'; it has group, decision"),
+        ("pair,group\np1,a\n", ColumnError, "no column 'decision'"),
+        ("pair,decision\np1,include\np2,maybe\n", InputError, "column 'decision', row 3: 'maybe' is no decision"),
+        ("pair,decision\np1,include\np1,exclude\n", InputError, "pair 'p1' has two decisions, 'include' in row 2"),
+        ("pair,decision\np1,include\n", SelectionError, "row 2: pair 'p1' is decided, but is none of the"),
+    ],
+)
+def test_decisions_that_cannot_be_used(content: str, error: type[Exception], message: str, write: Write) -> None:
+    path = write("list.csv", content)
+    with pytest.raises(error, match=re.escape(message)) as raised:
+        pv.curate(ratings_of(study("a", "b", "reversed")), by="group", decisions=read_decisions(path), **FAST)
+    assert "list.csv" in str(raised.value)
+
+
+def test_an_undecided_pair_that_is_no_longer_listed_is_no_matter() -> None:
+    frame = pl.DataFrame({"pair": ["p1", "", None], "decision": ["", None, " "]})
+    ratings = ratings_of(study("a", "b"))
+    assert pv.curate(ratings, by="group", decisions=frame, **FAST).to_frame().height
+
+
+def test_all_excluded_and_nothing_else_is_an_error() -> None:
+    ratings = ratings_of(study("a", "reversed"))
+    listed = pv.curate(ratings, by="group", **FAST).table("decisions")
+    with pytest.raises(InputError, match="no pair to curate: all 100 listed pairs are excluded"):
+        pv.curate(ratings, by="group", decisions=listed.with_columns(decision=pl.lit("exclude")), **FAST)
+
+
+def test_a_list_of_decisions_is_never_written_over(tmp_path: Path) -> None:
+    found = pv.curate(ratings_of(study("a", "b", "reversed")), by="group", **FAST)
+    mine = tmp_path / "pairs.decisions.csv"
+    mine.write_text("my work")
+    with pytest.raises(FileError, match="may hold somebody's decisions") as raised:
+        write_curation(found, tmp_path / "pairs.jsonl")
+    assert "--decisions" in str(raised.value)
+    other = tmp_path / "other.csv"
+    other.write_text("x")
+    with pytest.raises(FileError, match="may hold somebody's decisions"):
+        write_curation(found, tmp_path / "pairs.jsonl", decisions=other)
+    assert mine.read_text() == "my work"
+    assert sorted(os.listdir(tmp_path)) == ["other.csv", "pairs.decisions.csv"]
+
+
+# files ----------------------------------------------------------------------------------------------------------------
+
+
+def hostile() -> pl.DataFrame:
+    frame = study("a", "b", "reversed", n_items=len(HOSTILE) * 4)
+    return frame.with_columns(
+        prompt=pl.col("item").str.slice(1).cast(pl.Int64).map_elements(
+            lambda i: HOSTILE[i // 4], return_dtype=pl.String
+        ),
+        response=pl.col("item").str.slice(1).cast(pl.Int64).map_elements(
+            lambda i: f"{HOSTILE[i % len(HOSTILE)]}{i}", return_dtype=pl.String
+        ),
+        group=pl.col("group").replace("a", "=cmd|' /C calc'!A0 <b>|x"),
+    )  # fmt: skip
+
+
+def test_hostile_texts_survive_as_data(tmp_path: Path) -> None:
+    frame = hostile()
+    found = pv.curate(ratings_of(frame), experts(len(HOSTILE) * 4), by="group", bootstrap=50, min_margin=0.25)
+    written = write_curation(found, tmp_path / "pairs.jsonl")
+    assert written.data is not None
+    assert written.decisions is not None
+    text = written.data.read_bytes().decode()
+    lines = text.splitlines()  # splits at every break that unicode knows
+    assert len(lines) == text.count("\n") == found.to_frame().height
+    known = {row["item"]: row for row in frame.iter_rows(named=True)}
+    for line in lines:
+        row = json.loads(line)
+        assert list(row) == found.to_frame().columns
+        assert row["prompt"] == known[row["chosen_item"]]["prompt"]
+        assert row["chosen"] == known[row["chosen_item"]]["response"]
+        assert row["rejected"] == known[row["rejected_item"]]["response"]
+    assert pl.read_ndjson(written.data).height == len(lines)
+    listed = list(csv.DictReader(io.StringIO(written.decisions.read_bytes().decode(), newline="")))
+    assert len(listed) == found.table("decisions").height
+    for row in listed:
+        for cell in row.values():
+            assert not re.match(r"[=+\-@\t\r]", cell)
+        assert row["text_high"].lstrip("'") == known[row["item_high"]]["response"].lstrip("'")
+    page = written.explanation.read_text()
+    assert "<b>" not in page
+    assert len([line for line in page.splitlines() if "calc" in line and line.startswith("| =cmd")]) == 1
+    words = filled(written.decisions, ["include"])
+    written.decisions.write_bytes(b"\xef\xbb\xbf" + words.replace("\r\n", "\n").encode())  # as a spreadsheet saves it
+    again = pv.curate(
+        ratings_of(frame), experts(len(HOSTILE) * 4), by="group", bootstrap=50, min_margin=0.25,
+        decisions=read_decisions(written.decisions),
+    )  # fmt: skip
+    assert set(again.table("decisions")["decision"]) == {"include"}
+
+
+def test_the_page_explains_every_field(tmp_path: Path) -> None:
+    for form in ("pairs", "points"):
+        found = pv.curate(ratings_of(study("a", "b", "reversed")), experts(), by="group", form=form, bootstrap=50)
+        page = explanation(found, "data.jsonl", "plurivox curate x --by group", "1.2.3")
+        for field in json.loads(json_lines(found.to_frame())[0]):
+            assert f"| `{field}` |" in page
+        for row in found.table("groups").iter_rows(named=True):
+            assert f"| {row['group']} | {row['standing']} |" in page
+        assert "plurivox curate x --by group" in page
+        assert "by plurivox 1.2.3." in page
+        assert "view of its own" in page
+        for setting in found.settings:
+            assert f"| {setting} |" in page
+
+
+def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = pv.curate(ratings_of(study("a", "b", "reversed")), by="group", **FAST)
+    with pytest.raises(FileError, match=r"does not end in \.jsonl"):
+        write_curation(found, tmp_path / "pairs.csv")
+    with pytest.raises(FileError, match="cannot be written"):
+        write_curation(found, tmp_path / "nowhere" / "pairs.jsonl")
+    folder = tmp_path / "pairs.jsonl"
+    folder.mkdir()
+    with pytest.raises(FileError, match="this is a directory"):
+        write_curation(found, folder)
+    folder.rmdir()
+    real = Path.write_text
+
+    def fail(path: Path, *args: Any, **more: Any) -> int:
+        if ".decisions.csv" in path.name:
+            raise OSError(28, "No space left on device")
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    with pytest.raises(FileError, match="No space left"):
+        write_curation(found, tmp_path / "pairs.jsonl")
+    assert os.listdir(tmp_path) == []
+
+
+def test_only_the_list_is_written_before_a_person_has_decided(tmp_path: Path) -> None:
+    found = pv.curate(ratings_of(study("a", "reversed")), by="group", **FAST)
+    written = write_curation(found, tmp_path / "pairs.jsonl")
+    assert written.data is None
+    assert sorted(os.listdir(tmp_path)) == ["pairs.README.md", "pairs.decisions.csv"]
+    (tmp_path / "other.jsonl").write_text("from before")
+    with pytest.raises(FileError, match="exists from before"):
+        write_curation(found, tmp_path / "other.jsonl")
+
+
+# what is refused ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": ()}, "by names 0 axes"),
+        ({"by": ["group", "rater"]}, "by names 2 axes"),
+        ({"by": "rater"}, "by is 'rater', and data are curated for groups"),
+        ({"by": "colour"}, "raters have no attribute 'colour'"),
+        ({"form": "triples"}, "form is 'triples'"),
+        ({"prompt": "question"}, "items have no attribute 'question' for prompt; they have: prompt, response"),
+        ({"raters": ["nobody"]}, "1 of the 1 raters given did not rate here, such as 'nobody'"),
+        ({"raters": []}, "none of the raters given belongs to a group of group that is shown"),
+        ({"min_ratings": 1000}, "no group of group has an eligible rater"),
+        ({"min_votes": 9}, "no item has the scores of 9 selected raters"),
+        ({"min_margin": 4.5}, "no two responses to a prompt lie 4.5 or more apart"),
+        ({"min_margin": math.nan}, "min_margin is nan"),
+        ({"granular_weight": 0}, "granular_weight is 0"),
+        ({"per_group": 0}, "per_group is 0"),
+        ({"per_point": 0}, "per_point is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"min_group_size": 50}, "no group of group is shown"),
+        ({"reference": "gender=Woman"}, "raters have no attribute 'gender'"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        pv.curate(ratings_of(study("a", "b", n_items=40)), **{"by": "group", **FAST, **options})
+
+
+def test_pairs_need_prompts_with_two_responses() -> None:
+    with pytest.raises(InputError, match="no prompt has two responses"):
+        pv.curate(ratings_of(study("a", "b", per_prompt=1)), by="group", **FAST)
+    frame = study("a", "b")
+    with pytest.raises(SelectionError, match="pairs need items with 'prompt' and 'response'; they have: prompt"):
+        pv.curate(ratings_of(frame, items=("prompt",)), by="group", form="pairs", **FAST)
+    assert pv.curate(ratings_of(frame, items=("prompt",)), by="group", **FAST).form == "points"
+
+
+def test_counts_without_raters_are_refused(write: Write) -> None:
+    counts = pv.read_ratings(write("totals.csv", "item,0,1\na,3,4\nb,1,5\n"), layout="totals", scale="0:1")
+    with pytest.raises(NeedsRatersError):
+        pv.curate(counts, by="group")
+
+
+def test_a_reference_named_by_its_id_is_not_written() -> None:
+    frame = study("a", "b")
+    found = pv.curate(ratings_of(frame), {"rater": "a-1"}, by="group", **FAST)
+    assert "a-1" not in found.to_json()
+    assert found.settings["reference"] == "the raters named as reference"
+
+
+# the command ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    study("a", "b", "c", "reversed").write_csv(tmp_path / "ratings.csv")
+    experts().to_frame().write_csv(tmp_path / "experts.csv")
+    return tmp_path
+
+
+def command(folder: Path, *more: object) -> list[object]:
+    return [
+        "curate", folder / "ratings.csv", "--reference", folder / "experts.csv", "--reference-scale", "safe,unsafe",
+        "--rater-attributes", "group", "--item-attributes", "prompt,response", "--bootstrap", 50, *more,
+    ]  # fmt: skip
+
+
+def test_the_command_writes_reads_decisions_and_writes_again(folder: Path) -> None:
+    done = run_cli(*command(folder, "--by", "group", "-o", folder / "pairs.jsonl"))
+    assert done.code == 0, done.err
+    assert "reversed" in done.out
+    assert "by decision" in done.out
+    assert "which has a view of its own" in done.words
+    assert "write include or exclude into the column decision" in done.err
+    for name in ("pairs.jsonl", "pairs.README.md", "pairs.decisions.csv"):
+        assert name in done.words
+        assert (folder / name).exists()
+    found = pv.curate(
+        ratings_of(pl.read_csv(folder / "ratings.csv")),
+        pv.read_ratings(folder / "experts.csv", scale="safe,unsafe"),
+        by="group",
+        bootstrap=50,
+    )
+    assert (folder / "pairs.jsonl").read_text().splitlines() == json_lines(found.to_frame())
+    page = (folder / "pairs.README.md").read_text()
+    assert "--reference-scale safe,unsafe" in page
+    assert f"by plurivox {pv.__version__}." in page
+    refused = run_cli(*command(folder, "--by", "group", "-o", folder / "pairs.jsonl"))
+    assert refused.code == 1
+    assert "may hold somebody's decisions" in refused.err
+    listed = folder / "pairs.decisions.csv"
+    listed.write_text(filled(listed, ["include"]))
+    again = run_cli(*command(folder, "--by", "group", "-o", folder / "pairs.jsonl", "--decisions", listed))
+    assert again.code == 0, again.err
+    assert "50 are included" in again.words
+    lines = [json.loads(line) for line in (folder / "pairs.jsonl").read_text().splitlines()]
+    assert sum(line["group"] == "reversed" for line in lines) == 50
+
+
+def test_the_command_takes_raters_that_were_selected(folder: Path, write: Write) -> None:
+    chosen = write("chosen.csv", "axis,group,rater\ngroup,a,a-1\ngroup,a,a-2\ngroup,b,b-1\ngroup,b,b-2\ngroup,c,\n")
+    data = run_cli(*command(folder, "--by", "group", "--json", "--selected", chosen)).json()
+    found = pv.curate(
+        ratings_of(pl.read_csv(folder / "ratings.csv")),
+        pv.read_ratings(folder / "experts.csv", scale="safe,unsafe"),
+        by="group",
+        bootstrap=50,
+        raters=["a-1", "a-2", "b-1", "b-2"],
+    )
+    assert pv.Curation.from_json(json.dumps(data)).to_frame().equals(found.to_frame())
+    wrong = run_cli(*command(folder, "--by", "group", "--json", "--selected", folder / "pairs.csv"))
+    assert wrong.code == 1
+    unknown = run_cli(*command(folder, "--by", "group", "--json", "--selected", write("x.csv", "rater,n\nzoe,1\n")))
+    assert "1 of the 1 raters given did not rate here, such as 'zoe'" in unknown.words
+
+
+def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:
+    before = sorted(os.listdir(folder))
+    data = run_cli(*command(folder, "--by", "group", "--json")).json()
+    assert data["kind"] == "curation"
+    assert [table["name"] for table in data["tables"]] == ["pairs", "groups", "items", "decisions"]
+    assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--by", "group"], "name a file to write with -o"),
+        (["--by", "group", "--json", "-o", "x.jsonl"], "one of the two"),
+        (["--by", "group", "-o", "{folder}/x.csv"], "does not end in .jsonl"),
+        (["-o", "{folder}/x.jsonl"], "name the groups to curate for with one --by"),
+        (["--by", "group", "--by", "rater", "-o", "{folder}/x.jsonl"], "with one --by"),
+        (["--by", "group", "--several", "group=;", "-o", "{folder}/x.jsonl"], "its groups overlap"),
+        (
+            ["--by", "group", "--min-ratings", "999", "-o", "{folder}/x.jsonl"],
+            "no group of group has an eligible rater",
+        ),
+        (["--by", "group", "--min-margin", "5", "-o", "{folder}/x.jsonl"], "there is no pair to curate"),
+        (["--by", "group", "--decisions", "{folder}/experts.csv", "-o", "{folder}/x.jsonl"], "no column 'pair'"),
+        (["--by", "group", "--decisions", "{folder}/none.csv", "-o", "{folder}/x.jsonl"], "none.csv"),
+    ],
+)
+def test_the_command_refuses_and_leaves_no_file(more: list[str], message: str, folder: Path) -> None:
+    before = sorted(os.listdir(folder))
+    done = run_cli(*command(folder, *(word.format(folder=folder) for word in more)))
+    assert done.code != 0
+    assert message in done.words.replace("│ ", "").replace(" │", "")
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_the_command_writes_over_no_input_and_names_no_rater(folder: Path) -> None:
+    os.rename(folder / "ratings.csv", folder / "ratings.jsonl")
+    done = run_cli(
+        "curate", folder / "ratings.jsonl", "--format", "csv", "--rater-attributes", "group", "--by", "group", "-o",
+        folder / "ratings.jsonl",
+    )  # fmt: skip
+    assert done.code == 2
+    assert "would be written over" in done.words
+    done = run_cli(
+        "curate", folder / "ratings.jsonl", "--format", "csv", "--rater-attributes", "group", "--by", "group", "-o",
+        folder / "points.jsonl", "--reference", "rater=a-1", "--bootstrap", 0,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "rater=…" in (folder / "points.README.md").read_text()
+    assert "a-1" not in (folder / "points.README.md").read_text()
+
+
+def test_dices_has_one_group_that_draws_the_line_elsewhere(real_data: Path) -> None:
+    folder = real_data / "dices350"
+    ratings = pv.read_ratings(
+        folder / "ratings.csv", scale="No,Unsure,Yes", raters=folder / "raters.csv", items=folder / "items.csv"
+    )
+    found = pv.curate(ratings, by="race", bootstrap=200)
+    standings = dict(found.table("groups").select("group", "standing").iter_rows())
+    assert {group for group, standing in standings.items() if standing != "in line"} == {"White"}
+    assert standings["White"] == "broad"
+    assert set(found.to_frame().filter(pl.col("group") == "White")["weight"]) == {0.5}
