@@ -155,7 +155,6 @@ class _Facts(NamedTuple):
     """Items with two."""
     per_item: float
     sides: list[_Sides]
-    n_withheld: int
     groups: pl.DataFrame
     n_divisible: int
     """Items on which two groups can be compared."""
@@ -306,10 +305,8 @@ def _facts(ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, str
     sides: list[_Sides] = []
     rows: list[tuple[Any, ...]] = []
     divisible = np.zeros(ratings.n_items, bool)
-    n_withheld = 0
     for axis in axes:
         own = _sides_of(ratings, axis, overlapping.get(axis.name), least)
-        hidden = own.n_withheld
         comparable = np.zeros(ratings.n_items, np.int64)
         for one in own.sides:
             by_group = _per_item(ratings, one.codes == GROUP)
@@ -317,13 +314,12 @@ def _facts(ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, str
             rows.append(_group_row(ratings, one, by_group))
         if axis.name not in overlapping:
             divisible |= comparable > 1
-        if hidden:
+        if own.n_withheld:
             why = f"withheld: fewer than {least} raters, or the only other group has"
-            rows.append((axis.name, None, None, None, None, None, None, why, why, why, hidden))
+            rows.append((axis.name, None, None, None, None, None, None, why, why, why, own.n_withheld))
         sides += own.sides
-        n_withheld += hidden
     return _Facts(
-        len(rated), int(np.count_nonzero(rated > 1)), float(np.median(rated)) if len(rated) else 0.0, sides, n_withheld,
+        len(rated), int(np.count_nonzero(rated > 1)), float(np.median(rated)) if len(rated) else 0.0, sides,
         pl.DataFrame(rows, schema=_SCHEMAS["groups"], orient="row"), int(np.count_nonzero(divisible)),
     )  # fmt: skip
 
@@ -590,7 +586,9 @@ class _Powers:
 
 def _impossible(crowd: Crowd, gai: float) -> str:
     """Tell why no group can have the GAI, if so."""
-    if not crowd.agreement > 0:
+    if math.isnan(crowd.agreement):
+        return "the agreement of raters is undefined, so that no GAI can be looked for"
+    if crowd.agreement <= 0:
         return "raters agree no more than by chance, so that no GAI can be looked for"
     if gai >= crowd.highest_gai:
         return f"raters agree so much that no GAI can be above {crowd.highest_gai:.2f}"

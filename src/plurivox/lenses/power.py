@@ -59,6 +59,7 @@ GROUP, REST, OUTSIDE = 0, 1, -1
 _EFFORT_OF_ITEM = 20  # ratings
 _BLOCK = 25  # simulations between two looks whether a design is settled
 _DENSE = 0.3  # from this share of rated cells on, every cell is drawn for
+_FIRST_LOOK = 30  # shuffles
 _FEW_RATERS = 10  # with fewer, nothing is said of how raters differ
 _GAI, _MPA = 1010, 1011  # children of the seed
 
@@ -125,14 +126,6 @@ class Step(NamedTuple):
     ci_high: float | None
     enough: bool
     n_simulations: int
-
-
-class Outcome(NamedTuple):
-    """GAI of one simulated group, its p-value, and whether it lies above what shuffling gives."""
-
-    gai: float
-    p_value: float
-    above: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,17 +230,28 @@ class Crowd:
         return _replaced(scores, self.focus, focal, rng) if self.focus else scores
 
 
-def outcome_of(crowd: Crowd, design: Design, sharing: float, wanted: Wanted, number: int) -> Outcome:
-    """Simulate study number ``number`` of a design and test its group as :func:`plurivox.cohesion` does."""
+def finds(crowd: Crowd, design: Design, sharing: float, wanted: Wanted, number: int) -> bool:
+    """Simulate study number ``number`` of a design, and tell whether its group is found to be cohesive.
+
+    The test is that of :func:`plurivox.cohesion`. After a few shuffles it ends if so many of them reach the observed
+    value that p cannot be small any more, whatever the others give.
+    """
     key = (_GAI, design.n_group, design.n_rest, design.n_items, number)
     rng = np.random.default_rng(np.random.SeedSequence(wanted.seed, spawn_key=key))
     ratings, sides = crowd.study(design, sharing, rng)
     work = Passes.of(ratings, sides, 2)
-    at = passes.STATISTICS.index("gai")
+    at, seed = passes.STATISTICS.index("gai"), int(rng.integers(2**62))
     value = work.values(work.observed())[0, GROUP, at]
-    null = work.null(wanted.permutations, int(rng.integers(2**62)), Running(threads=1))[:, GROUP, at]
-    test = compare(value, null)
-    return Outcome(float(value), float(test.p_value), test.direction.item() == "above")
+
+    def shuffled(permutations: int) -> NDArray[np.float64]:
+        draws: NDArray[np.float64] = work.null(permutations, seed, Running(threads=1))[:, GROUP, at]
+        return draws
+
+    reaching = np.count_nonzero(shuffled(min(_FIRST_LOOK, wanted.permutations)) >= value)
+    if np.isnan(value) or 2 * (reaching + 1) / (wanted.permutations + 1) >= wanted.alpha:
+        return False
+    test = compare(value, shuffled(wanted.permutations))
+    return bool(test.p_value < wanted.alpha) and test.direction.item() == "above"
 
 
 def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, tell: Tell) -> tuple[int, int]:
@@ -261,8 +265,7 @@ def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, tell
         block = min(_BLOCK, total - done) if settle else total
 
         def work(first: int, last: int, start: int = done) -> int:
-            each = (outcome_of(crowd, design, sharing, wanted, start + n) for n in range(first, last))
-            return sum(one.p_value < wanted.alpha and one.above for one in each)
+            return sum(finds(crowd, design, sharing, wanted, start + number) for number in range(first, last))
 
         told = _Counted(tell)
         found += sum(in_batches(work, block, batch=1, threads=wanted.threads, progress=told))
