@@ -328,3 +328,18 @@ def test_thresholds_can_be_set_and_wrong_ones_are_refused(files: tuple[Path, Pat
     assert "--set knows" in run_cli("advise", files[0], "--set", "wish=1").words
     assert "needs a number" in run_cli("advise", files[0], "--set", "edge=much").words
     assert "--table is one of" in run_cli("advise", files[0], "--table", "power").words
+
+
+def test_a_plan_is_made_by_the_same_command(files: tuple[Path, Path], write: Write) -> None:
+    raters = "rater,team\n" + "".join(f"r{at:02},{'ab'[at % 2]}\n" for at in range(20))
+    options = ("--raters", write("raters.csv", raters), "--by", "team", "--scale", "0:4", "--plan")
+    done = run_cli("advise", files[0], *options, "--simulations", "2", "--where", "team=a", "--where", "team=b")
+    assert done.code == 0, done.err
+    for words in ("Which analyses apply", "Power by simulation", "rated twice", "detect GAI 1.1"):
+        assert words in done.words
+    quick = run_cli("advise", files[0], *options, "--simulations", "0", "--csv", "--table", "groups").frame()
+    assert quick["group"].to_list() == ["a", "b"]
+    found = pv.Plan.from_json(run_cli("advise", files[0], *options, "--simulations", "0", "--json").out)
+    assert found.to_frame().height == 7
+    assert "--table is one of lenses" in run_cli("advise", files[0], *options, "--table", "pairs").words
+    assert "gai is" in run_cli("advise", files[0], *options, "--gai", "0.5").words

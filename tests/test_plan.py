@@ -15,10 +15,12 @@ import plurivox as pv
 from plurivox.axis import Axis
 from plurivox.errors import InputError, SelectionError
 from plurivox.inference.permutation import compare
-from plurivox.lenses import power
-from plurivox.lenses.collecting import ENOUGH, LENSES
+from plurivox.lenses import power, simulated_ratings
+from plurivox.lenses.collecting import ENOUGH
+from plurivox.lenses.collecting_result import LENSES
 from plurivox.lenses.passes import STATISTICS, Passes, Running
-from plurivox.lenses.power import Crowd, Design, Wanted
+from plurivox.lenses.power import Wanted
+from plurivox.lenses.simulated_ratings import Crowd, Design
 from plurivox.statistics import gai, krippendorff_alpha
 from plurivox.tallies import group_counts
 from support import Write
@@ -183,12 +185,12 @@ def test_of_large_designs_fewer_studies_are_simulated_and_of_very_large_ones_non
     assert Design(20, 80, 2500).studies(10) == 10
     huge = Design(20, 80, 10**6)
     assert huge.fitted() == Design(20, 80, 5000)
-    assert huge.fitted().effort <= power.MOST_EFFORT
+    assert huge.fitted().effort <= simulated_ratings.MOST_EFFORT
     assert Design(20, 80, 100).times(raters=2, items=3) == Design(40, 160, 300)
 
 
 def test_a_study_too_large_to_grow_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(power, "MOST_EFFORT", 300)
+    monkeypatch.setattr(simulated_ratings, "MOST_EFFORT", 300)
     monkeypatch.setattr(power, "MOST_RESAMPLED", 200)
     plan = pv.plan(ratings_of(frame_of(["a"] * 6 + ["b"] * 6)), mpa_width=0.001, **QUICK)
     assert plan.table("power")["n_items"].to_list() == [9, 12]  # (12 + 20) · 9 = 288
@@ -200,7 +202,7 @@ def test_cells_are_filled_with_equal_probability() -> None:
     for density in (0.05, 0.25, 0.6):
         filled = np.zeros(400)
         for seed in range(200):
-            filled[power._chosen(400, density, np.random.default_rng(seed))] += 1
+            filled[simulated_ratings._chosen(400, density, np.random.default_rng(seed))] += 1
         assert filled.mean() / 200 == pytest.approx(density, rel=0.05)
         assert filled.std() == pytest.approx(math.sqrt(200 * density * (1 - density)), rel=0.2)
 

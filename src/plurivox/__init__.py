@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.alignment_result import Alignment
     from plurivox.lenses.cohesion import cohesion
     from plurivox.lenses.cohesion_result import Cohesion
-    from plurivox.lenses.collecting import Plan, plan
+    from plurivox.lenses.collecting import plan
+    from plurivox.lenses.collecting_result import Plan
     from plurivox.lenses.curation import Curation, curate
     from plurivox.lenses.item_view_result import ItemView
     from plurivox.lenses.item_views import item_view
@@ -69,7 +70,7 @@ _HOMES = {
     "ItemView": "lenses.item_view_result",
     "Items": "lenses.items",
     "Overview": "lenses.overview",
-    "Plan": "lenses.collecting",
+    "Plan": "lenses.collecting_result",
     "PlurivoxError": "errors",
     "PlurivoxWarning": "errors",
     "Predictions": "predictions",

@@ -25,7 +25,7 @@ from plurivox.cli.options import (
 
 if TYPE_CHECKING:
     from plurivox.cli.options import Loaded
-    from plurivox.lenses.collecting import Plan
+    from plurivox.lenses.collecting_result import Plan
 
 TABLES = ("advice", "members", "precision", "pairs")
 PLAN_TABLES = ("lenses", "groups", "power", "collect")
@@ -73,7 +73,10 @@ def advise(
         typer.Option("--mpa-width", help="With --plan: the wanted half-width of MPA's interval.", metavar="NUMBER"),
     ] = 0.05,
     simulations: Annotated[
-        int, typer.Option("--simulations", help="With --plan: simulated studies of each design.", min=1, metavar="N")
+        int,
+        typer.Option(
+            "--simulations", help="With --plan: simulated studies of each design, 0 for none.", min=0, metavar="N"
+        ),
     ] = 100,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import polars as pl
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -12,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from plurivox.description import AxisSummary, Description, Spread
+from plurivox.io.writing import csv_text as csv_text
 
 BARS = "▁▂▃▄▅▆▇█"
 ACCENT = "cyan"
 MAX_GROUPS = 12
 BAR_WIDTH = 24
-_FORMULA, _NUMBER = r"^[=+\-@\t\r]", r"^[+-]?[0-9]+([.][0-9]+)?$"
 
 
 def console(*, record: bool = False, width: int | None = None) -> Console:
@@ -157,18 +156,6 @@ def plain_table(*headers: str, left: int = 1) -> Table:
 def printable(text: str) -> str:
     """Return a text without what could steer a terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
-
-
-def csv_text(frame: pl.DataFrame) -> str:
-    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet; a number is none."""
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    return frame.with_columns(
-        pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
-        .then("'" + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in texts
-    ).write_csv()
 
 
 def markdown_text(tables: Iterable[tuple[str, list[str], list[list[str]]]], sentences: Iterable[str]) -> str:

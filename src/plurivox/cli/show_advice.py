@@ -14,7 +14,7 @@ from plurivox.cli.tables import Shown, print_table
 from plurivox.lenses.advice_result import NAMES, Advice
 
 if TYPE_CHECKING:
-    from plurivox.lenses.collecting import Plan
+    from plurivox.lenses.collecting_result import Plan
 
 
 def tables(found: Advice) -> list[Shown]:
@@ -117,12 +117,14 @@ def _pairs(axis: str, found: Advice) -> Shown:
 
 
 def plan_tables(found: Plan) -> list[Shown]:
-    """Return all tables of a plan as text."""
-    shown = [_whole("Which analyses apply", found.to_frame())]
-    for name, title in (("groups", "Groups"), ("power", "Power by simulation"), ("collect", "What to collect next")):
-        frame = found.table(name)
-        if frame.height:
-            shown.append(_whole(title, frame))
+    """Return the tables of a plan as text; findings say what to collect."""
+    lenses = [[lens, applies] for lens, applies in found.to_frame().select("lens", "applies").iter_rows()]
+    shown = [Shown("Which analyses apply", ["analysis", "applies"], lenses)]
+    for (axis,), own in found.table("groups").group_by("axis", maintain_order=True):
+        shown.append(_groups(str(axis), own))
+    power = found.table("power")
+    if power.height:
+        shown.append(_power(power))
     return shown
 
 
@@ -134,17 +136,30 @@ def show_plan(found: Plan, out: Console) -> None:
         out.print(Text(f"• {sentence}"))
 
 
-def _whole(title: str, frame: pl.DataFrame) -> Shown:
-    """Return a frame as it is, numbers rounded."""
-    header = [name.replace("_", " ").removeprefix("n ") for name in frame.columns]
-    return Shown(title, header, [[_cell(value) for value in row] for row in frame.iter_rows()])
+def _groups(axis: str, own: pl.DataFrame) -> Shown:
+    """Return what the groups of an axis have, and what that is enough for; withheld ones are counted.
+
+    Rated twice are the items with two ratings of the group, shared those that others rated, too.
+    """
+    lines = []
+    for row in own.iter_rows(named=True):
+        if row["group"] is None:
+            lines.append([f"{row['withheld']:,} withheld", *["–"] * 7])
+            continue
+        counts = [f"{row[name]:,}" for name in ("n_raters", "n_ratings", "n_items_twice", "n_items_shared")]
+        lines.append([row["group"], *counts, *(row[name] for name in ("cohesion", "responsiveness", "psychometrics"))])
+    header = ["group", "raters", "ratings", "rated twice", "shared", "cohesion", "responsiveness", "psychometrics"]
+    return Shown(axis, header, lines)
 
 
-def _cell(value: object) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+def _power(power: pl.DataFrame) -> Shown:
+    lines = []
+    for row in power.iter_rows(named=True):
+        known = row["ci_low"] is not None and not math.isnan(row["ci_low"])
+        interval = f" [{row['ci_low']:.2f}, {row['ci_high']:.2f}]" if known else ""
+        value = "–" if row["value"] is None or math.isnan(row["value"]) else f"{row['value']:.2f}{interval}"
+        sizes = [f"{row['n_raters']:,}", f"{row['n_items']:,}", f"{row['n_simulations']:,}"]
+        enough = "yes" if row["enough"] else "no"
+        lines.append([f"{row['group']}: {row['question']}", row["what"], *sizes, value, enough])
+    header = ["group and question", "design", "raters", "items", "studies", "found, or width", "enough"]
+    return Shown("Power by simulation", header, lines)

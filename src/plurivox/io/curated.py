@@ -14,14 +14,13 @@ from plurivox.coding import as_text
 from plurivox.errors import FileError
 from plurivox.io.reading import read_table
 from plurivox.io.recognise import id_column
-from plurivox.io.writing import replacing
+from plurivox.io.writing import csv_text, replacing
 from plurivox.lenses.curating import EXCLUDE, INCLUDE, Decisions
 from plurivox.lenses.curation import Curation
 
 ENDING = ".jsonl"
 DIGITS = 9
 """Digits of margins, scores and weights behind the point; more are noise of binary numbers."""
-_FORMULA, _NUMBER = r"^[=+\-@\t\r]", r"^[+-]?[0-9]+([.][0-9]+)?$"
 _BREAKS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Line breaks that JSON allows inside a text and some readers of lines take for the end of one."""
 _FIELDS = {
@@ -113,7 +112,7 @@ def write_curation(
     if listed is not None:
         table = found.table("decisions")
         unused = [name for name in ("prompt", "text_high", "text_low") if (table[name] == "").all()]
-        texts[listed] = _spreadsheet(_rounded(table.drop(unused)))
+        texts[listed] = csv_text(_rounded(table.drop(unused)))
     with contextlib.ExitStack() as files:
         for file, text in texts.items():
             files.enter_context(replacing(file)).write_text(text, encoding="utf-8", newline="")
@@ -160,16 +159,6 @@ def json_lines(frame: pl.DataFrame) -> list[str]:
 
 def _rounded(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.Float64).round(DIGITS))
-
-
-def _spreadsheet(frame: pl.DataFrame) -> str:
-    """Return a frame as CSV in which no text is taken for a formula."""
-    return frame.with_columns(
-        pl.when(pl.col(pl.String).str.contains(_FORMULA) & ~pl.col(pl.String).str.contains(_NUMBER))
-        .then("'" + pl.col(pl.String))
-        .otherwise(pl.col(pl.String))
-        .name.keep()
-    ).write_csv()
 
 
 def explanation(found: Curation, name: str, command: str = "", version: str = "") -> str:

@@ -8,7 +8,11 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+
 from plurivox.errors import FileError
+
+_FORMULA, _NUMBER = r"^[=+\-@\t\r]", r"^[+-]?[0-9]+([.][0-9]+)?$"
 
 
 @contextlib.contextmanager
@@ -35,3 +39,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 continue
             except OSError:
                 break
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet; a number is none."""
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    return frame.with_columns(
+        pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
+        .then("'" + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in texts
+    ).write_csv()

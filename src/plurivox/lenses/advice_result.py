@@ -11,6 +11,7 @@ import polars as pl
 from plurivox.lenses.habits import Evidence
 from plurivox.lenses.results import Row
 from plurivox.lenses.table_results import TableResult
+from plurivox.lenses.wording import are, counted, listed
 
 _KEYS = {"axis": pl.String, "group": pl.String}
 _SIZES = {"n_raters": pl.Int64, "n_items": pl.Int64}
@@ -122,7 +123,7 @@ class Advice(TableResult):
         sentences = []
         withheld = sum(self.settings["withheld"].values())
         if withheld:
-            groups = "1 group is" if withheld == 1 else f"{withheld} groups are"
+            groups = f"{counted(withheld, 'group')} {are(withheld)}"
             sentences.append(f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.")
         if any(axis != "rater" for axis in self.axes):
             sentences.append(SMALL_GROUPS)
@@ -140,7 +141,7 @@ def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:
         )
         return f"{values}, below most others."
     if one.habit == "unused":
-        return f"{_listed(scores)} hardly used: {one.value:.1%} of the ratings (95 % interval {interval})."
+        return f"{listed(scores)} {are(len(scores))} hardly used: {one.value:.1%} of the ratings ({interval})."
     if one.habit == "piled":
         return f"{one.value:.0%} of the ratings are {scores[0]} ({interval})."
     if one.habit == "extreme":
@@ -167,8 +168,3 @@ def _counted(own: pl.DataFrame, n_members: int) -> list[str]:
 
 def _members(axis: str) -> str:
     return "raters" if axis == "rater" else f"groups of {axis}"
-
-
-def _listed(scores: Sequence[str]) -> str:
-    text = scores[0] if len(scores) == 1 else f"{', '.join(scores[:-1])} and {scores[-1]}"
-    return f"{text} is" if len(scores) == 1 else f"{text} are"

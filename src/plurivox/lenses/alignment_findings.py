@@ -13,6 +13,7 @@ from plurivox.lenses.results import Row, Statement, p_text, survival, weight_of
 
 if TYPE_CHECKING:
     from plurivox.lenses.alignment_result import Alignment
+from plurivox.lenses.wording import counted
 
 FEW = 6
 """Voices of which each gets a sentence; of more, the best and the worst do."""
@@ -55,7 +56,7 @@ class AlignmentFindings:
         if tested and not found:
             text = (
                 f"No model's answers lie closer to one group than to the others by more than chance gives "
-                f"({_several(len(tested), 'comparison')}, corrected)."
+                f"({counted(len(tested), 'comparison')}, corrected)."
             )
             found.append(Statement(text, 2.0, statistic="closest_gap"))
         return [*found, *apart]
@@ -159,13 +160,13 @@ class AlignmentFindings:
     def _left_out(self) -> list[str]:
         settings, found = self.found.settings, []
         if settings["n_unrated"]:
-            found.append(f"Left out, having answers and no rating: {_several(settings['n_unrated'], 'item')}.")
+            found.append(f"Left out, having answers and no rating: {counted(settings['n_unrated'], 'item')}.")
         if settings["n_elsewhere"]:
             found.append(
-                f"Unreadable, naming a point that is not on the scale: {_several(settings['n_elsewhere'], 'answer')}."
+                f"Unreadable, naming a point that is not on the scale: {counted(settings['n_elsewhere'], 'answer')}."
             )
         if settings["n_unsorted"]:
-            found.append(f"In no part by {settings['subset']}: {_several(settings['n_unsorted'], 'item')}.")
+            found.append(f"In no part by {settings['subset']}: {counted(settings['n_unsorted'], 'item')}.")
         silent = self.found.accounts().filter(pl.col("subset") == ALL, pl.col("answered") == 0)
         found += [f"{self._named(one)} has no readable answer." for one in silent.iter_rows(named=True)]
         return found
@@ -176,10 +177,6 @@ class AlignmentFindings:
     def _named(self, one: dict[str, Any]) -> str:
         prompts = {voice.prompt for voice in self.found.voices}
         return f"{one['model']} ({one['prompt']})" if len(prompts) > 1 and one["prompt"] else str(one["model"])
-
-
-def _several(n: int, what: str) -> str:
-    return f"1 {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _points(value: float) -> str:

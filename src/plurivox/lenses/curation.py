@@ -27,11 +27,12 @@ from plurivox.lenses.curating import (
     named_raters,
     responsive_raters,
 )
-from plurivox.lenses.curation_rows import BROAD, DIFFERENT, GRANULAR, IN_LINE, WHOLE_POINT, Limits, Work, several
+from plurivox.lenses.curation_rows import BROAD, DIFFERENT, GRANULAR, IN_LINE, WHOLE_POINT, Limits, Work
 from plurivox.lenses.references import ReferenceLike
 from plurivox.lenses.responsiveness import responsiveness
 from plurivox.lenses.responsiveness_result import Responsiveness
 from plurivox.lenses.table_results import TableResult
+from plurivox.lenses.wording import counted
 from plurivox.ratings import Ratings
 from plurivox.scale import Label
 
@@ -55,7 +56,7 @@ class Curation(TableResult):
 
     def __repr__(self) -> str:
         groups = self.table("groups").height
-        return f"<Curation: {several(self.to_frame().height, self.form[:-1])} of {several(groups, 'group')}>"
+        return f"<Curation: {counted(self.to_frame().height, self.form[:-1])} of {counted(groups, 'group')}>"
 
     @property
     def form(self) -> str:
@@ -77,7 +78,7 @@ class Curation(TableResult):
         said += self._unpaired()
         if self.settings["n_withheld"]:
             n, least = self.settings["n_withheld"], self.settings["min_group_size"]
-            said.append(f"{several(n, 'group')} withheld, having fewer than {least} raters.")
+            said.append(f"{counted(n, 'group')} withheld, having fewer than {least} raters.")
         said.append(
             f"Lower responsiveness is distance from {self.settings['reference']}, which has a view of its own; it is "
             "no measure of a group's judgement."
@@ -88,14 +89,14 @@ class Curation(TableResult):
         n_groups, noun = groups.filter(pl.col("n_written") > 0).height, self.form[:-1]
         common = self.to_frame().filter(pl.col("group") == self.settings["across"]).height
         own = self.to_frame().height - common
-        parts = [f"{several(own, noun)} from the scores of {several(n_groups, 'group')}"] if own else []
-        parts += [f"{several(common, noun)} on which all groups agree"] if common else []
+        parts = [f"{counted(own, noun)} from the scores of {counted(n_groups, 'group')}"] if own else []
+        parts += [f"{counted(common, noun)} on which all groups agree"] if common else []
         return f"{' and '.join(parts) or f'No {noun} before a person has decided'}."
 
     def _unpaired(self) -> list[str]:
         alone, without = self.settings["n_prompts_of_one"], self.settings["n_items_without_prompt"]
-        parts = [f"{several(alone, 'prompt')} with a single response"] if alone else []
-        parts += [f"{several(without, 'item')} without prompt or response"] if without else []
+        parts = [f"{counted(alone, 'prompt')} with a single response"] if alone else []
+        parts += [f"{counted(without, 'item')} without prompt or response"] if without else []
         return [f"In no pair: {' and '.join(parts)}."] if parts else []
 
     def _to_decide(self) -> list[str]:
@@ -104,7 +105,7 @@ class Curation(TableResult):
             return []
         counts = {word: listed.filter(pl.col("decision") == word).height for word in (INCLUDE, EXCLUDE)}
         return [
-            f"Of {several(listed.height, 'pair')} listed for a person to judge, {counts[INCLUDE]:,} are included, "
+            f"Of {counted(listed.height, 'pair')} listed for a person to judge, {counts[INCLUDE]:,} are included, "
             f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} wait for a decision."
         ]
 

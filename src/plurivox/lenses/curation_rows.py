@@ -28,6 +28,7 @@ from plurivox.lenses.curating import (
 )
 from plurivox.lenses.responsiveness_result import Responsiveness
 from plurivox.lenses.results import Row, Table
+from plurivox.lenses.wording import counted
 from plurivox.ratings import Ratings
 
 IN_LINE, GRANULAR, BROAD, DIFFERENT, UNKNOWN = "in line", "granular", "broad", "different", "unknown"
@@ -258,13 +259,13 @@ class Work:
         if not n_selected:
             return "no rater is eligible, so that nothing is made from its scores"
         if not len(view.scored()):
-            return f"no item has the scores of {self.min_votes} of its {several(n_selected, 'selected rater')}"
+            return f"no item has the scores of {self.min_votes} of its {counted(n_selected, 'selected rater')}"
         own = self.axis.codes[self.ratings.codes_of_raters] == self.axis.groups.index(group)
         n_rated = len(np.unique(self.ratings.item_codes[own]))
         if len(view.scored()) < REACHED * n_rated:
             return (
                 f"{len(view.scored()):,} of the {n_rated:,} items that it rated have the scores of {self.min_votes} of "
-                f"its {several(n_selected, 'selected rater')}; more selected raters reach more items"
+                f"its {counted(n_selected, 'selected rater')}; more selected raters reach more items"
             )
         if self.standings[group].name == UNKNOWN:
             return "its MPA or WRA is undefined, so that its distance from the reference is not known"
@@ -294,8 +295,3 @@ def _frame(name: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 def _upper(row: Row) -> float:
     """Return the upper end of the interval, or the value where there is none."""
     return row.value if row.ci_high is None or math.isnan(row.ci_high) else row.ci_high
-
-
-def several(n: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from plurivox.lenses.results import SIGNIFICANT, p_text
 from plurivox.lenses.table_results import TableResult
+from plurivox.lenses.wording import counted, listed
 
 FEW = 3
 """Points given most often that are named; more are counted."""
@@ -133,13 +134,3 @@ def _pair_sentence(both: pl.DataFrame, over: str) -> str:
 def _distance(row: dict[str, Any], over: str) -> str:
     apart = f"the distributions are {row['value']:.0%} of the scale's length apart, {row['null_median']:.0%} by chance"
     return f"{apart} ({p_text(row['p_adjusted'])} after correction {over})"
-
-
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun."""
-    return f"1 {one}" if n == 1 else f"{n:,} {many or one + 's'}"
-
-
-def listed(texts: Sequence[str], word: str = "and") -> str:
-    """Name all, the last after a word."""
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {word} {texts[-1]}"

@@ -17,9 +17,10 @@ from plurivox.errors import SelectionError
 from plurivox.inference.multiplicity import adjust
 from plurivox.inference.permutation import upper_p
 from plurivox.lenses.calls import axes_of, check_draws, each_axis, overlapping_axes
-from plurivox.lenses.item_view_result import ItemView, counted, listed
+from plurivox.lenses.item_view_result import ItemView
 from plurivox.lenses.results import Table
 from plurivox.lenses.withholding import Counts, Members, Side, withheld_groups
+from plurivox.lenses.wording import counted, listed
 from plurivox.ratings import Ratings
 from plurivox.tallies import group_counts
 
@@ -139,7 +140,7 @@ def _place(ratings: Ratings, item: str | float) -> int:
             texts = texts.filter(texts.str.starts_with(wanted[:half]) | texts.str.ends_with(wanted[-half:]))
         close = difflib.get_close_matches(wanted, texts.head(_CANDIDATES).to_list(), CLOSE)
         known = f"The study has {counted(len(ids), 'item')}."
-        hint = f"Is it {listed([repr(one) for one in close], 'or')}?" if close else known
+        hint = f"Is it {listed([repr(one) for one in close], word='or')}?" if close else known
         raise SelectionError(f"there is no item {wanted!r}", source=ratings.intake.source, hint=hint)
     return place
 

@@ -13,6 +13,7 @@ from plurivox.axis import names_raters
 from plurivox.errors import SelectionError
 from plurivox.lenses.results import GroupResult, Row, Statement, Table
 from plurivox.lenses.scaling import LEFT_OUT, MANY
+from plurivox.lenses.wording import counted, listed
 from plurivox.statistics.graded import DOUBTFUL, point_probabilities
 from plurivox.statistics.mokken import STRENGTHS
 
@@ -188,7 +189,7 @@ class Psychometrics(GroupResult):
         found = []
         serious = own.filter(pl.col("crit").fill_nan(0.0) >= SERIOUS)["group"].to_list()
         if serious:
-            who = _members(axis, len(serious)) if names_raters(axis) else _listed(serious)
+            who = _members(axis, len(serious)) if names_raters(axis) else listed(serious, NAMED)
             text = f"In places the scores of {who} fall where those of the others rise (crit {SERIOUS} or more)."
             found.append(Statement(text, 1.5, axis, "mokken_h"))
         scales = own.filter(pl.col("note") == "")["scale"].to_list() or own["scale"].to_list()
@@ -233,17 +234,9 @@ def _named(rows: Sequence[Row], symbol: str = "H_j") -> str:
     """Name groups with their values; raters are counted only."""
     if names_raters(rows[0].axis):
         return _members(rows[0].axis, len(rows))
-    return _listed([f"{row.group} ({symbol} {row.value:.2f}, {row.ci_low:.2f} to {row.ci_high:.2f})" for row in rows])
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = list(names[:NAMED])
-    if len(names) > NAMED:
-        shown.append(f"{len(names) - NAMED} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    names = (f"{row.group} ({symbol} {row.value:.2f}, {row.ci_low:.2f} to {row.ci_high:.2f})" for row in rows)
+    return listed(names, NAMED)
 
 
 def _members(axis: str, n: int) -> str:
-    if names_raters(axis):
-        return "1 rater" if n == 1 else f"{n} raters"
-    return f"1 group of {axis}" if n == 1 else f"{n} groups of {axis}"
+    return counted(n, "rater") if names_raters(axis) else f"{counted(n, 'group')} of {axis}"

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import SelectionError
+from plurivox.lenses.wording import are, counted
 
 SIGNIFICANT = 0.05
 FEW = 3
@@ -231,7 +232,7 @@ class Result(ABC):
         n_withheld = sum(on_all or self.withheld.values())
         if not n_withheld:
             return []
-        groups = "1 group is" if n_withheld == 1 else f"{n_withheld} groups are"
+        groups = f"{counted(n_withheld, 'group')} {are(n_withheld)}"
         return [
             Statement(
                 f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.",
@@ -325,8 +326,7 @@ def p_text(p: float) -> str:
 
 def survival(row: Row, n_tested: int, what: str = "group") -> str:
     """Tell whether a finding survives the correction over all that were tested."""
-    tested = f"1 {what}" if n_tested == 1 else f"{n_tested} {what}s"
-    return f"{'survives' if row.survives else 'does not survive'} correction over {tested}"
+    return f"{'survives' if row.survives else 'does not survive'} correction over {counted(n_tested, what)}"
 
 
 def as_lists(part: Any) -> dict[str, Any]:

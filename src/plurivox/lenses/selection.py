@@ -16,7 +16,8 @@ from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, ea
 from plurivox.lenses.references import ReferenceLike
 from plurivox.lenses.responsiveness import responsiveness
 from plurivox.lenses.results import Row, Table
-from plurivox.lenses.selection_result import SCHEMAS, VALUES, Selection, counted, listed, ordering, small_groups
+from plurivox.lenses.selection_result import FEW, SCHEMAS, VALUES, Selection, ordering, small_groups
+from plurivox.lenses.wording import counted, listed
 from plurivox.ratings import Ratings
 from plurivox.scale import Label
 
@@ -275,9 +276,9 @@ def _tie_notes(ranked: _Ranked) -> dict[str, str]:
     left = [one for one in ranked.others if one.rater in ranked.tied]
     if not left:
         names = [one.rater for one in taken]
-        return {own: f"tied with {listed(one for one in names if one != own)}, also chosen" for own in names}
+        return {own: f"tied with {listed((one for one in names if one != own), FEW)}, also chosen" for own in names}
     most, fewest = left[0].n_ratings, taken[-1].n_ratings
-    with_left, with_taken = (f"tied with {listed(one.rater for one in part)}" for part in (left, taken))
+    with_left, with_taken = (f"tied with {listed((one.rater for one in part), FEW)}" for part in (left, taken))
     notes = {}
     for one in taken:
         notes[one.rater] = f"{with_left}, not chosen; {_decided(clearly=one.n_ratings > most)}"

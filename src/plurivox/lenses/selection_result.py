@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import polars as pl
 
 from plurivox.lenses.table_results import TableResult
+from plurivox.lenses.wording import are, counted, listed
 from plurivox.statistics.registry import LABELS
 
 FEW = 5
@@ -84,13 +85,13 @@ class Selection(TableResult):
         n_served = self._groups.filter(pl.col("n_chosen") > 0).height
         order = "the lower end of its 95 % interval" if self.settings["order"] == "lower" else "the value itself"
         found = [
-            f"{counted(n_raters, 'rater')} from {n_served:,} of {counted(n_groups, 'group')} {_verb(n_raters)} "
+            f"{counted(n_raters, 'rater')} from {n_served:,} of {counted(n_groups, 'group')} {are(n_raters)} "
             f"chosen by {self._name} against {self.settings['reference']['name']}, in the order of {order}, up to "
             f"{self.settings['per_group']:,} of each group."
         ]
         repeated = chosen["rater"].value_counts().filter(pl.col("count") > 1).height
         if repeated:
-            found.append(f"{counted(repeated, 'rater')} {_verb(repeated)} chosen in several groups.")
+            found.append(f"{counted(repeated, 'rater')} {are(repeated)} chosen in several groups.")
         return found
 
     def _without(self) -> list[str]:
@@ -126,23 +127,21 @@ class Selection(TableResult):
         n_undefined = others.filter(pl.col("n_ratings") >= least)["rater"].n_unique()
         if n_few:
             what = f"{least:,} ratings of items that have a reference"
-            found.append(f"{counted(n_few, 'rater')} {_verb(n_few)} not eligible yet, with fewer than {what}.")
+            found.append(f"{counted(n_few, 'rater')} {are(n_few)} not eligible yet, with fewer than {what}.")
         if n_undefined:
             what = ordering(self.settings)
-            found.append(
-                f"{counted(n_undefined, 'rater')} {_verb(n_undefined)} not eligible, without a defined {what}."
-            )
+            found.append(f"{counted(n_undefined, 'rater')} {are(n_undefined)} not eligible, without a defined {what}.")
         return found
 
     def _in_no_group(self) -> list[str]:
         settings, found = self.settings, []
         for axis, n in settings["outside"].items():
             if n:
-                have, are = ("has", "is") if n == 1 else ("have", "are")
-                found.append(f"{counted(n, 'rater')} {have} no value of {axis} and {are} in no group there.")
+                have = "has" if n == 1 else "have"
+                found.append(f"{counted(n, 'rater')} {have} no value of {axis} and {are(n)} in no group there.")
         n_withheld = sum(settings["withheld"].values())
         if n_withheld:
-            found.append(f"{counted(n_withheld, 'group')} {_verb(n_withheld)} withheld, {small_groups(settings)}.")
+            found.append(f"{counted(n_withheld, 'group')} {are(n_withheld)} withheld, {small_groups(settings)}.")
         return found
 
 
@@ -160,20 +159,4 @@ def small_groups(settings: Mapping[str, Any]) -> str:
 def _places(frame: pl.DataFrame) -> str:
     """Name groups with their axes."""
     pairs = frame.select("axis", "group").unique(maintain_order=True)
-    return listed(f"{group} ({axis})" for axis, group in pairs.iter_rows())
-
-
-def listed(names: Iterable[str]) -> str:
-    """Name the first few and count the others."""
-    known = list(names)
-    more = len(known) - FEW
-    return ", ".join(known[:FEW]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def counted(n: int, what: str) -> str:
-    """Return a number with its noun."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
-def _verb(n: int) -> str:
-    return "is" if n == 1 else "are"
+    return listed((f"{group} ({axis})" for axis, group in pairs.iter_rows()), FEW)
