@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.options import (
+    Against,
     Bootstrap,
     Csv,
+    GroupScore,
     Json,
     Markdown,
     Reading,
@@ -34,21 +36,11 @@ PLAN_TABLES = ("lenses", "groups", "power", "collect")
 @reads_ratings
 def advise(
     reading: Reading,
-    reference: Annotated[
-        str,
-        typer.Option(
-            "--reference",
-            help="What scores are held against, as in plurivox responsiveness.",
-            metavar="FILE|ATTRIBUTE=VALUE|crowd",
-        ),
-    ] = "crowd",
+    reference: Against = "crowd",
     reference_scale: ReferenceScale = None,
     reference_where: ReferenceWhere = None,
     threshold: Threshold = None,
-    group_score: Annotated[
-        str,
-        typer.Option("--group-score", help="A group's score of an item: plurality, median or mean.", metavar="WHAT"),
-    ] = "plurality",
+    group_score: GroupScore = "plurality",
     ties: Ties = "share",
     set_threshold: Annotated[
         list[str] | None,

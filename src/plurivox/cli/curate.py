@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.options import (
+    Against,
     Bootstrap,
     Json,
     Loaded,
@@ -37,15 +38,7 @@ def curate(
         Path | None,
         typer.Option("--output", "-o", help="JSON lines to write, as pairs.jsonl.", metavar="FILE"),
     ] = None,
-    reference: Annotated[
-        str,
-        typer.Option(
-            "--reference",
-            help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
-            "model), a group of the same raters (gender=Woman), or crowd: all other raters.",
-            metavar="FILE|ATTRIBUTE=VALUE|crowd",
-        ),
-    ] = "crowd",
+    reference: Against = "crowd",
     reference_scale: ReferenceScale = None,
     reference_where: ReferenceWhere = None,
     threshold: Threshold = None,

@@ -145,6 +145,18 @@ Insecure = Annotated[bool, typer.Option("--insecure", help="Allow an unencrypted
 NoTemperature = Annotated[bool, typer.Option("--no-temperature", help="Send none, for models that take none.")]
 
 
+Against = Annotated[
+    str,
+    _option(
+        "--reference",
+        help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
+        "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
+        metavar="FILE|ATTRIBUTE=VALUE|crowd",
+    ),
+]
+GroupScore = Annotated[
+    str, _option("--group-score", help="A group's score of an item: plurality, median or mean.", metavar="WHAT")
+]
 ReferenceScale = Annotated[
     str | None,
     _option(

@@ -5,10 +5,12 @@ from typing import Annotated
 import typer
 
 from plurivox.cli.options import (
+    Against,
     Bootstrap,
     Contrast,
     Correction,
     Csv,
+    GroupScore,
     ItemsBy,
     Json,
     Markdown,
@@ -39,23 +41,12 @@ TABLES = ("values", "scores", "boundaries", "correlations", "pairs")
 @reads_ratings
 def responsiveness(
     reading: Reading,
-    reference: Annotated[
-        str,
-        typer.Option(
-            "--reference",
-            help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
-            "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
-            metavar="FILE|ATTRIBUTE=VALUE|crowd",
-        ),
-    ] = "crowd",
+    reference: Against = "crowd",
     reference_scale: ReferenceScale = None,
     reference_where: ReferenceWhere = None,
     threshold: Threshold = None,
     items_by: ItemsBy = None,
-    group_score: Annotated[
-        str,
-        typer.Option("--group-score", help="A group's score of an item: plurality, median or mean.", metavar="WHAT"),
-    ] = "plurality",
+    group_score: GroupScore = "plurality",
     ties: Ties = "share",
     permutations: Permutations = 1000,
     bootstrap: Bootstrap = 1000,

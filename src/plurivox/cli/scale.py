@@ -6,6 +6,7 @@ import typer
 
 from plurivox.cli.options import (
     Csv,
+    GroupScore,
     ItemsBy,
     Json,
     Markdown,
@@ -24,10 +25,7 @@ TABLES = ("values", "severity", "thresholds", "curves", "pairs", "checks", "fits
 def scale(
     reading: Reading,
     items_by: ItemsBy = None,
-    group_score: Annotated[
-        str,
-        typer.Option("--group-score", help="A group's score of an item: plurality, median or mean.", metavar="WHAT"),
-    ] = "plurality",
+    group_score: GroupScore = "plurality",
     ties: Annotated[
         str, typer.Option("--ties", help="Which of tied points is a group's score: lowest or random.", metavar="RULE")
     ] = "lowest",

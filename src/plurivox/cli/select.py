@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.cli.options import (
+    Against,
     Bootstrap,
     Json,
     Markdown,
@@ -33,15 +34,7 @@ TABLES = ("chosen", "groups", "candidates")
 @reads_ratings
 def select(
     reading: Reading,
-    reference: Annotated[
-        str,
-        typer.Option(
-            "--reference",
-            help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
-            "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
-            metavar="FILE|ATTRIBUTE=VALUE|crowd",
-        ),
-    ] = "crowd",
+    reference: Against = "crowd",
     reference_scale: ReferenceScale = None,
     reference_where: ReferenceWhere = None,
     threshold: Threshold = None,
