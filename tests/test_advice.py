@@ -41,7 +41,7 @@ HABITS: dict[str, tuple[Callable[..., Any], set[str]]] = {
     "conservative": (_styles.conservative, {"still", "falling"}),
     "extreme": (_styles.extreme, {"extreme"}),
     "central": (_styles.central, {"central"}),
-    "misread": (misread, {"both_low"}),
+    "misread": (misread, {"reversed"}),
     "at random": (at_random, {"both_low"}),
     "skipping": (skipping, {"unused"}),
 }
@@ -185,7 +185,9 @@ def test_ranges_that_stand_still_or_fall_are_named_with_their_scores() -> None:
     assert habits_of(curve(0.0, 0.01, 0.02, 0.5, 0.9)) == []  # nothing below can be safer than safe
     assert habits_of(curve(0.1, 0.5, 0.97, 0.98, 0.99)) == []
     assert habits_of(curve(0.1, 0.5, 0.5, 0.51, 0.9, error=0.2)) == []  # noise
-    assert habits_of(curve(0.1, 0.5, 0.56, 0.62, 0.9), least_rise=0.2) == [("still", (1, 2, 3))]
+    assert habits_of(curve(0.1, 0.5, 0.52, 0.54, 0.9), least_rise=0.2) == [("still", (1, 2, 3))]
+    assert habits_of(curve(0.2, 0.3, 0.4, 0.5, 0.6), least_rise=0.2) == []  # slowly, but it rises
+    assert habits_of(curve(0.9, 0.7, 0.5, 0.3, 0.1)) == [("reversed", (0, 1, 2, 3, 4))]
     assert habits_of(curve(0.1, math.nan, 0.5, 0.5, 0.9)) == [("still", (2, 3))]
     assert habits_of(curve(0.1, 0.5, 0.5, 0.5, 0.9, n=3)) == []
 
@@ -260,7 +262,7 @@ def test_raters_are_counted_and_not_named_in_sentences() -> None:
     found = pv.advise(ratings, trained, bootstrap=50)
     assert not any(f"s{at:02}" in sentence for at in range(7) for sentence in found.findings())
     assert "raters one by one, something stands out for" in found.findings()[0]
-    assert set(found.of("s04")["habit"]) >= {"both_low"}
+    assert set(found.of("s04")["habit"]) == {"both_low", "reversed"}
 
 
 def test_without_draws_nothing_is_called_low_and_nothing_breaks() -> None:
@@ -289,6 +291,48 @@ def test_wrong_options_are_refused(options: dict[str, Any], words: str) -> None:
         pv.advise(ratings, trained, **options)
     with pytest.raises(InputError, match="edge is 2"):
         Thresholds(edge=2)
+
+
+def test_groups_are_held_against_random_groups_of_their_size() -> None:
+    rng = np.random.default_rng(11)
+    remarks = 0
+    for seed in range(6):
+        ratings, trained, _ = study(seed)
+        normal = ratings.where(raters={"rater": [f"r{at:02}" for at in range(N_NORMAL)]})
+        teams = rng.permutation(["large"] * 9 + ["middle"] * 6 + ["small"] * 5)
+        raters = pl.DataFrame({"rater": [f"r{at:02}" for at in range(N_NORMAL)], "team": teams})
+        frame = normal.to_frame().select("item", "rater", "score")
+        advice = pv.advise(pv.Ratings.from_frame(frame, scale=ratings.scale, raters=raters), trained, "team",
+                           bootstrap=100)  # fmt: skip
+        remarks += advice.to_frame().filter(pl.col("habit").str.contains("low")).height
+    assert remarks <= 2  # of 18
+
+
+def test_against_the_crowd_a_slow_but_sure_rise_is_not_called_standing_still() -> None:
+    ratings, _, habits = study(12)
+    advice = pv.advise(ratings, "crowd", bootstrap=0).to_frame()
+    still = advice.filter(pl.col("habit") == "still")["group"].to_list()
+    assert sum(habits[rater] == "normal" for rater in still) <= 2
+
+
+def test_shares_are_left_out_where_withheld_groups_could_be_worked_out() -> None:
+    ratings, trained, habits = study(13)
+    teams = ["tiny" if at < 3 else "ab"[at % 2] for at in range(len(habits))]
+    raters = pl.DataFrame({"rater": list(habits), "team": teams})
+    frame = ratings.to_frame().select("item", "rater", "score")
+    grouped = pv.Ratings.from_frame(frame, scale=ratings.scale, raters=raters)
+    crowd = pv.advise(grouped, "crowd", "team", bootstrap=20)
+    assert crowd.table("pairs").height > 0
+    assert crowd.table("pairs")["unsafe_share"].null_count() == crowd.table("pairs").height
+    assert pv.advise(grouped, trained, "team", bootstrap=20).table("pairs")["unsafe_share"].null_count() == 0
+
+
+def test_nothing_is_looked_for_in_a_handful_of_items() -> None:
+    ratings, trained, _ = study(14)
+    few = ratings.where(items={"item": list(range(10))})
+    found = pv.advise(few, trained, bootstrap=50)
+    assert found.to_frame().is_empty()
+    assert "fewer than 20 items" in found.findings()[0]
 
 
 # The command line

@@ -439,7 +439,7 @@ def test_groups_without_enough_are_said_and_small_ones_withheld(tmp_path: Path) 
     assert list(groups) == ["a", "b", "few"]
     assert groups["few"]["n_raters_selected"] == 0
     text = " ".join(found.findings())
-    assert "few: no rater is eligible" in text
+    assert "few: none of its raters is eligible" in text
     assert "1 group withheld, having fewer than 5 raters" in text
     written = write_curation(found, tmp_path / "pairs.jsonl")
     for path in written.paths():

@@ -88,8 +88,9 @@ def advise(
     """Tell what the scores of raters or groups show, what it may mean, and what to look at next.
 
     Scores that are hardly used, ends preferred or avoided, ranges over which a higher score does not mean more severe,
-    and pairs of an unsafe and a safe item with the same score. Without --by each rater is taken on their own. --plan
-    tells what can be asked of the table, and how many raters and items an answer takes.
+    and pairs of an unsafe and a safe item with the same score. --by rater, the default without a by in plurivox.toml,
+    takes each rater on their own. --plan tells what can be asked of the table, and how many raters and items an answer
+    takes.
     """
     from plurivox.cli.show_advice import plan_tables, show_advice, show_plan, tables
     from plurivox.cli.tables import print_tables

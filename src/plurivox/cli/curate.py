@@ -223,12 +223,15 @@ def _show(found: "Curation", paths: list[Path]) -> None:
         out.print(Text(str(path)), soft_wrap=True)
 
 
+_AREAS = ("mpa", "wra")
+
+
 def _groups(found: "Curation") -> "Shown":
     from plurivox.cli.tables import Shown
 
     lines = [
         [
-            row["group"], row["standing"], f"{row['mpa']:.2f}", f"{row['wra']:.2f}",
+            row["group"], row["standing"], *("–" if row[name] != row[name] else f"{row[name]:.2f}" for name in _AREAS),
             "by decision" if row["weight"] is None else f"{row['weight']:g}",
             f"{row['n_raters_selected']:,} of {row['n_raters']:,}", f"{row['n_items']:,}", f"{row['n_written']:,}",
         ]

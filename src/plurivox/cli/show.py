@@ -175,4 +175,4 @@ def _markdown_cell(text: str) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    return text.replace("<", "&lt;")
+    return " ".join(text.splitlines()).replace("<", "&lt;")

@@ -48,7 +48,7 @@ def show_advice(found: Advice, out: Console) -> None:
         if pairs.rows:
             print_table(pairs, out)
         if own.is_empty() and members.height:
-            out.print(Text(f"• Nothing stands out in how these {members.height} groups use the scale."))
+            out.print(Text(f"• {found.nothing(axis)}"))
     for sentence in found.closing():
         out.print(Text(f"• {sentence}"))
 
@@ -107,13 +107,17 @@ def _pairs(axis: str, found: Advice) -> Shown:
     low = found.to_frame().filter((pl.col("axis") == axis) & pl.col("habit").is_in(["low_wra", "both_low"]))
     pairs = found.table("pairs").filter((pl.col("axis") == axis) & pl.col("group").is_in(low["group"].implode()))
     lines = [
-        [group, score, f"{unsafe} ({high:.0%})", f"{safe} ({share:.0%})"]
+        [group, score, _with_share(unsafe, high), _with_share(safe, share)]
         for _, group, score, unsafe, high, safe, share in pairs.group_by("group", maintain_order=True).head(3).select(
             pairs.columns
         ).iter_rows()
     ]  # fmt: skip
     header = ["group ", "score", "unsafe item (share of unsafe)", "safe item"]
     return Shown(f"{axis}: items to compare, unsafe and safe with the same score", header, lines)
+
+
+def _with_share(item: str, share: float | None) -> str:
+    return item if share is None else f"{item} ({share:.0%})"
 
 
 def plan_tables(found: Plan) -> list[Shown]:

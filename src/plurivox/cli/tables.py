@@ -132,7 +132,7 @@ def _rich(shown: Shown) -> Table:
     for column in table.columns[1:]:
         column.no_wrap = True
     for line in shown.rows:
-        table.add_row(*(Text(cell) for cell in line))
+        table.add_row(*(Text(" ".join(cell.splitlines())) for cell in line))
     return table
 
 

@@ -24,17 +24,23 @@ from plurivox.lenses.habits import (
     found_in_areas,
     found_in_curve,
     found_in_use,
+    overall_rise,
 )
 from plurivox.lenses.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responding import RaterResponses, Responses
 from plurivox.lenses.responsiveness import responsiveness
 from plurivox.lenses.responsiveness_result import Responsiveness, Scored
-from plurivox.lenses.results import Row, Table
+from plurivox.lenses.results import SIGNIFICANT, Row, Table
 from plurivox.ratings import Ratings
 from plurivox.scale import Label
 
 MAX_PAIRS = 10
 """Pairs of items listed for each rater or group, by default."""
+MIN_ITEMS = 20
+"""With a score of fewer items with a reference nothing is looked for."""
+PERMUTATIONS = 500
+"""How often raters are shuffled to see what groups of a size have by chance."""
+FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to look at"
 
 
 def advise(
@@ -74,7 +80,8 @@ def advise(
     group_score, ties
         How a group's score of an item is made, as in :func:`plurivox.responsiveness`.
     bootstrap
-        How many draws of items the intervals of MPA and WRA rest on; with 0 neither is called low.
+        How many draws of items the intervals of MPA and WRA rest on; with 0 neither is called low. Groups are compared
+        with random groups of their size, raters with the other raters.
     min_support
         Scores given to fewer items are left out where precision is compared.
     max_pairs
@@ -108,7 +115,8 @@ def advise(
     if max_pairs < 0:
         raise InputError(f"max_pairs is {max_pairs!r}", hint="Give 0 or more.")
     found = responsiveness(
-        ratings, reference, axes_by, threshold=threshold, group_score=group_score, ties=ties, permutations=0,
+        ratings, reference, axes_by, threshold=threshold, group_score=group_score, ties=ties,
+        permutations=0 if all(each_axis(one) == ["rater"] for one in axes_by) else PERMUTATIONS,
         bootstrap=bootstrap, seed=seed, several=several, min_support=min_support, min_group_size=min_group_size,
         threads=threads, progress=progress,
     )  # fmt: skip
@@ -187,12 +195,14 @@ class _Work:
             entries += self._entries(axis).of_each(shown)
         shares = scored.usage / np.maximum(scored.usage.sum(axis=1, keepdims=True), 1)
         areas = np.array([[rows[group, one].value for one in ("mpa", "wra")] for group in scored.groups]).reshape(-1, 2)
+        curves = [curve_of(own.point, own.share, own.ones, own.total, len(self.labels)) for own in entries]
+        rises = np.array([overall_rise(curve, self.found.settings["min_support"])[0] for curve in curves])
+        beside = np.column_stack([areas, rises])
+        withheld = any(axis.withheld.any() for axis in axes) and self.reference.kind != "ratings"
         for at, group in enumerate(scored.groups):
             others = np.arange(len(scored.groups)) != at
-            own = entries[at]
-            curve = curve_of(own.point, own.share, own.ones, own.total, len(self.labels))
-            evidence = self._evidence(scored, at, curve, rows, shares[others], areas[others])
-            self._write(name, group, evidence, curve, own, rows)
+            evidence = self._evidence(scored, at, curves[at], rows, shares[others], beside[others])
+            self._write(name, group, evidence, curves[at], entries[at], rows, hide_shares=withheld)
 
     def _evidence(
         self,
@@ -201,16 +211,20 @@ class _Work:
         curve: Curve,
         rows: Mapping[tuple[str, str], Row],
         shares: NDArray[np.float64],
-        areas: NDArray[np.float64],
+        beside: NDArray[np.float64],
     ) -> list[Evidence]:
         group = scored.groups[at]
+        mpa, wra = rows[group, "mpa"], rows[group, "wra"]
+        if mpa.n_items < MIN_ITEMS:
+            return []
         enough = len(shares) >= PEERS
-        found = list(found_in_use(scored.usage[at], np.median(shares, axis=0) if enough else None, self.thresholds))
-        found += found_in_curve(curve, self.thresholds, self.found.settings["min_support"])
-        mpa, wra = (_area(rows[group, name]) for name in ("mpa", "wra"))
-        usual = [np.median(column[~np.isnan(column)]) if enough and not np.isnan(column).all() else np.nan
-                 for column in areas.T]  # fmt: skip
-        return [*found_in_areas(mpa, wra, (float(usual[0]), float(usual[1])), self.thresholds), *found]
+        usual = [_median(column) if enough else np.nan for column in beside.T]
+        by_size = [row.null_median for row in (mpa, wra)]
+        areas = [other if by_chance is None else by_chance for other, by_chance in zip(usual[:2], by_size, strict=True)]
+        found = list(found_in_areas(_area(mpa), _area(wra), (areas[0], areas[1]), self.thresholds))
+        found += found_in_use(scored.usage[at], np.median(shares, axis=0) if enough else None, self.thresholds)
+        support = self.found.settings["min_support"]
+        return [*found, *found_in_curve(curve, self.thresholds, support, usual[2])]
 
     def _write(
         self,
@@ -220,6 +234,8 @@ class _Work:
         curve: Curve,
         own: Entries,
         rows: Mapping[tuple[str, str], Row],
+        *,
+        hide_shares: bool,
     ) -> None:
         mpa, wra = rows[group, "mpa"], rows[group, "wra"]
         for one in evidence:
@@ -233,19 +249,22 @@ class _Work:
         pairs, n_same, n_all = self._pairs(own)
         share = n_same / n_all if n_all else np.nan
         ends = [mpa.value, mpa.ci_low, mpa.ci_high, wra.value, wra.ci_low, wra.ci_high]
-        habits = ", ".join(one.habit for one in evidence)
-        note = mpa.note if np.isnan(mpa.value) else ""
+        habits = ", ".join(dict.fromkeys(one.habit for one in evidence))
+        note = mpa.note if np.isnan(mpa.value) else FEW_ITEMS if mpa.n_items < MIN_ITEMS else ""
         self.rows["members"].append((axis, group, *ends, share, habits, mpa.n_raters, mpa.n_items, note))
         for c, label in enumerate(self.labels):
             error = curve.error[c] * 1.959964
             low, high = max(0.0, curve.precision[c] - error), min(1.0, curve.precision[c] + error)
             self.rows["precision"].append((axis, group, label, curve.precision[c], low, high, curve.n_items[c]))
-        self.rows["pairs"] += [(axis, group, *pair) for pair in pairs]
+        for score, unsafe, high, safe, low in pairs:
+            shares = (None, None) if hide_shares else (high, low)
+            self.rows["pairs"].append((axis, group, score, unsafe, shares[0], safe, shares[1]))
 
     def _pairs(self, own: Entries) -> tuple[list[tuple[object, ...]], float, float]:
         """Return pairs of an unsafe and a safe item of one score, the clearest first; how many there are, and of all.
 
-        An item is unsafe if most of its reference ratings say so, safe if most do not.
+        An item is unsafe if most of its reference ratings say so, safe if most do not; against a reference without a
+        single boundary, if their mean lies above or below the middle of the scale.
         """
         whole = (own.total > 0) & (own.share == 1)  # where points tie there is no one score
         share = own.ones[whole] / own.total[whole]
@@ -295,5 +314,16 @@ class _Work:
         return Advice(tables, settings)
 
 
+def _median(column: NDArray[np.float64]) -> float:
+    known = column[~np.isnan(column)]
+    return float(np.median(known)) if len(known) else np.nan
+
+
 def _area(row: Row) -> Area:
+    """Return a value with its interval; of a group that random ones of its size may well match, none.
+
+    The interval is over items, and does not know of the luck of who is in a group.
+    """
+    if row.p_value is not None and row.kind == "group" and not (row.p_value < SIGNIFICANT and row.direction == "below"):
+        return Area(row.value, np.nan, np.nan)
     return Area(row.value, *(np.nan if end is None else end for end in (row.ci_low, row.ci_high)))

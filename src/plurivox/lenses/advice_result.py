@@ -36,6 +36,7 @@ NAMES = {
     "extreme": "ends preferred",
     "central": "ends avoided",
     "piled": "one score for most items",
+    "reversed": "precision falls over the whole scale",
     "falling": "precision falls",
     "still": "precision stands still",
 }
@@ -49,6 +50,7 @@ MEANING = {
     "extreme": "The scale may be used as yes and no, with little between.",
     "central": "The ends may be kept for cases that hardly come, out of caution or by instruction.",
     "piled": "Most items may look alike under these instructions, or this score is a way not to decide.",
+    "reversed": "The scale may be read the other way round, or severity is seen the other way round.",
     "falling": "Over these scores a higher one does not mean more severe by this reference: a habit, or a view of its "
     "own.",
     "still": "Over these scores a higher one does not mean more severe by this reference: chosen at random, or by "
@@ -65,16 +67,13 @@ NEXT = {
     "extreme": "Show examples of items in between, and ask what would make them so.",
     "central": "Show examples of the mildest and the most severe items.",
     "piled": "Look at items of different severity that got this score; show examples of the others.",
+    "reversed": "Ask what the highest and the lowest score are taken to mean, with an item of each.",
     "falling": "Look at items with these scores side by side, and ask what makes the higher ones worse.",
     "still": "Look at items with these scores side by side, and ask what makes the higher ones worse.",
 }
 REMINDER = (
     "Lower values are distance from this reference, which has a view of its own; they are a reason to look and to ask, "
     "never to leave raters or groups out."
-)
-SMALL_GROUPS = (
-    "Scores of small groups are noisier, so that their MPA and WRA are lower by chance alone; plurivox responsiveness "
-    "shows what chance gives."
 )
 
 
@@ -111,12 +110,21 @@ class Advice(TableResult):
             if not n_members:
                 continue
             if own.is_empty():
-                sentences.append(f"Nothing stands out in how the {n_members} {_members(axis)} use the scale.")
+                sentences.append(self.nothing(axis))
             elif axis == "rater":
                 sentences += _counted(own, n_members)
             else:
                 sentences += [f"{group}: {text}" for group, text in own.select("group", "seen").iter_rows()]
         return sentences + self.closing()
+
+    def nothing(self, axis: str) -> str:
+        """Say that nothing stands out on an axis, or that nothing could."""
+        members = self.table("members").filter(pl.col("axis") == axis)
+        who = counted(members.height, "rater") if axis == "rater" else f"{counted(members.height, 'group')} of {axis}"
+        n_looked = members.filter(pl.col("note") == "").height
+        if not n_looked:
+            return f"Nothing could be looked at for {who}: {members['note'][0]}."
+        return f"Nothing stands out in how {who} {'uses' if members.height == 1 else 'use'} the scale."
 
     def closing(self) -> list[str]:
         """Return what holds for all: which groups are withheld, and how values are to be taken."""
@@ -124,9 +132,12 @@ class Advice(TableResult):
         withheld = sum(self.settings["withheld"].values())
         if withheld:
             groups = f"{counted(withheld, 'group')} {are(withheld)}"
-            sentences.append(f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.")
-        if any(axis != "rater" for axis in self.axes):
-            sentences.append(SMALL_GROUPS)
+            least = self.settings["min_group_size"]
+            sentences.append(f"{groups} withheld, having fewer than {least} raters, or being the rest of one that has.")
+        for axis, n in self.settings["outside"].items():
+            if n:
+                have = "has" if n == 1 else "have"
+                sentences.append(f"{counted(n, 'rater')} {have} no value of {axis} and {are(n)} in no group there.")
         return [*sentences, REMINDER]
 
 
@@ -139,7 +150,8 @@ def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:
         values = " and ".join(
             f"{row.statistic.upper()} {row.value:.2f} ({row.ci_low:.2f} to {row.ci_high:.2f})" for row in areas
         )
-        return f"{values}, below most others."
+        than = "below most others" if mpa.kind == "rater" else "below what random groups of its size have"
+        return f"{values}, {than if one.compared else 'low by any measure'}."
     if one.habit == "unused":
         return f"{listed(scores)} {are(len(scores))} hardly used: {one.value:.1%} of the ratings ({interval})."
     if one.habit == "piled":
@@ -151,6 +163,8 @@ def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:
     if one.habit == "central":
         return f"{1 - one.value:.1%} of the ratings are at an end of the scale, far fewer than among others."
     change = f"{one.value:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
+    if one.habit == "reversed":
+        return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change} per score."
     if one.habit == "falling":
         return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change}."
     return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change} per score: it stands still."
@@ -164,7 +178,3 @@ def _counted(own: pl.DataFrame, n_members: int) -> list[str]:
     parts = [f"{NAMES[habit]} {n}" for habit, n in counts.iter_rows()]
     n_seen = own["group"].n_unique()
     return [f"Of {n_members} raters one by one, something stands out for {n_seen}: {', '.join(parts)}."]
-
-
-def _members(axis: str) -> str:
-    return "raters" if axis == "rater" else f"groups of {axis}"

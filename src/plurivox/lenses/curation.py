@@ -27,7 +27,7 @@ from plurivox.lenses.curating import (
     named_raters,
     responsive_raters,
 )
-from plurivox.lenses.curation_rows import BROAD, DIFFERENT, GRANULAR, IN_LINE, WHOLE_POINT, Limits, Work
+from plurivox.lenses.curation_rows import BROAD, GRANULAR, IN_LINE, UNKNOWN, WHOLE_POINT, Limits, Work
 from plurivox.lenses.references import ReferenceLike
 from plurivox.lenses.responsiveness import responsiveness
 from plurivox.lenses.responsiveness_result import Responsiveness
@@ -72,10 +72,15 @@ class Curation(TableResult):
         """Return what was made, how groups stand to the reference and what is left to decide, one sentence each."""
         groups = self.table("groups")
         said = [self._made(groups)]
-        said += [_distance(row, self.settings) for row in groups.iter_rows(named=True) if row["standing"] != IN_LINE]
+        judged = set(self.table("decisions")["group"])
+        said += [
+            _distance(row, self.settings, judged)
+            for row in groups.iter_rows(named=True)
+            if row["standing"] not in (IN_LINE, UNKNOWN)
+        ]
         said += self._to_decide()
         said += [f"{row['group']}: {row['note']}." for row in groups.iter_rows(named=True) if row["note"]]
-        said += self._unpaired()
+        said += self._unpaired() + self._few_votes()
         if self.settings["n_withheld"]:
             n, least = self.settings["n_withheld"], self.settings["min_group_size"]
             said.append(f"{counted(n, 'group')} withheld, having fewer than {least} raters.")
@@ -92,6 +97,13 @@ class Curation(TableResult):
         parts = [f"{counted(own, noun)} from the scores of {counted(n_groups, 'group')}"] if own else []
         parts += [f"{counted(common, noun)} on which all groups agree"] if common else []
         return f"{' and '.join(parts) or f'No {noun} before a person has decided'}."
+
+    def _few_votes(self) -> list[str]:
+        fewest = self.table("items")["n_votes"].min()
+        if not isinstance(fewest, int) or fewest >= self.settings["min_group_size"]:
+            return []
+        whose = "a single person's answers" if fewest == 1 else f"the scores of as few as {fewest} raters"
+        return [f"Some items have {whose} of a group; --min-votes asks for more."]
 
     def _unpaired(self) -> list[str]:
         alone, without = self.settings["n_prompts_of_one"], self.settings["n_items_without_prompt"]
@@ -352,7 +364,7 @@ def _nothing(found: Curation, texts: Texts) -> InputError:
     )
 
 
-def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
+def _distance(row: dict[str, Any], settings: dict[str, Any], judged: set[str]) -> str:
     """Say how far a group is from the reference, and what follows for its view."""
     where = f"MPA {_measured(row, 'mpa')}, WRA {_measured(row, 'wra')}"
     group, reference = row["group"], settings["reference"]
@@ -367,12 +379,10 @@ def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{group} draws the line between low and high elsewhere than {reference} ({where}); its view is kept with "
             f"weight {row['weight']:g}{full}."
         )
-    if row["standing"] == DIFFERENT:
-        return (
-            f"{group} sees both fine steps and the line at a distance from {reference} ({where}); whether what it "
-            "scores high against low shows a view of its own is for a person to judge, pair by pair."
-        )
-    return f"How far {group} is from {reference} is not known ({where})."
+    seen = f"{group} sees both fine steps and the line at a distance from {reference} ({where})"
+    if group not in judged:
+        return f"{seen}; its selected raters' scores differ too little to list a pair."
+    return f"{seen}; whether what it scores high against low shows a view of its own is for a person to judge."
 
 
 def _measured(row: dict[str, Any], name: str) -> str:

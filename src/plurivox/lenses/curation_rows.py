@@ -257,7 +257,7 @@ class Work:
         """Say what keeps a group from having its say."""
         n_selected = len(self.selected.raters[group])
         if not n_selected:
-            return "no rater is eligible, so that nothing is made from its scores"
+            return "none of its raters is eligible, or among those given, so that nothing is made from its scores"
         if not len(view.scored()):
             return f"no item has the scores of {self.min_votes} of its {counted(n_selected, 'selected rater')}"
         own = self.axis.codes[self.ratings.codes_of_raters] == self.axis.groups.index(group)

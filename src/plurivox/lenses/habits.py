@@ -35,8 +35,8 @@ class Thresholds:
     rare_share
         A score is hardly used if it surely has a smaller share of the ratings.
     least_rise
-        Precision stands still over a range of scores if it surely rises by less per score; None for half of what an
-        even rise over the whole scale would be.
+        Precision stands still over a range of scores if it surely rises by less per score; None for half of what it
+        rises over the whole scale among the others, or would by even steps.
     edge
         Where precision is within this distance of 0 or 1 it cannot fall or rise further, so that no range there is
         called still.
@@ -73,9 +73,11 @@ class Thresholds:
             if value is not None and not 0 <= value <= (100 if times else 1):
                 raise InputError(f"{one.name} is {value!r}", hint=f"Give a number from 0 to {100 if times else 1}.")
 
-    def rise(self, n_points: int) -> float:
-        """Return the rise of precision per score below which it stands still."""
-        return 0.5 / (n_points - 1) if self.least_rise is None else self.least_rise
+    def rise(self, n_points: int, usual: float = np.nan) -> float:
+        """Return the rise of precision per score below which it stands still; ``usual`` is that of the others."""
+        if self.least_rise is not None:
+            return self.least_rise
+        return 0.5 * (usual if usual > 0 else 1 / (n_points - 1))
 
 
 class Evidence(NamedTuple):
@@ -90,6 +92,8 @@ class Evidence(NamedTuple):
     low: float
     high: float
     clear: bool
+    compared: bool = True
+    """Whether the others, or random groups of the same size, are what it was compared with."""
 
 
 class Curve(NamedTuple):
@@ -178,12 +182,31 @@ def _central(usage: NDArray[np.int64], usual: Floats, at: Thresholds) -> Evidenc
     return None
 
 
-def found_in_curve(curve: Curve, at: Thresholds, min_support: float) -> Iterator[Evidence]:
-    """Yield where precision falls from one score to the next, and the longest ranges over which it stands still."""
-    used = np.flatnonzero((curve.n_items >= max(min_support, 2)) & ~np.isnan(curve.precision))
-    least = at.rise(len(curve.precision))
+def overall_rise(curve: Curve, min_support: float) -> tuple[float, float]:
+    """Return how much precision rises per score over all scores in use, and its standard error."""
+    used = _used(curve, min_support)
+    return _rise(curve, used) if len(used) > 1 else (np.nan, np.nan)
+
+
+def _used(curve: Curve, min_support: float) -> list[int]:
+    known = (curve.n_items >= max(min_support, 2)) & ~np.isnan(curve.precision)
+    return [int(c) for c in np.flatnonzero(known)]
+
+
+def found_in_curve(curve: Curve, at: Thresholds, min_support: float, usual: float = np.nan) -> Iterator[Evidence]:
+    """Yield where precision falls from one score to the next, and the longest ranges over which it stands still.
+
+    If it falls over the whole scale, that is all there is to say. ``usual`` is its rise per score among the others.
+    """
+    used = _used(curve, min_support)
+    least = at.rise(len(curve.precision), usual)
+    whole, error = overall_rise(curve, min_support)
+    if whole + LIKELY * error < 0:
+        yield Evidence("reversed", tuple(used), whole, whole - LIKELY * error, whole + LIKELY * error,
+                       whole + CLEAR * error < 0)  # fmt: skip
+        return
     falling = []
-    for low, high in pairwise(used.tolist()):
+    for low, high in pairwise(used):
         rise, error = _rise(curve, [low, high])
         step = rise * (high - low)
         if rise + LIKELY * error < 0 and step < -least / 2:
@@ -193,7 +216,7 @@ def found_in_curve(curve: Curve, at: Thresholds, min_support: float) -> Iterator
             yield Evidence("falling", (low, high), step, step - width, step + width, clear)
     taken: set[int] = set()
     for low, high in _ranges(len(used)):
-        scores = used[low : high + 1].tolist()
+        scores = used[low : high + 1]
         if taken.intersection(scores) or any(set(pair) <= set(scores) for pair in falling):
             continue
         if _still(curve, scores, least, at.edge, LIKELY):
@@ -225,7 +248,7 @@ def _still(curve: Curve, scores: list[int], least: float, edge: float, z: float)
     if not edge < pooled < 1 - edge:
         return False
     rise, error = _rise(curve, scores)
-    if rise + z * error >= least:
+    if rise + z * error >= least or rise - LIKELY * error > least / 8:  # it rises slowly, but it does
         return False
     for pair in pairwise(scores):
         step, own = _rise(curve, list(pair))
@@ -245,8 +268,9 @@ class Area(NamedTuple):
 def found_in_areas(mpa: Area, wra: Area, others: tuple[float, float], at: Thresholds) -> Iterator[Evidence]:
     """Yield whether MPA, WRA or both are low.
 
-    ``others`` are the medians of MPA and WRA among the others, NaN if there are too few of them.
+    ``others`` are MPA and WRA of random groups of the same size, or medians of the others; NaN if there are neither.
     """
+    compared = [not np.isnan(usual) for usual in others]
     bounds = [
         floor if np.isnan(usual) else max(floor, usual - margin)
         for usual, floor, margin in zip(others, (at.low_mpa, at.low_wra), (at.mpa_margin, at.wra_margin), strict=True)
@@ -257,8 +281,8 @@ def found_in_areas(mpa: Area, wra: Area, others: tuple[float, float], at: Thresh
         for one, bound in zip((mpa, wra), bounds, strict=True)
     ]
     if all(low):
-        yield Evidence("both_low", (), *mpa, all(clear))
+        yield Evidence("both_low", (), *mpa, all(clear), all(compared))
     elif low[0]:
-        yield Evidence("low_mpa", (), *mpa, clear[0])
+        yield Evidence("low_mpa", (), *mpa, clear[0], compared[0])
     elif low[1]:
-        yield Evidence("low_wra", (), *wra, clear[1])
+        yield Evidence("low_wra", (), *wra, clear[1], compared[1])
