@@ -18,6 +18,7 @@ import plurivox as pv
 from plurivox import plots
 from plurivox.cli.show_scale import show_scale
 from plurivox.errors import InputError, NeedsRatersError, SelectionError
+from plurivox.lenses import scaling
 from plurivox.lenses.scaling import LEFT_OUT
 from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
 from support import Write, run_cli
@@ -264,11 +265,20 @@ def test_above_two_hundred_raters_they_are_left_out_with_a_note_unless_asked_for
     assert math.isnan(row.value)
     assert row.note == LEFT_OUT
     assert not math.isnan(result.value("group", "g1", "mokken_h"))
-    assert any("of rater are left out above 200" in sentence for sentence in result.findings())
+    assert any("of rater are left out above 200 of them" in sentence for sentence in result.findings())
     always = pv.responsiveness(ratings, "crowd", "rater", psychometrics="always", **options)
     assert not math.isnan(always.value("rater", "r07", "mokken_h"))
     with pytest.raises(InputError, match="psychometrics is 'sometimes'"):
         pv.responsiveness(ratings, "crowd", "rater", psychometrics="sometimes", **options)
+
+
+def test_tables_too_large_for_a_scale_are_refused_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scaling, "MAX_CELLS", 100)
+    ratings = ratings_of(study(30, 8))
+    with pytest.raises(InputError, match="8 raters or groups × 30 items are more than"):
+        pv.psychometrics(ratings)
+    result = pv.responsiveness(ratings, "crowd", "rater", psychometrics=True, permutations=0, bootstrap=0)
+    assert result.row("rater", "r01", "grm_a").note == LEFT_OUT
 
 
 def test_with_parts_of_items_and_a_trained_reference_the_values_rest_on_all_ratings() -> None:

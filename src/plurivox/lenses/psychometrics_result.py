@@ -205,7 +205,8 @@ class Psychometrics(GroupResult):
     def _left_out(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
         if not any(row.note == LEFT_OUT for row in rows):
             return []
-        text = f"Mokken's H_j and the discrimination of {axis} are left out above {MANY}; plurivox scale has them."
+        many = f"above {MANY} of them, or with very many items"
+        text = f"Mokken's H_j and the discrimination of {axis} are left out {many}; plurivox scale has them."
         return [Statement(text, 0.0, axis, "mokken_h")]
 
     def _flagged(self) -> list[Statement]:

@@ -31,7 +31,7 @@ STATISTICS = ("mokken_h", "grm_a")
 MANY = 200
 """With more raters or groups, a lens leaves the scale out unless it is asked for always; pairs are not kept."""
 ALWAYS = "always"
-LEFT_OUT = f"left out above {MANY} raters or groups, unless psychometrics is {ALWAYS!r}"
+LEFT_OUT = f"left out above {MANY} or where there are very many items, unless psychometrics is {ALWAYS!r}"
 OVERLAP = "groups that share raters go together for that alone"
 TOGETHER = "all together"
 """The group of the row that holds H of the whole scale."""
@@ -102,10 +102,11 @@ class Scaling:
         n_groups = len(members.groups)
         if not n_groups:
             return  # all are withheld
-        if self.limit is not None and n_groups > self.limit:
+        too_large = n_groups * ratings.n_items > MAX_CELLS
+        if self.limit is not None and (n_groups > self.limit or too_large):
             self.rows += [members.row(at, one, np.nan, 0, LEFT_OUT) for at in range(n_groups) for one in STATISTICS]
             return
-        if n_groups * ratings.n_items > MAX_CELLS:
+        if too_large:
             raise InputError(
                 f"{n_groups:,} raters or groups × {ratings.n_items:,} items are more than a scale can be made of",
                 hint="Take groups of raters, or fewer items.",
