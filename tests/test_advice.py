@@ -335,6 +335,20 @@ def test_nothing_is_looked_for_in_a_handful_of_items() -> None:
     assert "fewer than 20 items" in found.findings()[0]
 
 
+def test_the_report_has_the_advice_next_to_mpa_and_wra_with_the_pairs_to_compare(tmp_path: Path) -> None:
+    ratings, trained, habits = study(15)
+    teams = ["shifted" if at % 4 == 0 else "abc"[at % 3] for at in range(N_NORMAL)]
+    raters = pl.DataFrame({"rater": list(habits)[:N_NORMAL], "team": teams})
+    frame = ratings.to_frame().filter(pl.col("rater").is_in(raters["rater"].implode())).join(raters, on="rater")
+    lower = pl.when((pl.col("team") == "shifted") & (pl.col("score") > 1)).then(pl.lit(1)).otherwise("score")
+    shifted = pv.Ratings.from_frame(frame.with_columns(score=lower).drop("team"), scale=ratings.scale, raters=raters)
+    pv.write_report(tmp_path / "r.html", shifted, by=["team"], reference=trained, permutations=199, bootstrap=99)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for words in ('id="advice"', 'id="advice-meaning"', 'id="advice-pairs"', NAMES["low_wra"], REMINDER):
+        assert words in page
+    assert "r04" not in page
+
+
 # The command line
 
 

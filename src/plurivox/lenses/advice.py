@@ -219,8 +219,7 @@ class _Work:
             return []
         enough = len(shares) >= PEERS
         usual = [_median(column) if enough else np.nan for column in beside.T]
-        by_size = [row.null_median for row in (mpa, wra)]
-        areas = [other if by_chance is None else by_chance for other, by_chance in zip(usual[:2], by_size, strict=True)]
+        areas = [_usual(row, other) for row, other in zip((mpa, wra), usual[:2], strict=True)]
         found = list(found_in_areas(_area(mpa), _area(wra), (areas[0], areas[1]), self.thresholds))
         found += found_in_use(scored.usage[at], np.median(shares, axis=0) if enough else None, self.thresholds)
         support = self.found.settings["min_support"]
@@ -320,10 +319,15 @@ def _median(column: NDArray[np.float64]) -> float:
 
 
 def _area(row: Row) -> Area:
-    """Return a value with its interval; of a group that random ones of its size may well match, none.
-
-    The interval is over items, and does not know of the luck of who is in a group.
-    """
-    if row.p_value is not None and row.kind == "group" and not (row.p_value < SIGNIFICANT and row.direction == "below"):
-        return Area(row.value, np.nan, np.nan)
     return Area(row.value, *(np.nan if end is None else end for end in (row.ci_low, row.ci_high)))
+
+
+def _usual(row: Row, others: float) -> float:
+    """Return what a value is compared with: of a group what random ones of its size have, else that of the others.
+
+    The interval is over items, and does not know of the luck of who is in a group. So a group that random ones may well
+    match is compared with nothing.
+    """
+    if row.kind != "group" or row.p_value is None or row.null_median is None:
+        return others
+    return row.null_median if row.p_value < SIGNIFICANT and row.direction == "below" else np.nan

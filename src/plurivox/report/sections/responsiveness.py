@@ -43,6 +43,7 @@ WITHOUT_REFERENCE = (
     "Mokken's H_j, whether a group orders items as the others do, and the "
     "discrimination a of a graded response model, how sharply its scores rise with that severity."
 )
+SOME_PAIRS = 5  # pairs of items of each group
 SEVEREST = 500  # items in the table of severities
 MAX_ROWS = 200
 MAX_PARTS = 6  # parts of the items with a chart of their own
@@ -97,7 +98,8 @@ def _advice(advice: Advice) -> list[Block]:
     whole = members.join(seen, on=["axis", "group"], how="left", maintain_order="left").with_columns(
         pl.col("seen").fill_null("nothing stands out"), pl.col("sure").fill_null("")
     )
-    shown, note = top_rows(whole.rename({"mpa": "MPA", "wra": "WRA"}), MAX_ROWS)
+    whole = whole.select("axis", "group", "mpa", "wra", "sure", "seen").rename({"mpa": "MPA", "wra": "WRA"})
+    shown, note = top_rows(whole, MAX_ROWS)
     blocks: list[Block] = [
         DataTable("advice", "What to look at, group by group", shown, note=f"{note} {REMINDER}".strip(), search=True)
     ]
@@ -108,6 +110,14 @@ def _advice(advice: Advice) -> list[Block]:
             "look at next": [NEXT[one] for one in habits],
         }  # fmt: skip
         blocks.append(DataTable("advice-meaning", "What it may mean, and what to look at next", pl.DataFrame(columns)))
+    low = advice.to_frame().filter(pl.col("habit").is_in(["low_wra", "both_low"])).select("axis", "group").unique()
+    pairs = advice.table("pairs").join(low, on=["axis", "group"], how="semi", maintain_order="left")
+    if pairs.height:
+        first = pairs.group_by("axis", "group", maintain_order=True).head(SOME_PAIRS).select(pairs.columns)
+        names = {name: name.replace("_", " ") for name in first.columns}
+        title = "Items to compare: one unsafe and one safe, with the same score"
+        digits = {"unsafe share": 2, "safe share": 2}
+        blocks.append(DataTable("advice-pairs", title, first.rename(names), digits, search=True))
     return blocks
 
 
