@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from plurivox.lenses.collecting import plan
     from plurivox.lenses.collecting_result import Plan
     from plurivox.lenses.curation import Curation, curate
+    from plurivox.lenses.habits import Thresholds
     from plurivox.lenses.item_view_result import ItemView
     from plurivox.lenses.item_views import item_view
     from plurivox.lenses.items import Items, items
@@ -83,6 +84,7 @@ _HOMES = {
     "SimulatedPredictor": "_styles",
     "Simulation": "simulation",
     "SoftScores": "lenses.soft_result",
+    "Thresholds": "lenses.habits",
     "advise": "lenses.advice",
     "alignment": "lenses.alignment",
     "cohesion": "lenses.cohesion",
@@ -131,6 +133,7 @@ __all__ = [
     "SimulatedPredictor",
     "Simulation",
     "SoftScores",
+    "Thresholds",
     "advise",
     "alignment",
     "cohesion",
