@@ -15,6 +15,7 @@ import plurivox as pv
 from plurivox.axis import Axis
 from plurivox.errors import InputError, SelectionError
 from plurivox.inference.permutation import compare
+from plurivox.inference.shares import wilson
 from plurivox.lenses import power, simulated_ratings
 from plurivox.lenses.collecting import ENOUGH
 from plurivox.lenses.collecting_result import LENSES
@@ -209,8 +210,8 @@ def test_cells_are_filled_with_equal_probability() -> None:
 
 def test_wilson_against_published_values() -> None:
     # Newcombe (1998), Statistics in Medicine 17, 857-872, table I: 81 of 263 and 0 of 20.
-    assert power.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert power.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert wilson(81 / 263, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson(0.0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
 def test_the_width_now_is_that_of_the_lens() -> None:
@@ -291,7 +292,7 @@ def test_a_clear_case_is_enough_and_says_so() -> None:
     assert collect["what"].to_list() == [ENOUGH] * 2
     now = plan.table("power").filter(pl.col("question") == "detect GAI 1.8").row(0, named=True)
     assert now["value"] >= 0.8
-    assert (now["ci_low"], now["ci_high"]) == power.wilson(round(now["value"] * 12), 12)
+    assert (now["ci_low"], now["ci_high"]) == wilson(round(now["value"] * 12) / 12, 12)
     text = " ".join(plan.findings())
     assert f"a GAI of 1.8 is found in {round(now['value'] * 12)} of 12 simulated studies, which is enough." in text
     assert "one kind of difference" in text

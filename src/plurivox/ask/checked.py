@@ -17,8 +17,8 @@ from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
 from plurivox.attributes import COUNTED_FROM_1, Locate
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.inference.shares import wilson
 from plurivox.io.reading import read_table
-from plurivox.lenses.soft_checks import wilson
 from plurivox.ratings import to_polars
 from plurivox.scale import text_of
 

@@ -15,6 +15,7 @@ from plurivox.errors import InputError
 from plurivox.lenses.advice_result import MEANING, NEXT, SCHEMAS, Advice, seen
 from plurivox.lenses.calls import Report, axes_of, each_axis
 from plurivox.lenses.habits import (
+    LIKELY,
     PEERS,
     Area,
     Curve,
@@ -158,15 +159,16 @@ class Entries(NamedTuple):
     def of_each(self, members: Sequence[int]) -> list[Entries]:
         """Return those of some members, one by one."""
         order = np.argsort(self.member, kind="stable")
-        sides = (np.searchsorted(self.member[order], members, side="left").tolist(),
-                 np.searchsorted(self.member[order], members, side="right").tolist())  # fmt: skip
-        return [self._at(order[first:last]) for first, last in zip(*sides, strict=True)]
-
-    def _at(self, places: NDArray[np.intp]) -> Entries:
-        return Entries(
-            self.member[places], self.item[places], self.point[places], self.share[places], self.ones[places],
-            self.total[places],
-        )  # fmt: skip
+        ordered = self.member[order]
+        found = []
+        for member in members:
+            own = order[np.searchsorted(ordered, member) : np.searchsorted(ordered, member, side="right")]
+            found.append(
+                Entries(
+                    self.member[own], self.item[own], self.point[own], self.share[own], self.ones[own], self.total[own]
+                )
+            )
+        return found
 
 
 class _Work:
@@ -252,7 +254,7 @@ class _Work:
         note = mpa.note if np.isnan(mpa.value) else FEW_ITEMS if mpa.n_items < MIN_ITEMS else ""
         self.rows["members"].append((axis, group, *ends, share, habits, mpa.n_raters, mpa.n_items, note))
         for c, label in enumerate(self.labels):
-            error = curve.error[c] * 1.959964
+            error = curve.error[c] * LIKELY
             low, high = max(0.0, curve.precision[c] - error), min(1.0, curve.precision[c] + error)
             self.rows["precision"].append((axis, group, label, curve.precision[c], low, high, curve.n_items[c]))
         for score, unsafe, high, safe, low in pairs:

@@ -11,7 +11,7 @@ import polars as pl
 from plurivox.lenses.habits import Evidence
 from plurivox.lenses.results import Row
 from plurivox.lenses.table_results import TableResult
-from plurivox.lenses.wording import are, counted, listed
+from plurivox.lenses.wording import are, counted, listed, too_small, without_value
 
 _KEYS = {"axis": pl.String, "group": pl.String}
 _SIZES = {"n_raters": pl.Int64, "n_items": pl.Int64}
@@ -131,14 +131,9 @@ class Advice(TableResult):
         sentences = []
         withheld = sum(self.settings["withheld"].values())
         if withheld:
-            groups = f"{counted(withheld, 'group')} {are(withheld)}"
-            least = self.settings["min_group_size"]
-            sentences.append(f"{groups} withheld, having fewer than {least} raters, or being the rest of one that has.")
-        for axis, n in self.settings["outside"].items():
-            if n:
-                have = "has" if n == 1 else "have"
-                sentences.append(f"{counted(n, 'rater')} {have} no value of {axis} and {are(n)} in no group there.")
-        return [*sentences, REMINDER]
+            why = too_small(self.settings["min_group_size"])
+            sentences.append(f"{counted(withheld, 'group')} {are(withheld)} withheld, {why}.")
+        return [*sentences, *without_value(self.settings["outside"]), REMINDER]
 
 
 def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:

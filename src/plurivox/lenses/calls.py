@@ -28,6 +28,11 @@ def each_axis(by: By | Sequence[By]) -> list[By]:
     return [by] if one else list(by)  # type: ignore[list-item]
 
 
+def named_axes(by: Sequence[By]) -> list[list[str]]:
+    """Return the attributes of each axis, as settings keep them."""
+    return [[one] if isinstance(one, str) else list(one) for one in by]
+
+
 def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
     """Sort the raters along each axis."""
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]

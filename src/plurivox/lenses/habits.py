@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.errors import InputError
+from plurivox.inference.bootstrap import NORMAL_95
+from plurivox.inference.shares import wilson
 
 Floats = NDArray[np.float64]
 
-LIKELY, CLEAR = 1.959963984540054, 3.2905267314919255
+LIKELY, CLEAR = NORMAL_95, 3.2905267314919255
 """Beyond so many standard errors: in one of 20 cases by chance, and in one of 1,000."""
 PEERS = 3
 """With fewer others than these to compare with, shares are compared with even use of the scale."""
@@ -124,12 +126,8 @@ def curve_of(point: NDArray[np.int64], share: Floats, ones: Floats, total: Float
 
 
 def share_interval(n: float, total: float, z: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share."""
-    if total <= 0:
-        return 0.0, 1.0
-    middle = (n + z * z / 2) / (total + z * z)
-    half = z / (total + z * z) * float(np.sqrt(n * (total - n) / total + z * z / 4))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    """Return Wilson's interval of a share; of nothing it is everything."""
+    return wilson(n / total, total, z) if total > 0 else (0.0, 1.0)
 
 
 def found_in_use(usage: NDArray[np.int64], others: Floats | None, at: Thresholds) -> Iterator[Evidence]:

@@ -16,7 +16,7 @@ from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, By, memberships
 from plurivox.errors import SelectionError
 from plurivox.inference.multiplicity import adjust
 from plurivox.inference.permutation import upper_p
-from plurivox.lenses.calls import axes_of, check_draws, each_axis, overlapping_axes
+from plurivox.lenses.calls import axes_of, check_draws, each_axis, named_axes, overlapping_axes
 from plurivox.lenses.item_view_result import ItemView
 from plurivox.lenses.results import Table
 from plurivox.lenses.withholding import Counts, Members, Side, withheld_groups
@@ -121,7 +121,7 @@ def item_view(
     )
     settings = {
         "item": str(id_texts(ratings.items["item"].slice(place, 1))[0]), "n_items": ratings.n_items,
-        "has_raters": ratings.has_raters, "by": [[one] if isinstance(one, str) else list(one) for one in axes_by],
+        "has_raters": ratings.has_raters, "by": named_axes(axes_by),
         "several": sorted(several or {}), "points": [str(label) for label in ratings.scale.labels],
         "values": list(ratings.scale.values), "permutations": permutations, "seed": seed,
         "min_group_size": min_group_size, **_uncounted(sides, hidden),

@@ -14,7 +14,7 @@ from plurivox.attributes import places_of
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
 from plurivox.errors import SelectionError
 from plurivox.inference.bootstrap import NORMAL_95
-from plurivox.lenses.calls import each_axis
+from plurivox.lenses.calls import each_axis, named_axes
 from plurivox.lenses.soft_inputs import resolve_prior
 from plurivox.ratings import Ratings
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
@@ -134,7 +134,7 @@ def items(
     chosen = resolve_prior(prior, counts, None)
     wanted = (values[-1] - values[0]) / 10 if precision is None else precision
     settings = {
-        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "min_group_size": min_group_size,
+        "by": named_axes(axes_by), "min_group_size": min_group_size,
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
         "precision": float(wanted),
     }  # fmt: skip

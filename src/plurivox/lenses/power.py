@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.inference.batches import in_batches
-from plurivox.inference.bootstrap import NORMAL_95, percentile_interval
+from plurivox.inference.bootstrap import percentile_interval
 from plurivox.inference.permutation import compare
+from plurivox.inference.shares import wilson
 from plurivox.lenses import passes, responding
 from plurivox.lenses.passes import Passes, Running
 from plurivox.lenses.references import CROWD, resolve
@@ -107,7 +108,7 @@ def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, tell
         told = _Counted(tell)
         found += sum(in_batches(work, block, batch=1, threads=wanted.threads, progress=told))
         done += block
-        low, high = wilson(found, done)
+        low, high = wilson(found / done, done)
         if settle and not low <= wanted.power <= high:
             break
     tell(wanted.simulations - done)
@@ -119,7 +120,7 @@ def gai_steps(crowd: Crowd, now: Design, wanted: Wanted, tell: Tell) -> list[Ste
 
     def step(what: str, design: Design) -> Step:
         found, done = detected(crowd, design, wanted, settle=what != NOW, tell=tell)
-        low, high = wilson(found, done)
+        low, high = wilson(found / done, done)
         share = found / done
         return Step(
             what, design.n_group, design.n_items, design.ratings_per_item, share, low, high, share >= wanted.power, done
@@ -178,21 +179,6 @@ def half_width(ratings: Ratings, sides: NDArray[np.int32], seed: int) -> float:
     draws = work.bootstrap(BOOTSTRAP, seed, "items", Running(threads=1))
     low, high, _ = percentile_interval(draws[:, GROUP, responding.STATISTICS.index("mpa")])
     return float(high - low) / 2
-
-
-def wilson(found: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in wilson(8, 10)]
-    [0.49, 0.943]
-    """
-    z2 = NORMAL_95**2
-    share = found / n
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-    return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
 class _Counted:

@@ -8,7 +8,16 @@ import numpy as np
 
 from plurivox.axis import MIN_GROUP_SIZE, By, memberships
 from plurivox.errors import InputError
-from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, overlapping_axes, parts_by
+from plurivox.lenses.calls import (
+    Report,
+    axes_of,
+    check_choice,
+    check_draws,
+    each_axis,
+    named_axes,
+    overlapping_axes,
+    parts_by,
+)
 from plurivox.lenses.psychometrics_result import Psychometrics
 from plurivox.lenses.responding import GROUP_SCORES
 from plurivox.lenses.scaling import LOWER_BOUND, Scaling
@@ -98,7 +107,7 @@ def psychometrics(
                 withheld[where] = 0 if axis.attributes == ("rater",) else axis.n_withheld
                 work.add(part, [axis], subset)
     settings = {
-        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "items_by": items_by,
+        "by": named_axes(axes_by), "items_by": items_by,
         "group_score": group_score, "ties": ties, "lower_bound": lower_bound, "seed": seed, "several": overlapping,
         "min_group_size": min_group_size, "points": [str(label) for label in ratings.scale.labels],
         "values": [float(value) for value in ratings.scale.values],

@@ -24,6 +24,7 @@ from plurivox.lenses.calls import (
     check_draws,
     corrected,
     each_axis,
+    named_axes,
     overlapping_axes,
     parts_by,
 )
@@ -167,7 +168,7 @@ def responsiveness(
         found.add(work, axes_of(part, axes_by, min_group_size))
     found.check(axes_of(ratings, axes_by, min_group_size))
     settings = {
-        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "items_by": items_by,
+        "by": named_axes(axes_by), "items_by": items_by,
         "group_score": group_score, "ties": ties, "permutations": permutations, "bootstrap": bootstrap,
         "resample": resample, "seed": seed, "convention": convention, "within": within, "correction": correction,
         "several": overlapping, "family": dict(family or {}), "pairs": pairs, "contrast": list(contrast or ()),

@@ -12,12 +12,12 @@ import polars as pl
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, overlapping_axes
+from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, named_axes, overlapping_axes
 from plurivox.lenses.references import ReferenceLike
 from plurivox.lenses.responsiveness import responsiveness
 from plurivox.lenses.results import Row, Table
-from plurivox.lenses.selection_result import FEW, SCHEMAS, VALUES, Selection, ordering, small_groups
-from plurivox.lenses.wording import counted, listed
+from plurivox.lenses.selection_result import FEW, SCHEMAS, VALUES, Selection, ordering
+from plurivox.lenses.wording import counted, listed, too_small
 from plurivox.ratings import Ratings
 from plurivox.scale import Label
 
@@ -145,7 +145,7 @@ def select_raters(
     axes = axes_of(ratings, axes_by, min_group_size)
     groups, withheld = _groups(ratings, axes, overlapping, min_group_size)
     settings = {
-        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "per_group": per_group,
+        "by": named_axes(axes_by), "per_group": per_group,
         "metric": metric, "order": order, "min_ratings": min_ratings, "threshold": threshold, "bootstrap": bootstrap,
         "seed": seed, "several": overlapping, "min_group_size": min_group_size, "withheld": withheld,
         "outside": {axis.name: axis.n_outside for axis in axes},
@@ -313,7 +313,7 @@ def _nobody_shown(settings: Mapping[str, Any]) -> SelectionError:
         return SelectionError("no rater has a value on any axis of by", hint="Give the table of raters.")
     groups = "the only group is" if n_withheld == 1 else f"all {n_withheld:,} groups are"
     return SelectionError(
-        f"there is nobody to choose: {groups} withheld, {small_groups(settings)}",
+        f"there is nobody to choose: {groups} withheld, {too_small(settings['min_group_size'])}",
         hint="Cross fewer attributes, or lower min_group_size if these raters may be identified.",
     )
 

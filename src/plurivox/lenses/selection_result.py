@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.lenses.table_results import TableResult
-from plurivox.lenses.wording import are, counted, listed
+from plurivox.lenses.wording import are, counted, listed, too_small, without_value
 from plurivox.statistics.registry import LABELS
 
 FEW = 5
@@ -134,14 +134,11 @@ class Selection(TableResult):
         return found
 
     def _in_no_group(self) -> list[str]:
-        settings, found = self.settings, []
-        for axis, n in settings["outside"].items():
-            if n:
-                have = "has" if n == 1 else "have"
-                found.append(f"{counted(n, 'rater')} {have} no value of {axis} and {are(n)} in no group there.")
-        n_withheld = sum(settings["withheld"].values())
+        found = without_value(self.settings["outside"])
+        n_withheld = sum(self.settings["withheld"].values())
         if n_withheld:
-            found.append(f"{counted(n_withheld, 'group')} {are(n_withheld)} withheld, {small_groups(settings)}.")
+            why = too_small(self.settings["min_group_size"])
+            found.append(f"{counted(n_withheld, 'group')} {are(n_withheld)} withheld, {why}.")
         return found
 
 
@@ -149,11 +146,6 @@ def ordering(settings: Mapping[str, Any]) -> str:
     """Name what raters are ordered by."""
     name = LABELS[settings["metric"]]
     return f"lower end of {name}" if settings["order"] == "lower" else name
-
-
-def small_groups(settings: Mapping[str, Any]) -> str:
-    """Tell why groups are withheld; of two groups the larger is so too, since the smaller is its rest."""
-    return f"having fewer than {settings['min_group_size']:,} raters, or being the rest of one that has"
 
 
 def _places(frame: pl.DataFrame) -> str:

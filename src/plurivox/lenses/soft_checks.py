@@ -10,6 +10,7 @@ import polars as pl
 
 from plurivox.inference.batches import in_batches
 from plurivox.inference.bootstrap import NORMAL_95
+from plurivox.inference.shares import wilson
 from plurivox.lenses.passes import Running
 from plurivox.lenses.soft_inputs import POSTERIOR_MEAN, REFERENCES, Counts, Floats
 from plurivox.lenses.soft_rows import Target, ranks
@@ -140,18 +141,3 @@ def kolmogorov(u: Floats) -> tuple[float, float]:
     distance = float(max((steps[1:] - ordered).max(), (ordered - steps[:-1]).max()))
     root = math.sqrt(n)
     return distance, float(survival((root + 0.12 + 0.11 / root) * distance))
-
-
-def wilson(share: float, n: float) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share of n trials.
-
-    Examples
-    --------
-    >>> low, high = wilson(0.0, 10)
-    >>> round(low, 3), round(high, 3)
-    (0.0, 0.278)
-    """
-    square = NORMAL_95**2
-    centre = (share + square / (2 * n)) / (1 + square / n)
-    reach = NORMAL_95 / (1 + square / n) * math.sqrt(max(share * (1 - share), 0.0) / n + square / (4 * n * n))
-    return max(0.0, centre - reach), min(1.0, centre + reach)

@@ -19,7 +19,7 @@ from plurivox.attributes import places_of
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.errors import InputError, SoftScoresWarning
 from plurivox.inference.multiplicity import METHODS
-from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, overlapping_axes
+from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, named_axes, overlapping_axes
 from plurivox.lenses.passes import Running
 from plurivox.lenses.results import Draws, Row, Table
 from plurivox.lenses.soft_checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
@@ -173,7 +173,7 @@ def soft_scores(
     unpredicted = matched.missing.filter(problem=NO_PREDICTION)["item"].n_unique()
     settings = {
         "models": list(known.models), "bins": list(whole.bins), "metrics": list(wanted),
-        "by": [[one] if isinstance(one, str) else list(one) for one in axes_by], "several": overlapping,
+        "by": named_axes(axes_by), "several": overlapping,
         "prior": chosen.weights.tolist(), "prior_name": chosen.name, "prior_note": _prior_note(chosen),
         "floor": floor, "normalized": normalized, "train": train is not None, "min_ratings": min_ratings,
         "strict": strict, "bootstrap": bootstrap, "correction": correction, "seed": seed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
@@ -33,3 +33,17 @@ def listed(names: Iterable[str], most: int | None = None, word: str = "and") -> 
 def are(n: int) -> str:
     """Return the verb that goes with a number."""
     return "is" if n == 1 else "are"
+
+
+def without_value(outside: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each axis on which raters have no value."""
+    return [
+        f"{counted(n, 'rater')} {'has' if n == 1 else 'have'} no value of {axis} and {are(n)} in no group there."
+        for axis, n in outside.items()
+        if n
+    ]
+
+
+def too_small(min_group_size: int) -> str:
+    """Tell why groups are withheld; of two groups the larger is so too, since the smaller is its rest."""
+    return f"having fewer than {min_group_size:,} raters, or being the rest of one that has"
