@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plurivox.cli.loading import load, load_reference
 from plurivox.cli.options import (
     Against,
     Bootstrap,
@@ -18,15 +19,13 @@ from plurivox.cli.options import (
     Threads,
     Threshold,
     Ties,
-    load,
-    load_reference,
     one_format,
     reads_ratings,
     tell_compiling,
 )
 
 if TYPE_CHECKING:
-    from plurivox.cli.options import Loaded
+    from plurivox.cli.loading import Loaded
     from plurivox.lenses.collecting_result import Plan
 
 TABLES = ("advice", "members", "precision", "pairs")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from plurivox.cli.loading import load, read_beside
 from plurivox.cli.options import (
     Bootstrap,
     Correction,
@@ -18,9 +19,7 @@ from plurivox.cli.options import (
     Seed,
     Threads,
     Within,
-    load,
     one_format,
-    read_beside,
     read_prior,
     reads_ratings,
 )
@@ -96,7 +95,7 @@ def align(
     cost the whole scale, and are counted.
     """
     from plurivox.cli.ask import several
-    from plurivox.cli.options import read_scale
+    from plurivox.cli.loading import read_scale
     from plurivox.cli.progress import telling
     from plurivox.cli.show_alignment import show_alignment, tables
     from plurivox.cli.tables import print_result

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plurivox.cli.loading import load_questions
 from plurivox.cli.options import (
     Bootstrap,
     Contrast,
@@ -20,7 +21,6 @@ from plurivox.cli.options import (
     Threads,
     Ties,
     Within,
-    load_questions,
     one_format,
     reads_ratings,
     several_names,

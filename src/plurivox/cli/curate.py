@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plurivox.cli.loading import Loaded, load, load_reference
 from plurivox.cli.options import (
     Against,
     Bootstrap,
     Json,
-    Loaded,
     Reading,
     ReferenceScale,
     ReferenceWhere,
     Seed,
     Threads,
     Threshold,
-    load,
-    load_reference,
     reads_ratings,
     tell_compiling,
 )

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from plurivox.cli.options import Reading, load, reads_ratings
+from plurivox.cli.loading import load
+from plurivox.cli.options import Reading, reads_ratings
 
 
 @reads_ratings

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plurivox.cli.loading import load
 from plurivox.cli.options import (
     Csv,
     Json,
@@ -13,7 +14,6 @@ from plurivox.cli.options import (
     Permutations,
     Reading,
     Seed,
-    load,
     one_format,
     reads_ratings,
     tell_compiling,

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.options import Csv, Json, Markdown, Prior, Reading, load, one_format, read_prior, reads_ratings
+from plurivox.cli.loading import load
+from plurivox.cli.options import Csv, Json, Markdown, Prior, Reading, one_format, read_prior, reads_ratings
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from plurivox.cli.loading import load, load_reference
 from plurivox.cli.options import (
     Bootstrap,
     ItemsBy,
@@ -17,8 +18,6 @@ from plurivox.cli.options import (
     ReferenceWhere,
     Seed,
     Threshold,
-    load,
-    load_reference,
     read_prior,
     reads_ratings,
 )

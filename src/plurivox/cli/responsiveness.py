@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from plurivox.cli.loading import load, load_reference
 from plurivox.cli.options import (
     Against,
     Bootstrap,
@@ -26,8 +27,6 @@ from plurivox.cli.options import (
     Ties,
     Within,
     attribute_value,
-    load,
-    load_reference,
     one_format,
     reads_ratings,
     several_names,

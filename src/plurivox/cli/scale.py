@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from plurivox.cli.loading import load
 from plurivox.cli.options import (
     Csv,
     GroupScore,
@@ -12,7 +13,6 @@ from plurivox.cli.options import (
     Markdown,
     Reading,
     Seed,
-    load,
     one_format,
     reads_ratings,
     tell_compiling,

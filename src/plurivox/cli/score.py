@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from plurivox.cli.loading import load, read_beside
 from plurivox.cli.options import (
     Bootstrap,
     Correction,
@@ -15,9 +16,7 @@ from plurivox.cli.options import (
     Reading,
     Seed,
     Threads,
-    load,
     one_format,
-    read_beside,
     read_prior,
     reads_ratings,
 )

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plurivox.cli.loading import load, load_reference
 from plurivox.cli.options import (
     Against,
     Bootstrap,
@@ -15,8 +16,6 @@ from plurivox.cli.options import (
     Seed,
     Threads,
     Threshold,
-    load,
-    load_reference,
     one_format,
     reads_ratings,
     tell_compiling,
