@@ -35,6 +35,13 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.core
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# PyTorch for the tests of losses and predictors. Where it cannot be installed they are skipped; TORCH=no leaves it out.
+$(VENV)/.torch: requirements/torch.txt $(VENV)/.dev
+	@if [ "$(TORCH)" = no ]; then echo "Without PyTorch; tests that need it are skipped."; else \
+		echo "Installing PyTorch …"; \
+		$(PIP) install -r requirements/torch.txt && touch $@ || \
+		echo "PyTorch could not be installed; tests that need it are skipped."; fi
+
 # A real browser for the tests that open the report. Where it is missing and cannot be installed they are skipped.
 $(VENV)/.browser: | $(BIN)/python
 	@if command -v chromium >/dev/null; then :; \
@@ -49,7 +56,7 @@ $(VENV)/.browser: | $(BIN)/python
 demo: $(VENV)/.core
 	$(BIN)/plurivox demo
 
-test: $(VENV)/.dev $(VENV)/.browser
+test: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # Optional: without it the test that asks a real model is skipped.

@@ -6,7 +6,8 @@
 <Ratings: 1,000 ratings of 50 items by 20 raters on 0 < 1 < 2 < 3 < 4>
 
 Names are imported when they are first used, so that ``import plurivox`` is quick. Beside the names below there are the
-modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots`` and ``plurivox.ask``.
+modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.ask`` and
+``plurivox.torch``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from plurivox import plots as plots
     from plurivox import statistics as statistics
     from plurivox import studies as studies
+    from plurivox import torch as torch
     from plurivox._styles import Effect, SimulatedModel, SimulatedPredictor
     from plurivox.answers import Answers
     from plurivox.axis import Axis
@@ -157,7 +159,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("ask", "plots", "statistics", "studies")
+_MODULES = ("ask", "plots", "statistics", "studies", "torch")
 
 
 def __getattr__(name: str) -> Any:

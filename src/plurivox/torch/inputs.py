@@ -1,0 +1,127 @@
+"""What losses are given, made into tensors of one device and type, and checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+from plurivox.errors import InputError
+
+Counts: TypeAlias = Any
+"""A tensor, an array, or nested lists of numbers; the last dimension is the scale."""
+
+_SUM_TOLERANCE = 1e-3
+"""Wide enough for half precision: the check is there for logits taken for probabilities."""
+
+
+class Prediction(NamedTuple):
+    """Predicted probabilities in float64, the logits they came from, if any, and the type that results have."""
+
+    q: Tensor
+    logits: Tensor | None
+    dtype: torch.dtype
+
+    def log(self, used: Tensor) -> Tensor:
+        """Return ln q, and 0 instead where it is not used: there q = 0 must not make gradients NaN."""
+        if self.logits is not None:
+            return torch.log_softmax(self.logits, -1)
+        return torch.where(used, self.q, 1.0).log()
+
+
+def as_counts(counts: Counts, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
+    """Return weights as floating-point numbers."""
+    weights = torch.as_tensor(counts, device=device)
+    if dtype is None:
+        dtype = weights.dtype if weights.is_floating_point() else torch.get_default_dtype()
+    if weights.is_complex() or not weights.dim() or weights.shape[-1] < 2:
+        raise InputError(
+            f"counts have the shape {tuple(weights.shape)} and the type {weights.dtype}",
+            hint="Give a number for each point of the scale in the last dimension, which has at least two points.",
+        )
+    return weights.to(dtype)
+
+
+def as_prior(prior: Counts | float, like: Tensor) -> Tensor:
+    """Return the prior's weight on each point."""
+    weights = torch.as_tensor(prior, device=like.device, dtype=None if isinstance(prior, Tensor) else like.dtype)
+    weights = weights.to(like.dtype)
+    if weights.dim() and weights.shape[-1] not in (1, like.shape[-1]):
+        raise InputError(
+            f"prior has the shape {tuple(weights.shape)}, and the scale has {like.shape[-1]} points",
+            hint="Give one positive number, or one for each point.",
+        )
+    known = not (isinstance(prior, Tensor) and prior.is_cuda) and not torch.compiler.is_compiling()
+    if known and not bool((weights > 0).all()):
+        raise InputError(f"prior is {prior!r}", hint="Give a positive number, or one for each point.")
+    return weights
+
+
+def as_prediction(q: Tensor, *, from_logits: bool, floor: float | None = None) -> Prediction:
+    """Return probabilities in float64."""
+    if not isinstance(q, Tensor) or not q.is_floating_point() or not q.dim():
+        kind = f"{q.dtype} tensor" if isinstance(q, Tensor) else type(q).__name__
+        raise InputError(
+            f"q is a {kind}", hint="Give a tensor of floating-point numbers, its last dimension the scale."
+        )
+    dtype = q.dtype if q.dtype == torch.float64 else torch.float32
+    wide = widened(q)
+    prediction = Prediction(wide.softmax(-1), wide, dtype) if from_logits else Prediction(wide, None, dtype)
+    if floor is None:
+        return prediction
+    if not 0 < floor < 1:
+        raise InputError(f"floor is {floor!r}", hint="Give a small probability above 0, such as 1e-6, or None.")
+    raised = prediction.q.clamp_min(floor)
+    return Prediction(raised / raised.sum(-1, keepdim=True), None, dtype)
+
+
+def widened(x: Tensor) -> Tensor:
+    """Return float64, or float32 on Apple's GPUs, which have no more."""
+    return x.float() if x.device.type == "mps" else x.double()
+
+
+def check(counts: Tensor, prediction: Prediction, *, validate: bool) -> None:
+    """Raise if shapes do not fit, and with ``validate`` if counts are negative or predictions no distributions."""
+    if counts.shape[-1] != prediction.q.shape[-1]:
+        raise InputError(
+            f"counts have {counts.shape[-1]} points and q has {prediction.q.shape[-1]}",
+            hint="Give both for the same scale, a number for each point in the last dimension.",
+        )
+    try:
+        torch.broadcast_shapes(counts.shape, prediction.q.shape)
+    except RuntimeError:
+        raise InputError(
+            f"counts of the shape {tuple(counts.shape)} and q of the shape {tuple(prediction.q.shape)} do not fit",
+            hint="Give a row of q for each item, or one for all.",
+        ) from None
+    if validate and not torch.compiler.is_compiling():
+        with torch.no_grad():
+            _look(counts, prediction.q)
+
+
+def reduced(values: Tensor, prediction: Prediction, reduction: str) -> Tensor:
+    """Return the mean, the sum, or each value, in the type of the prediction."""
+    if reduction == "mean":
+        return values.mean().to(prediction.dtype)
+    if reduction == "sum":
+        return values.sum().to(prediction.dtype)
+    if reduction == "none":
+        return values.to(prediction.dtype)
+    raise InputError(f"reduction is {reduction!r}", hint="Choose one of mean, sum, none.")
+
+
+def _look(counts: Tensor, q: Tensor) -> None:
+    """Raise if counts are no counts or predictions no distributions; a GPU is waited for once if they are."""
+    proper = ((counts >= 0) & counts.isfinite()).all()
+    sums = q.sum(-1)
+    likely = ((sums - 1).abs() <= _SUM_TOLERANCE).all() & (q >= -_SUM_TOLERANCE).all()
+    if bool(proper & likely):
+        return
+    if not bool(proper):
+        raise InputError("counts hold a number that is negative or not finite", hint="Give 0 or more for each point.")
+    raise InputError(
+        f"q holds rows that are no distributions: numbers from {q.min().item():.4g} to {q.max().item():.4g}, sums from "
+        f"{sums.min().item():.4g} to {sums.max().item():.4g}",
+        hint="Give probabilities that sum to 1, or say from_logits=True.",
+    )

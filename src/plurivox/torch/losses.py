@@ -1,0 +1,260 @@
+"""Scores of predicted rating distributions as losses; lower is better, logarithms are natural.
+
+All take ``counts``, the ratings of items over the points of the scale, and ``q``, the predicted probabilities; the last
+dimension of both is the scale, all others broadcast. Common parameters:
+
+``from_logits``
+    Whether ``q`` holds logits, whose softmax is the prediction: the better way to train, as no probability becomes 0.
+``reduction``
+    ``"mean"`` over items, ``"sum"``, or ``"none"`` for a value each.
+``validate``
+    Whether to check that counts are not negative and ``q`` are distributions, which waits for a GPU to finish; to be
+    False inside ``torch.vmap``.
+
+Gradients are partial derivatives in the elements of ``q`` as they are, without dividing by their sum. Everything is
+computed in float64, where the device has it, and returned in the type of ``q``, in float32 for half precision.
+Empirical losses of an item without ratings are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from plurivox.errors import InputError
+from plurivox.torch import expectations
+from plurivox.torch.inputs import Counts, Prediction, as_counts, as_prediction, as_prior, check, reduced
+from plurivox.torch.targets import empirical_target
+
+# Against the shares of ratings ---------------------------------------------------------------------------------------
+
+
+def cross_entropy(
+    counts: Counts,
+    q: Tensor,
+    *,
+    floor: float | None = None,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return −Σ_c p_c ln q_c, p the shares of ratings.
+
+    Infinite where a point that was given has the probability 0; ``floor`` raises all probabilities to at least that.
+
+    Examples
+    --------
+    >>> cross_entropy([[1, 1], [3, 1]], torch.tensor([[0.5, 0.5], [0.75, 0.25]]), reduction="none")
+    tensor([0.6931, 0.5623])
+    """
+    p, prediction = _empirical(counts, q, from_logits, validate, floor)
+    return reduced(_cross_entropy(p, prediction), prediction, reduction)
+
+
+def kl(
+    counts: Counts,
+    q: Tensor,
+    *,
+    floor: float | None = None,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return Σ_c p_c ln(p_c/q_c), p the shares of ratings: cross-entropy less a constant, with the same gradients."""
+    p, prediction = _empirical(counts, q, from_logits, validate, floor)
+    return reduced(_cross_entropy(p, prediction) + torch.xlogy(p, p).sum(-1), prediction, reduction)
+
+
+def js(
+    counts: Counts, q: Tensor, *, from_logits: bool = False, reduction: str = "mean", validate: bool = True
+) -> Tensor:
+    """Return ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2, p the shares of ratings."""
+    p, prediction = _empirical(counts, q, from_logits, validate)
+    m = (p + prediction.q) / 2
+    return reduced((_xlogx(p) / 2 + _xlogx(prediction.q) / 2 - _xlogx(m)).sum(-1), prediction, reduction)
+
+
+def emd(
+    counts: Counts,
+    q: Tensor,
+    *,
+    normalized: bool = True,
+    values: Sequence[float] | None = None,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return Σ_{k<K} |F_p(k) − F_q(k)|/K, F cumulative probabilities, p the shares of ratings.
+
+    ``values`` are the numbers of the points where steps differ; without ``normalized`` a step has its own length.
+    """
+    p, prediction = _empirical(counts, q, from_logits, validate)
+    gaps = (_below(p) - _below(prediction.q)).abs()
+    return reduced(gaps @ _steps(gaps, normalized, values), prediction, reduction)
+
+
+def rps(
+    counts: Counts,
+    q: Tensor,
+    *,
+    normalized: bool = True,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return Σ_{k<K} [F_p(1 − F_p) + (F_p − F_q)²]/K at each k: the ranked probability score of the ratings."""
+    p, prediction = _empirical(counts, q, from_logits, validate)
+    return reduced(_rps(p, prediction, normalized), prediction, reduction)
+
+
+# Under the posterior -------------------------------------------------------------------------------------------------
+
+
+def expected_cross_entropy(
+    counts: Counts,
+    q: Tensor,
+    prior: Counts | float = 1.0,
+    *,
+    floor: float | None = None,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return −Σ_c (a_c/a₀) ln q_c, a = α + n: the cross-entropy of the posterior mean.
+
+    ``prior`` is α, a positive number for all points, or one for each.
+    """
+    a, prediction = _expected(counts, q, prior, from_logits, validate, floor)
+    return reduced(_cross_entropy(a / a.sum(-1, keepdim=True), prediction), prediction, reduction)
+
+
+def expected_kl(
+    counts: Counts,
+    q: Tensor,
+    prior: Counts | float = 1.0,
+    *,
+    floor: float | None = None,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return E[KL] = E[CE] − E[H]: expected cross-entropy less the expected entropy, which is no matter of q."""
+    a, prediction = _expected(counts, q, prior, from_logits, validate, floor)
+    mean = a / a.sum(-1, keepdim=True)
+    return reduced(_cross_entropy(mean, prediction) - expectations.mean_entropy(a), prediction, reduction)
+
+
+def expected_js(
+    counts: Counts,
+    q: Tensor,
+    prior: Counts | float = 1.0,
+    *,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return E[JS], the mean of JS(p, q) over p ~ Dirichlet(a), a = α + n, by integration.
+
+    There are no gradients in ``counts`` and ``prior``.
+    """
+    a, prediction = _expected(counts, q, prior, from_logits, validate)
+    single = prediction.dtype != torch.float64
+    return reduced(
+        expectations.mean_js(a, a.sum(-1, keepdim=True) - a, prediction.q, single=single).sum(-1), prediction, reduction
+    )
+
+
+def expected_emd(
+    counts: Counts,
+    q: Tensor,
+    prior: Counts | float = 1.0,
+    *,
+    normalized: bool = True,
+    values: Sequence[float] | None = None,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return E[EMD], the mean of EMD(p, q) over p ~ Dirichlet(a), a = α + n, exactly.
+
+    Its gradient is exact, too: ∂E[EMD]/∂F_q(k) = (2 I_{F_q(k)}(A, B) − 1)/K, A = Σ_{j≤k} a_j, B = a₀ − A, I the
+    regularised incomplete beta function. It is 0 where F_q(k) is the median of F_p(k), and unlike that of EMD it is
+    smooth. There are no gradients in ``counts`` and ``prior``.
+    """
+    a, prediction = _expected(counts, q, prior, from_logits, validate)
+    above = a.flip(-1).cumsum(-1).flip(-1)[..., 1:]
+    single = prediction.dtype != torch.float64
+    gaps = expectations.mean_distance(_below(a), above, _below(prediction.q), single=single)
+    return reduced(gaps @ _steps(gaps, normalized, values), prediction, reduction)
+
+
+def expected_rps(
+    counts: Counts,
+    q: Tensor,
+    prior: Counts | float = 1.0,
+    *,
+    normalized: bool = True,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> Tensor:
+    """Return E[RPS], the ranked probability score of a next rating, which is the score of the posterior mean."""
+    a, prediction = _expected(counts, q, prior, from_logits, validate)
+    return reduced(_rps(a / a.sum(-1, keepdim=True), prediction, normalized), prediction, reduction)
+
+
+# Helpers -------------------------------------------------------------------------------------------------------------
+
+
+def _empirical(
+    counts: Counts, q: Tensor, from_logits: bool, validate: bool, floor: float | None = None
+) -> tuple[Tensor, Prediction]:
+    """Return shares of ratings, and the prediction."""
+    prediction = as_prediction(q, from_logits=from_logits, floor=floor)
+    weights = as_counts(counts, prediction.q.dtype, prediction.q.device)
+    check(weights, prediction, validate=validate)
+    return empirical_target(weights), prediction
+
+
+def _expected(
+    counts: Counts, q: Tensor, prior: Counts | float, from_logits: bool, validate: bool, floor: float | None = None
+) -> tuple[Tensor, Prediction]:
+    """Return a = α + n, and the prediction."""
+    prediction = as_prediction(q, from_logits=from_logits, floor=floor)
+    weights = as_counts(counts, prediction.q.dtype, prediction.q.device)
+    check(weights, prediction, validate=validate)
+    return weights + as_prior(prior, weights), prediction
+
+
+def _cross_entropy(p: Tensor, prediction: Prediction) -> Tensor:
+    return -(p * prediction.log(p != 0)).sum(-1)
+
+
+def _rps(p: Tensor, prediction: Prediction, normalized: bool) -> Tensor:
+    below = _below(p)
+    terms = below * (1 - below) + (below - _below(prediction.q)).square()
+    return terms @ _steps(terms, normalized)
+
+
+def _below(p: Tensor) -> Tensor:
+    """Return the sum of each point and all lower ones, without the last."""
+    return p.cumsum(-1)[..., :-1]
+
+
+def _xlogx(x: Tensor) -> Tensor:
+    """Return x ln x, with a gradient that is finite also at 0."""
+    return x * x.clamp_min(torch.finfo(x.dtype).tiny).log()
+
+
+def _steps(like: Tensor, normalized: bool, values: Sequence[float] | None = None) -> Tensor:
+    """Return the length of the step after each point but the last."""
+    n_points = like.shape[-1] + 1
+    numbers = torch.arange(n_points) if values is None else torch.as_tensor(values)
+    lengths = numbers.double().diff()
+    if numbers.shape != (n_points,) or not bool((lengths > 0).all()):
+        raise InputError(
+            f"values are {numbers.tolist()}", hint=f"Give {n_points} rising numbers, one for each point of the scale."
+        )
+    return (lengths / lengths.sum() if normalized else lengths).to(like)
