@@ -74,7 +74,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python -m docs.generate --check
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.cohesion
 	$(BIN)/python -m benchmarks.responsiveness
@@ -83,6 +83,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.ask
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.alignment
+	$(BIN)/python -m benchmarks.losses
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate
