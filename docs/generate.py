@@ -32,6 +32,8 @@ COMMANDS = (
     "items",
     "ask",
     "answers",
+    "fit",
+    "predict",
     "report",
 )
 

@@ -6,7 +6,7 @@
 <Ratings: 1,000 ratings of 50 items by 20 raters on 0 < 1 < 2 < 3 < 4>
 
 Names are imported when they are first used, so that ``import plurivox`` is quick. Beside the names below there are the
-modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.ask`` and
+modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.ask``, ``plurivox.models`` and
 ``plurivox.torch``.
 """
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plurivox import ask as ask
+    from plurivox import models as models
     from plurivox import plots as plots
     from plurivox import statistics as statistics
     from plurivox import studies as studies
@@ -159,7 +160,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("ask", "plots", "statistics", "studies", "torch")
+_MODULES = ("ask", "models", "plots", "statistics", "studies", "torch")
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,7 @@
     ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
     ├── DifferentItemsWarning        a group rated other items than the rest
     ├── SharedRatersWarning          raters of the reference are also among those it judges
+    ├── ModelWarning                 a model was trained on ratings that cannot teach it the whole scale
     └── SoftScoresWarning            a prediction says less than none, or the prior says more than the ratings
 
 Every message names, as far as they are known, the file, the column, the first few rows, what was found, and what
@@ -43,6 +44,7 @@ __all__ = [
     "IdError",
     "InputError",
     "MissingExtraError",
+    "ModelWarning",
     "NeedsRatersError",
     "PlurivoxError",
     "PlurivoxWarning",
@@ -179,6 +181,10 @@ class DifferentItemsWarning(PlurivoxWarning):
 
 class SharedRatersWarning(PlurivoxWarning):
     """Raters of the reference are also among the raters that it judges."""
+
+
+class ModelWarning(PlurivoxWarning):
+    """A model was trained on ratings that leave out points of the scale."""
 
 
 class SoftScoresWarning(PlurivoxWarning):

@@ -17,8 +17,10 @@ from plurivox.cli.cohesion import cohesion
 from plurivox.cli.curate import curate
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
+from plurivox.cli.fit import fit
 from plurivox.cli.item import item
 from plurivox.cli.items import items
+from plurivox.cli.predict import predict
 from plurivox.cli.report import report
 from plurivox.cli.responsiveness import responsiveness
 from plurivox.cli.scale import scale
@@ -69,6 +71,8 @@ app.command()(item)
 app.command()(items)
 app.command()(ask)
 app.command()(answers)
+app.command()(fit)
+app.command()(predict)
 app.command()(report)
 
 

@@ -5,10 +5,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plurivox.cli.loading import read_items
 from plurivox.cli.options import (
     Attempts,
     BaseUrl,
@@ -102,12 +103,13 @@ def ask(
     from plurivox.ask.running import carry_out, key_for, make_plan
 
     key_for(base_url, key_variable)
-    ids, table, source = _items(file, item)
+    ids, table = read_items(file, item)
     plan = make_plan(
-        table, _question(scale, question), model, item=ids, text=text, prompts=prompt or ["plain"],
+        table.frame(), _question(scale, question), model, item=ids, text=text, prompts=prompt or ["plain"],
         personas=persona or (), examples=_examples(examples), samples=samples, shuffle=shuffle, seed=seed,
         mode=mode,  # type: ignore[arg-type]
-        temperature=None if no_temperature else temperature, max_tokens=max_tokens, base_url=base_url, source=source,
+        temperature=None if no_temperature else temperature, max_tokens=max_tokens, base_url=base_url,
+        source=table.name,
     )  # fmt: skip
     _announce(plan, max_requests)
     if dry_run:
@@ -131,18 +133,6 @@ def _question(scale: str, wording: str | None) -> "Question":
         return Question(Scale.parse(scale), wording or WORDING)
     points, written, descriptions = load_question(scale)
     return Question(points, wording or written or WORDING, descriptions)
-
-
-def _items(file: str, item: str | None) -> tuple[str, Any, str]:
-    from plurivox.io.reading import read_table
-    from plurivox.io.recognise import id_column
-    from plurivox.ratings import require_columns
-
-    table = read_table(file)
-    if item is not None:
-        require_columns(table.columns, [item], table.name)
-    column = item or id_column(table.columns, "item", "item", table.name)
-    return column, table.frame(), table.name
 
 
 def _examples(file: str | None) -> "list[Example]":

@@ -11,6 +11,7 @@ from plurivox.cli.options import Reading, attribute_value
 
 if TYPE_CHECKING:
     from plurivox.config import Config
+    from plurivox.io.tables import RawTable
     from plurivox.ratings import Ratings
     from plurivox.scale import Scale
 
@@ -102,6 +103,18 @@ def read_beside(file: str, reading: Reading, scale: "Scale | None") -> "Ratings"
         return read_ratings(file, scale=scale)
     except ColumnError:
         return read_ratings(file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score)
+
+
+def read_items(file: str, item: str | None, like: str | None = None) -> "tuple[str, RawTable]":
+    """Read a table of items, and tell which column holds their ids: the one named, or one called so or alike."""
+    from plurivox.io.reading import read_table
+    from plurivox.io.recognise import id_column
+    from plurivox.ratings import require_columns
+
+    table = read_table(file)
+    if item is not None:
+        require_columns(table.columns, [item], table.name)
+    return item or id_column(table.columns, "item", like or "item", table.name), table
 
 
 def _read(reading: Reading, config: "Config") -> "Ratings":

@@ -123,6 +123,9 @@ Pairs = Annotated[bool, typer.Option("--pairs", help="Also compare every pair of
 Contrast = Annotated[
     str | None, _option("--contrast", help="Also report the difference of two groups: Man,Woman.", metavar="A,B")
 ]
+ItemsFile = Annotated[
+    str, typer.Argument(metavar="ITEMS", help="Table with one row per item: its id and its text.", show_default=False)
+]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.", min=0, metavar="N")]
 Threads = Annotated[int | None, typer.Option("--threads", help="How many to use (default: all).", min=1, metavar="N")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -241,8 +244,11 @@ def attribute_value(text: str | None, option: str) -> dict[str, str]:
     return {attribute.strip(): value.strip()}
 
 
-def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all options of :class:`Reading`; it gets them as its first argument."""
+def reads_ratings(command: Callable[..., None], *, after: int = 0) -> Callable[..., None]:
+    """Give a command all options of :class:`Reading`; it gets them as its first argument.
+
+    FILE is the command's first argument, or comes after so many of its own.
+    """
     names = [one.name for one in fields(Reading)]
     shared = [
         inspect.Parameter(
@@ -262,7 +268,8 @@ def reads_ratings(command: Callable[..., None]) -> Callable[..., None]:
     def wrapper(**given: Any) -> None:
         command(Reading(**{name: given.pop(name) for name in names}), **given)
 
-    wrapper.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {one.name: one.annotation for one in [*shared, *own]}
+    parameters = [*own[:after], *shared, *own[after:]]
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {one.name: one.annotation for one in parameters}
     del wrapper.__wrapped__
     return wrapper

@@ -43,6 +43,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def csv_text(frame: pl.DataFrame) -> str:
     """Return a frame as CSV in which no text is taken for a formula by a spreadsheet; a number is none."""
+    return guarded(frame).write_csv()
+
+
+def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with an apostrophe before each text that a spreadsheet would take for a formula."""
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
     return frame.with_columns(
         pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
@@ -50,4 +55,4 @@ def csv_text(frame: pl.DataFrame) -> str:
         .otherwise(pl.col(name))
         .alias(name)
         for name in texts
-    ).write_csv()
+    )

@@ -1,0 +1,138 @@
+"""``plurivox fit``: train a model that predicts rating distributions from texts."""
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plurivox.cli.loading import load, read_items
+from plurivox.cli.options import ItemsFile, Json, Reading, Seed, reads_ratings, several_names
+
+if TYPE_CHECKING:
+    from plurivox.models import Epoch, Predictor
+
+MODELS = ("mlp-ce", "mlp-kl", "cumulative-link", "transformer-emd")
+
+
+@functools.partial(reads_ratings, after=1)
+def fit(
+    reading: Reading,
+    texts: ItemsFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write the model to.", metavar="FOLDER")
+    ] = Path("model"),
+    model: Annotated[
+        str, typer.Option("--model", help=f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.", metavar="NAME")
+    ] = "mlp-kl",
+    text: Annotated[str, typer.Option("--text", help="Column of ITEMS with the text.", metavar="COLUMN")] = "text",
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--context", help="Columns of ITEMS with what came before the text, oldest first: bot,user.",
+            metavar="COLUMNS",
+        ),
+    ] = None,
+    epochs: Annotated[int, typer.Option("--epochs", help="Go through all items at most so often.", min=1)] = 200,
+    patience: Annotated[
+        int, typer.Option("--patience", help="Stop after so many epochs without a lower validation loss.", min=1)
+    ] = 5,
+    batch: Annotated[int, typer.Option("--batch", help="Items per step.", min=1)] = 64,
+    learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size of Adam.")] = 1e-3,
+    validation: Annotated[
+        float, typer.Option("--validation", help="Share of items held out to tell when to stop.")
+    ] = 0.15,
+    features: Annotated[int, typer.Option("--features", help="Words that the model knows, at most.", min=1)] = 10_000,
+    length: Annotated[
+        int, typer.Option("--length", help="Words and signs of an item that the transformer reads.", min=1)
+    ] = 128,
+    device: Annotated[str, typer.Option("--device", help="cpu, or cuda for a GPU.", metavar="NAME")] = "cpu",
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Train a small model that predicts from an item's text how its ratings (FILE) are distributed.
+
+    Early stopping on items held out; Ctrl-C keeps the best model so far. mlp-ce and mlp-kl are networks over words,
+    trained on the shares of ratings as they are or smoothed along the scale; cumulative-link has one score and ordered
+    cut-points; transformer-emd reads words in their order. The folder holds model.json and safetensors, no pickle.
+    """
+    from plurivox import models
+
+    if texts == reading.file == "-":
+        raise typer.BadParameter("only one of the two tables can come from standard input")
+    if output.exists() and not output.is_dir():
+        raise typer.BadParameter(f"{output} is a file, and a model is written to a folder")
+    ids, table = read_items(texts, None, like=reading.item)
+    ratings = load(reading).ratings
+    with _told() as progress:
+        found = models.fit(
+            ratings,
+            table.frame(),
+            model,
+            text=text,
+            context=several_names(context) or (),
+            item=ids,
+            seed=seed,
+            epochs=epochs,
+            patience=patience,
+            batch=batch,
+            learning_rate=learning_rate,
+            validation=validation,
+            features=features,
+            length=length,
+            device=device,
+            progress=progress,
+            source=table.name,
+            locate=table.locate,
+        )
+    found.save(output)
+    _tell(found)
+    print(_as_json(found, output) if json else output)
+    if found.training.stopped == "interrupted":
+        raise typer.Exit(130)
+
+
+@contextlib.contextmanager
+def _told() -> "Iterator[Callable[[Epoch], object] | None]":
+    """Yield what moves a bar with the losses, None if nobody would see it."""
+    from plurivox.cli.progress import bars_shown
+
+    with bars_shown() as bars:
+        if bars is None:
+            yield None
+            return
+        task = bars.add_task("reading texts", total=None)
+
+        def told(epoch: "Epoch") -> None:
+            losses = f"loss {epoch.train_loss:.4f}, validation {epoch.validation_loss:.4f}"
+            best = f"best in epoch {epoch.best_epoch}"
+            bars.update(task, completed=epoch.number, total=epoch.of, description=f"{losses}, {best}; at most")
+
+        yield told
+
+
+def _tell(found: "Predictor") -> None:
+    """Say on standard error what was trained, and what to make of it."""
+    training = found.training
+    why = {"early": "no better since", "epochs": "the last", "interrupted": "interrupted"}[training.stopped]
+    print(
+        f"{found.kind} on {found.scale}: {training.n_items:,} items with {training.n_ratings:,} ratings, "
+        f"{training.n_validation:,} of the items held out",
+        f"validation loss {training.best_validation_loss:.4f} after epoch {training.best_epoch} of {training.epochs} "
+        f"({why}); {training.baseline_loss:.4f} if all texts are predicted alike",
+        *(f"• {note}" for note in training.notes),
+        sep="\n",
+        file=sys.stderr,
+    )
+
+
+def _as_json(found: "Predictor", folder: Path) -> str:
+    import json
+    from dataclasses import asdict
+
+    about = {"folder": str(folder), "model": found.kind, "scale": found.scale.to_dict()}
+    about |= {"settings": asdict(found.settings), "training": asdict(found.training), "versions": dict(found.versions)}
+    return json.dumps(about, ensure_ascii=False, allow_nan=False, indent=2)

@@ -1,0 +1,90 @@
+"""``plurivox predict``: predicted rating distributions of texts, from a trained model."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plurivox.cli.loading import read_items, read_scale
+from plurivox.cli.options import ItemsFile, several_names
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDINGS = (".csv", ".parquet", ".jsonl")
+
+
+def predict(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Folder that plurivox fit wrote.", show_default=False)
+    ],
+    file: ItemsFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write: .parquet, .csv or .jsonl; else CSV is printed.",
+                     metavar="FILE"),
+    ] = None,
+    item: Annotated[str | None, typer.Option("--item", help="Column with the item.", metavar="COLUMN")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", help="Column with the text (default: as trained).", metavar="COLUMN")
+    ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option("--context", help="Columns with what came before (default: as trained).", metavar="COLUMNS"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What to call the model (default: its kind).", metavar="NAME")
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", help="Refuse a model of another scale: 0:4, No,Unsure,Yes or a TOML file "
+                     "(default: that of the plurivox.toml beside ITEMS).", metavar="POINTS"),
+    ] = None,
+) -> None:  # fmt: skip
+    """Predict from the texts of items how they are rated, with a model that plurivox fit trained.
+
+    One row per item: model, item, and a probability for each point of the scale, as plurivox score reads them.
+    """
+    from plurivox import models
+    from plurivox.cli.progress import telling
+    from plurivox.config import find_config, load_config
+
+    if output is not None and output.suffix not in ENDINGS:
+        raise typer.BadParameter(f"{output} ends in none of {', '.join(ENDINGS)}")
+    path = None if scale is not None else find_config(file)
+    wanted = read_scale(scale) if path is None else load_config(path).scale
+    known = models.load(model, scale=wanted)
+    ids, table = read_items(file, item)
+    with telling() as progress:
+        found = known.predict(
+            table.frame(), text=text, context=None if context is None else several_names(context) or (), item=ids,
+            name=name, progress=None if progress is None else lambda done, of: progress("predicting", done, of),
+            source=table.name, locate=table.locate,
+        )  # fmt: skip
+    _write(found, output)
+    print(f"{found['model'][0]}: {found.height:,} items on {known.scale}", file=sys.stderr)
+
+
+def _write(found: "pl.DataFrame", output: Path | None) -> None:
+    from plurivox.io.writing import guarded, replacing
+
+    safe = guarded(found)
+    n_changed = 0 if output is not None and output.suffix != ".csv" else int((safe["item"] != found["item"]).sum())
+    if n_changed:
+        print(
+            f"{n_changed:,} items have ids that a spreadsheet would take for a formula, and in CSV an apostrophe "
+            "before them; write .parquet to score them",
+            file=sys.stderr,
+        )
+    if output is None:
+        print(safe.write_csv(), end="")
+        return
+    with replacing(output) as temporary:
+        if output.suffix == ".parquet":
+            found.write_parquet(temporary)
+        elif output.suffix == ".jsonl":
+            found.write_ndjson(temporary)
+        else:
+            safe.write_csv(temporary)
+    print(output)

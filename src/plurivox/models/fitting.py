@@ -1,0 +1,182 @@
+"""From ratings and texts to a trained predictor."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from plurivox.attributes import Locate
+from plurivox.errors import InputError, ModelWarning
+from plurivox.models.kinds import kind_named
+from plurivox.models.predictor import Predictor, versions
+from plurivox.models.records import Settings, Training
+from plurivox.models.tables import Examples, ItemTable
+from plurivox.models.training import Part, Progress, Run, constant_loss, repeatable, train
+from plurivox.ratings import Ratings
+from plurivox.scale import Scale
+
+SMOOTHING = 0.5
+"""What each point's count is raised by in the shares that networks start from, so that none is 0."""
+NO_BETTER = (
+    "its loss of items held out is no lower than that of the same prediction for all, so the texts helped nothing"
+)
+
+
+def fit(
+    ratings: Ratings,
+    items: Any,
+    model: str = "mlp-kl",
+    *,
+    text: str = "text",
+    context: Sequence[str] | str = (),
+    item: str = "item",
+    seed: int = 0,
+    epochs: int = 200,
+    patience: int = 5,
+    batch: int = 64,
+    learning_rate: float = 1e-3,
+    validation: float = 0.15,
+    features: int = 10_000,
+    length: int = 128,
+    device: str = "cpu",
+    progress: Progress | None = None,
+    source: str = "items",
+    locate: Locate | None = None,
+) -> Predictor:
+    """Train a model to predict, from the text of an item, how its ratings are distributed.
+
+    On a CPU the same seed gives the same model to the last bit, whatever the order of rows and the number of threads.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what, or totals; each item needs only a few ratings.
+    items
+        One row per item, in a frame of pandas, polars, pyarrow or anything else that narwhals knows.
+    model
+        Its name, one of :data:`MODELS`.
+    text, context, item
+        The columns of ``items`` that hold the text that was rated, what was said before it (oldest first, blank where
+        there is nothing), and the ids that the ratings have.
+    seed, epochs, patience, batch, learning_rate, validation, features, length, device
+        As in :class:`Settings`.
+    progress
+        Called with an :class:`Epoch` after each. Ctrl-C keeps the best model so far.
+    source, locate
+        How to name the table of items and its rows in messages.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, an item is there twice, or fewer than two items have both a text and a rating.
+
+    Warns
+    -----
+    ModelWarning
+        If the ratings it learns from lack points of the scale.
+    """
+    begun = time.perf_counter()
+    kind = kind_named(model)
+    settings = Settings(seed, epochs, patience, batch, learning_rate, validation, features, length, str(device))
+    settings.check()
+    where = _device(settings.device)
+    columns = (context,) if isinstance(context, str) else tuple(context)
+    table = ItemTable.read(items, text=text, context=columns, item=item, source=source, locate=locate)
+    examples = Examples.join(ratings, table)
+    learned, held_out = map(examples.take, _split(len(examples.texts), settings))
+    seen = learned.counts.sum(axis=0)
+    unseen, warning = _unseen(ratings.scale, seen)
+    if warning:
+        warnings.warn(warning, ModelWarning, stacklevel=2)
+    # From the items learned from alone: the loss of those held out shall tell how well new texts are read, and new
+    # texts have new words.
+    encoder, remark = kind.encoder.learn(learned.texts, learned.contexts, features=features, length=length)
+    with repeatable(settings.seed, where):
+        network = kind.network(encoder.n_features, len(ratings.scale), length)
+        network.start_from(torch.as_tensor((seen + SMOOTHING) / (seen + SMOOTHING).sum()))
+        to_learn, to_check = (
+            Part.of(kind, encoder.encode(part.texts, part.contexts), part.counts, where) for part in (learned, held_out)
+        )
+        run = train(network.to(where), kind, to_learn, to_check, settings, progress)
+        baseline = constant_loss(kind, to_learn, to_check)
+    learned_little = NO_BETTER if run.best.validation_loss >= baseline else ""
+    notes = [note for note in (*examples.notes, remark, warning, *run.notes, learned_little) if note]
+    return Predictor(
+        kind.name,
+        ratings.scale,
+        text,
+        columns,
+        _record(run, examples, len(held_out.texts), baseline, time.perf_counter() - begun, unseen, notes),
+        settings,
+        versions(),
+        encoder,
+        network.cpu().double().eval(),
+    )
+
+
+def _split(n_items: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which items to learn from and which to hold out, at least one each."""
+    n_held_out = min(max(1, round(settings.validation * n_items)), n_items - 1)
+    order = np.random.default_rng([settings.seed, 1]).permutation(n_items)
+    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"device is {name!r}, which cannot be used ({reason})", hint="Choose cpu.") from None
+    return device
+
+
+def _unseen(scale: Scale, counts: NDArray[np.int64]) -> tuple[tuple[str, ...], str]:
+    """Return the points that no rating has, and what that means."""
+    names = [str(label) for label in scale.labels]
+    unseen = tuple(name for name, n in zip(names, counts, strict=True) if not n)
+    if len(unseen) == len(names) - 1:
+        only = names[int(counts.argmax())]
+        return (
+            unseen,
+            f"all training ratings are {only}: no text can be told from another, and {only} is predicted of all",
+        )
+    if unseen:
+        shown = " or ".join(unseen[:8]) + (" …" if len(unseen) > 8 else "")
+        return (
+            unseen,
+            f"no training rating is {shown}: when to expect that cannot be learned, and it is predicted rarely",
+        )
+    return unseen, ""
+
+
+def _record(
+    run: Run,
+    examples: Examples,
+    n_held_out: int,
+    baseline: float,
+    seconds: float,
+    unseen: tuple[str, ...],
+    notes: Sequence[str],
+) -> Training:
+    return Training(
+        n_items=len(examples.texts),
+        n_validation=n_held_out,
+        n_ratings=int(examples.counts.sum()),
+        epochs=len(run.epochs),
+        best_epoch=run.best.number,
+        train_losses=tuple(epoch.train_loss for epoch in run.epochs),
+        validation_losses=tuple(epoch.validation_loss for epoch in run.epochs),
+        best_validation_loss=run.best.validation_loss,
+        baseline_loss=baseline,
+        stopped=run.stopped,
+        seconds=seconds,
+        unseen=unseen,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,126 @@
+"""The kinds of models: what each reads, its network, and what it learns towards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from plurivox.errors import SelectionError
+from plurivox.models.networks import CumulativeLink, Mlp, Transformer
+from plurivox.models.texts import BagEncoder, Encoder, SequenceEncoder
+from plurivox.torch import cross_entropy, emd, empirical_target, kl, smoothed_target
+
+SIGMA = 0.5
+"""How far mlp-kl spreads a rating to the points beside it, in points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of model.
+
+    Attributes
+    ----------
+    name, description
+        What users call it, and what it is, in one line.
+    encoder
+        How it reads texts.
+    network
+        From the number of features, of points, and the longest sequence.
+    target
+        From counts, items × points, to what a prediction is compared with.
+    distance
+        From targets and log-probabilities to the loss of each item.
+    constant
+        From targets and how much each counts to the one prediction with the lowest mean loss for all.
+    by_rating
+        Whether each rating counts once in the mean loss, so that an item counts as often as it was rated; else each
+        item counts once.
+    """
+
+    name: str
+    description: str
+    encoder: type[Encoder]
+    network: Callable[[int, int, int], nn.Module]
+    target: Callable[[Tensor], Tensor]
+    distance: Callable[[Tensor, Tensor], Tensor]
+    constant: Callable[[Tensor, Tensor], Tensor]
+    by_rating: bool = False
+
+    def weights(self, counts: Tensor) -> Tensor:
+        """Return how much each item counts in the mean."""
+        sums = counts.sum(-1)
+        return sums if self.by_rating else sums.new_ones(sums.shape)
+
+
+def mean(targets: Tensor, weights: Tensor) -> Tensor:
+    """Return the mean of targets, which is best by cross-entropy and KL divergence."""
+    return weights @ targets / weights.sum()
+
+
+def median(targets: Tensor, weights: Tensor) -> Tensor:
+    """Return the shares whose cumulative ones are the medians of those of targets, which is best by EMD."""
+    below, order = targets.cumsum(-1).sort(dim=0)
+    reached = weights[order].cumsum(0) >= weights.sum() / 2
+    medians = below.gather(0, reached.int().argmax(0, keepdim=True))[0]
+    medians[-1] = 1.0
+    return medians.diff(prepend=medians.new_zeros(1))
+
+
+_each: dict[str, Any] = {"from_logits": True, "reduction": "none"}
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "mlp-ce",
+            "words in a two-layer network, cross-entropy to the shares of each item's ratings",
+            BagEncoder,
+            Mlp,
+            empirical_target,
+            partial(cross_entropy, **_each),
+            mean,
+        ),
+        Kind(
+            "mlp-kl",
+            "words in a two-layer network, KL divergence to the shares smoothed along the scale",
+            BagEncoder,
+            Mlp,
+            partial(smoothed_target, sigma=SIGMA),
+            partial(kl, **_each),
+            mean,
+        ),
+        Kind(
+            "cumulative-link",
+            "words in a network with one score and ordered cut-points, likelihood of every rating",
+            BagEncoder,
+            CumulativeLink,
+            empirical_target,
+            partial(cross_entropy, **_each),
+            mean,
+            by_rating=True,
+        ),
+        Kind(
+            "transformer-emd",
+            "the sequence of words and signs in a small transformer, earth mover's distance to the shares",
+            SequenceEncoder,
+            Transformer,
+            empirical_target,
+            partial(emd, **_each),
+            median,
+        ),
+    )
+}
+
+MODELS = {name: kind.description for name, kind in KINDS.items()}
+"""The models there are, and what each is."""
+
+
+def kind_named(name: str) -> Kind:
+    """Return a kind, or raise with the names there are."""
+    if not isinstance(name, str) or name not in KINDS:
+        raise SelectionError(f"there is no model {name!r}", hint=f"Choose one of {', '.join(KINDS)}.")
+    return KINDS[name]

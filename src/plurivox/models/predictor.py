@@ -1,0 +1,260 @@
+"""A trained model: what it predicts, and how it is kept in a folder."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from plurivox.attributes import Locate
+from plurivox.errors import ColumnError, FileError, InputError, ScaleError
+from plurivox.models import saving
+from plurivox.models.kinds import kind_named
+from plurivox.models.records import Settings, Training
+from plurivox.models.tables import ItemTable, turns_of
+from plurivox.models.texts import Encoder, Turns
+from plurivox.models.training import AT_ONCE, log_shares, one_thread
+from plurivox.scale import Scale, text_of
+
+BLOCK = 4096
+"""Items that are read together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Predictor:
+    """A model that predicts from texts how ratings are distributed; make one with :func:`fit` or :func:`load`.
+
+    Attributes
+    ----------
+    kind
+        The name of the model, one of :data:`MODELS`.
+    scale
+        The points that it predicts.
+    text, context
+        The columns it was trained on, which :meth:`predict` looks for.
+    training, settings
+        How it was trained, and what was chosen for that.
+    versions
+        Those of plurivox, Python and what else it was trained with.
+    """
+
+    kind: str
+    scale: Scale
+    text: str
+    context: tuple[str, ...]
+    training: Training
+    settings: Settings
+    versions: Mapping[str, str]
+    _encoder: Encoder = field(repr=False)
+    _network: nn.Module = field(repr=False)  # in float64, although it was trained in float32
+
+    def __repr__(self) -> str:
+        return f"<Predictor: {self.kind} on {self.scale}, trained on {self.training.n_items:,} items>"
+
+    def predict(
+        self,
+        items: Any,
+        *,
+        text: str | None = None,
+        context: Sequence[str] | str | None = None,
+        item: str = "item",
+        name: str | None = None,
+        scale: Scale | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        source: str = "items",
+        locate: Locate | None = None,
+    ) -> pl.DataFrame:
+        """Predict how items are rated.
+
+        Parameters
+        ----------
+        items
+            One row per item, in any frame.
+        text, context, item
+            The columns of the text, of what came before it, and of the id; the first two are those of the training
+            by default.
+        name
+            What to call the model; by default its kind.
+        scale
+            The scale that is expected: a model of another one is refused.
+        progress
+            Called now and then with the number of items done and of all.
+        source, locate
+            How to name the table and its rows in messages.
+
+        Returns
+        -------
+        DataFrame
+            One row per item in the order given: ``model``, ``item``, and a column of probabilities for each point,
+            as :func:`plurivox.soft_scores` reads them.
+        """
+        require_scale(self.scale, scale, self.kind)
+        taken = {str(label) for label in self.scale.labels} & {"model", "item"}
+        if taken:
+            raise ColumnError(
+                f"a point of the scale is called {min(taken)!r}, as is another column of predictions",
+                hint="Use shares(), or train the model on a scale with another name for the point.",
+            )
+        columns = self.context if context is None else (context,) if isinstance(context, str) else tuple(context)
+        self._refuse_context(bool(columns))
+        table = ItemTable.read(
+            items,
+            text=self.text if text is None else text,
+            context=columns,
+            item=item,
+            source=source,
+            locate=locate,
+        )
+        shares = self._shares(table.complete(), table.contexts, progress)
+        frame = pl.DataFrame({"model": pl.repeat(name or self.kind, len(table.ids), eager=True), "item": table.ids})
+        return frame.with_columns(pl.Series(str(label), shares[:, at]) for at, label in enumerate(self.scale.labels))
+
+    def shares(
+        self, texts: Sequence[str], contexts: Sequence[Sequence[str | None] | str | None] | None = None
+    ) -> Shares:
+        """Return the probability of each point, texts × points.
+
+        Parameters
+        ----------
+        texts
+            The texts to predict for.
+        contexts
+            For each text what came before it, oldest first.
+        """
+        if isinstance(texts, str):
+            raise InputError("texts is one text", hint="Give a list of texts, also if it holds only one.")
+        given = ["" if text is None else str(text) for text in texts]
+        for at, text in enumerate(given):
+            if not text.strip():
+                raise InputError(f"text {at + 1} is blank", hint="Leave it out.")
+        turns: list[Turns] = [()] * len(given) if contexts is None else [turns_of(context) for context in contexts]
+        if len(turns) != len(given):
+            raise InputError(
+                f"there are {len(given):,} texts and {len(turns):,} contexts",
+                hint="Give one context per text, None where there is none.",
+            )
+        self._refuse_context(any(turns))
+        return self._shares(given, turns)
+
+    def save(self, folder: str | PathLike[str]) -> list[Path]:
+        """Write the model into a folder, in place of the one there, and return the files.
+
+        Whatever happens meanwhile, the folder holds the old model or the new one. It holds no text but the words
+        that the model knows, and no rater.
+        """
+        about = {
+            "kind": self.kind,
+            "scale": self.scale.to_dict(),
+            "text": self.text,
+            "context": list(self.context),
+            "settings": asdict(self.settings),
+            "training": asdict(self.training),
+            "versions": dict(self.versions),
+            "vocabulary": self._encoder.to_dict(),
+        }
+        state = self._network.state_dict()
+        return saving.write(folder, about, {name: tensor.float().contiguous() for name, tensor in state.items()})
+
+    def _refuse_context(self, given: bool) -> None:
+        if given and not self.context:
+            raise InputError(
+                "there is context, and the model was trained without any", hint="Leave it out, or train with context=."
+            )
+
+    def _shares(
+        self, texts: list[str], contexts: list[Turns], progress: Callable[[int, int], object] | None = None
+    ) -> Shares:
+        """Predict block by block, texts of about one length together."""
+        shares = np.empty((len(texts), len(self.scale)))
+        like = torch.zeros(1, dtype=torch.float64)
+        with one_thread(), torch.inference_mode():
+            for first in range(0, len(texts), BLOCK):
+                inputs = self._encoder.encode(texts[first : first + BLOCK], contexts[first : first + BLOCK])
+                order = np.argsort(inputs.sizes(), kind="stable")
+                for start in range(0, len(order), AT_ONCE):
+                    rows = order[start : start + AT_ONCE]
+                    shares[first + rows] = log_shares(self._network, inputs, rows, like).exp().numpy()
+                if progress is not None:
+                    progress(first + len(order), len(texts))
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares
+
+
+Shares = NDArray[np.float64]
+
+
+def load(folder: str | PathLike[str], *, scale: Scale | None = None) -> Predictor:
+    """Read a model from the folder it was saved in; nothing in there is executed.
+
+    Parameters
+    ----------
+    folder
+        Where :meth:`Predictor.save` wrote it.
+    scale
+        The scale that is expected.
+
+    Raises
+    ------
+    FileError
+        If there is no model, or it is damaged or of a newer version.
+    ScaleError
+        If the model is of another scale.
+    """
+    about, tensors, source = saving.read(folder)
+    try:
+        kind = kind_named(about["kind"])
+        found = Scale.from_dict(about["scale"])
+        settings = Settings(**about["settings"])
+        settings.check()
+        training = Training.from_dict(about["training"])
+        encoder = kind.encoder.from_dict(about["vocabulary"], length=settings.length)
+        text, context, of = str(about["text"]), tuple(map(str, about["context"])), dict(about["versions"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FileError(
+            f"it is not a model as plurivox saves it ({type(error).__name__}: {error})",
+            source=source,
+            hint=saving.AGAIN,
+        ) from None
+    require_scale(found, scale, source)
+    with torch.device("meta"):  # shapes without numbers: nothing is drawn, and no file makes it take much memory
+        network = kind.network(encoder.n_features, len(found), settings.length)
+    saving.require_shapes(tensors, {name: tuple(like.shape) for name, like in network.state_dict().items()}, source)
+    network.load_state_dict({name: tensor.double() for name, tensor in tensors.items()}, assign=True)
+    return Predictor(kind.name, found, text, context, training, settings, of, encoder, network.eval())
+
+
+def versions() -> dict[str, str]:
+    """Return what a model is made with."""
+    packages = ("plurivox", "torch", "numpy", "safetensors")
+    return {"python": platform.python_version()} | {name: metadata.version(name) for name in packages}
+
+
+def require_scale(found: Scale, wanted: Scale | None, source: str) -> None:
+    """Raise if a scale is wanted and the model has another."""
+    if wanted is None:
+        return
+    mine, theirs = ([text_of(label) for label in scale.labels] for scale in (found, wanted))
+    if mine != theirs:
+        raise ScaleError(
+            f"the model is on the scale {found}, not on {wanted}", source=source, hint="Train one on the scale wanted."
+        )
+    if found.values != wanted.values:
+        raise ScaleError(
+            f"the points of the model have the values {_shown(found)}, not {_shown(wanted)}",
+            source=source,
+            hint="Train one on the scale wanted.",
+        )
+
+
+def _shown(scale: Scale) -> str:
+    return ", ".join(f"{value:g}" for value in scale.values[:12]) + (", …" if len(scale) > 12 else "")

@@ -1,0 +1,136 @@
+"""What is known of a trained model: how it was trained, and how that went."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+from plurivox.errors import InputError
+
+LARGEST = 2**63 - 1
+MOST = {"features": 10_000_000, "length": 100_000}
+"""What still fits into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The choices of a training.
+
+    Attributes
+    ----------
+    seed
+        The start of all random numbers.
+    epochs, patience
+        How often all training items are seen at most, and after how many epochs without a better validation loss
+        training stops.
+    batch, learning_rate
+        Items per step, and the step size of Adam.
+    validation
+        The share of items that is held out to tell when to stop.
+    features
+        The most words that the model knows.
+    length
+        The most tokens of one item that the transformer reads.
+    device
+        Where it was trained.
+    """
+
+    seed: int
+    epochs: int
+    patience: int
+    batch: int
+    learning_rate: float
+    validation: float
+    features: int
+    length: int
+    device: str
+
+    def check(self) -> None:
+        """Raise if a number makes no sense."""
+        for name in ("seed", "epochs", "patience", "batch", "features", "length"):
+            value, least, most = getattr(self, name), int(name != "seed"), MOST.get(name, LARGEST)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                upto = f"to {most:,}" if name in MOST else "on"
+                raise InputError(f"{name} is {value!r}", hint=f"Give a whole number from {least} {upto}.")
+        for name, below, hint in (
+            ("learning_rate", math.inf, "Give a positive number, such as 0.001."),
+            ("validation", 1, "Give a share of the items between 0 and 1, such as 0.15."),
+        ):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < below:
+                raise InputError(f"{name} is {number!r}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """How one pass over the training items went.
+
+    Attributes
+    ----------
+    number, of
+        Which epoch, counted from 1, and how many there are at most.
+    train_loss, validation_loss
+        The model's own loss: of the training items while it learned from them, and of those held out, afterwards.
+    best_epoch
+        The epoch with the lowest validation loss up to now.
+    """
+
+    number: int
+    of: int
+    train_loss: float
+    validation_loss: float
+    best_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a training went.
+
+    Attributes
+    ----------
+    n_items, n_validation, n_ratings
+        Items with text and ratings, how many of them were held out for validation, and the ratings of all of them.
+    epochs, best_epoch
+        How many epochs were run, and after which the model was kept, counted from 1.
+    train_losses, validation_losses
+        One of each per epoch, as in :class:`Epoch`.
+    best_validation_loss
+        That of the model that was kept.
+    baseline_loss
+        The validation loss if the same is predicted of every text, what is best for the items learned from: a model
+        that is no better has learned nothing from the texts.
+    stopped
+        Why it ended: ``"early"`` when the validation loss got no better, ``"epochs"`` when all were run,
+        ``"interrupted"`` by Ctrl-C.
+    seconds
+        How long it took, reading the texts included.
+    unseen
+        Points of the scale that no rating it learned from has.
+    notes
+        What was left out or needs care, as sentences without their full stop.
+    """
+
+    n_items: int
+    n_validation: int
+    n_ratings: int
+    epochs: int
+    best_epoch: int
+    train_losses: tuple[float, ...]
+    validation_losses: tuple[float, ...]
+    best_validation_loss: float
+    baseline_loss: float
+    stopped: str
+    seconds: float
+    unseen: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Training:
+        """Rebuild it from plain lists; raises TypeError where that cannot be."""
+        types = {"int": int, "float": float, "str": str}
+        parts: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in data.items()}
+        for part in fields(cls):
+            if not isinstance(parts.get(part.name), types.get(str(part.type), tuple)):
+                raise TypeError(f"{part.name} is {parts.get(part.name)!r}")
+        return cls(**parts)

@@ -1,0 +1,122 @@
+"""A model in a folder: ``model.json``, which says what it is, and its numbers in a file named by their content.
+
+The numbers are written first and ``model.json``, which names them, takes the place of the old one in one step. So an
+interruption at any moment leaves a whole model, the old one or the new. Nothing that is read is executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load as tensors_of
+from safetensors.torch import save as bytes_of
+from torch import Tensor, float32
+
+from plurivox.errors import FileError
+from plurivox.io.writing import replacing
+
+FORMAT = 1
+ABOUT = "model.json"
+AGAIN = "Save the model again, or copy its whole folder again."
+_WEIGHTS = re.compile(r"weights-[0-9a-f]{12}\.safetensors")
+
+
+def write(folder: str | PathLike[str], about: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> list[Path]:
+    """Write a model into a folder, and remove the numbers of models that were there before."""
+    home = Path(folder)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"the folder cannot be made ({error.strerror})", source=str(home), hint="Name a folder to write into."
+        ) from None
+    content = bytes_of(dict(tensors))
+    digest = hashlib.sha256(content).hexdigest()
+    numbers = home / f"weights-{digest[:12]}.safetensors"
+    document = {"format": FORMAT, **about, "weights": {"file": numbers.name, "sha256": digest}}
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+    with replacing(numbers) as temporary:
+        temporary.write_bytes(content)
+    with replacing(home / ABOUT) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+    for old in home.iterdir():
+        if _WEIGHTS.fullmatch(old.name) and old != numbers:
+            with contextlib.suppress(OSError):
+                old.unlink()
+    return [home / ABOUT, numbers]
+
+
+def read(folder: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor], str]:
+    """Return what ``model.json`` says, the numbers, and how to name the file in messages."""
+    home = Path(folder)
+    source = str(home / ABOUT)
+    about = _document(home, source)
+    named = about.get("weights")
+    name, digest = (named.get("file"), named.get("sha256")) if isinstance(named, dict) else (None, None)
+    if not isinstance(name, str) or not _WEIGHTS.fullmatch(name):
+        raise FileError(
+            f"it names {name!r} as the file of its numbers, which is no name that plurivox gives",
+            source=source,
+            hint=AGAIN,
+        )
+    content = _bytes(home / name, "the numbers of the model are")
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise FileError(f"its content is not what {ABOUT} says", source=str(home / name), hint=AGAIN)
+    try:
+        return about, tensors_of(content), source
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise FileError(f"it is no safetensors file ({error})", source=str(home / name), hint=AGAIN) from None
+
+
+def require_shapes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], source: str) -> None:
+    """Raise unless the tensors are those of the network that ``model.json`` describes."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in found.items()}
+    for name in sorted({*shapes, *wanted}):
+        if shapes.get(name) != wanted.get(name) or found[name].dtype != float32:
+            there = f"{found[name].dtype} of the shape {shapes[name]}" if name in found else "missing"
+            needed = f"torch.float32 of the shape {wanted[name]}" if name in wanted else "absent"
+            raise FileError(
+                f"it does not fit its numbers: {name!r} is {there} and should be {needed}", source=source, hint=AGAIN
+            )
+
+
+def _document(home: Path, source: str) -> dict[str, Any]:
+    if not home.is_dir():
+        raise FileError("there is no such folder", source=str(home), hint="Name the folder that a model was saved in.")
+    content = _bytes(home / ABOUT, "what the model is, is")
+    try:
+        about = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"it is not JSON ({error})", source=source, hint=AGAIN) from None
+    number = about.get("format") if isinstance(about, dict) else None
+    if type(number) is not int or number < 1:
+        raise FileError("it does not say that it is a model of plurivox", source=source, hint=AGAIN)
+    if number > FORMAT:
+        raise FileError(
+            f"it is of format {number}, from a newer version of plurivox; this one reads format {FORMAT}",
+            source=source,
+            hint="Install a newer plurivox.",
+        )
+    found: dict[str, Any] = about
+    return found
+
+
+def _bytes(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"the file is missing: {what} in it", source=str(path), hint=AGAIN) from None
+    except OSError as error:
+        raise FileError(f"it cannot be read ({error.strerror})", source=str(path)) from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,194 @@
+"""Training one network: batches, early stopping, and a surrounding in which the same seed gives the same bits."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from plurivox.errors import InputError
+from plurivox.models.kinds import Kind
+from plurivox.models.networks import tensors
+from plurivox.models.records import Epoch, Settings
+from plurivox.models.texts import Inputs, Sequences
+
+Progress = Callable[[Epoch], object]
+AT_ONCE = 256
+"""Items that are predicted together."""
+LEAST_SHARE = 1e-4
+"""Of a point that no training rating has, in the prediction that is the same for all texts."""
+POOL = 16
+"""Batches of sequences that are divided up by length."""
+NOT_FINITE = "training ended in epoch {}, in which the loss was no longer a finite number; the best epoch was kept"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some items to learn from or to check with: what the network reads, the targets, and how much each counts."""
+
+    inputs: Inputs
+    targets: Tensor
+    weights: Tensor
+
+    @classmethod
+    def of(cls, kind: Kind, inputs: Inputs, counts: NDArray[np.int64], device: torch.device) -> Part:
+        """Prepare items with these counts of ratings."""
+        numbers = torch.as_tensor(counts, dtype=torch.float32)
+        return cls(inputs, kind.target(numbers).to(device), kind.weights(numbers).to(device))
+
+
+class Run(NamedTuple):
+    """How the epochs went, which of them the network was left at, and why they ended."""
+
+    epochs: tuple[Epoch, ...]
+    best: Epoch
+    stopped: str
+    notes: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute in one thread: several add sums in another order, which changes the last digits."""
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def repeatable(seed: int, device: torch.device) -> Iterator[None]:
+    """Start random numbers at the seed; afterwards these and all else are as the caller had them."""
+    dtype, on_gpu = torch.get_default_dtype(), device.type == "cuda"
+    with (
+        torch.random.fork_rng(devices=[device] if on_gpu else []),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        one_thread(),
+    ):
+        torch.default_generator.manual_seed(seed)
+        if on_gpu:
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
+        try:
+            torch.set_default_dtype(torch.float32)
+            yield
+        finally:
+            torch.set_default_dtype(dtype)
+
+
+def train(
+    network: nn.Module, kind: Kind, learned: Part, held_out: Part, settings: Settings, progress: Progress | None
+) -> Run:
+    """Train until the validation loss stops getting better, and leave the network as it was at its best.
+
+    Ctrl-C ends it early; before the first epoch is over there is nothing to keep, and it is passed on.
+    """
+    shuffled = np.random.default_rng(settings.seed)
+    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+    epochs: list[Epoch] = []
+    best: tuple[Epoch, dict[str, Tensor]] | None = None  # one name, so that Ctrl-C cannot part what belongs together
+    stopped, notes = "epochs", []
+    try:
+        for number in range(1, settings.epochs + 1):
+            train_loss = _learn(network, kind, learned, optimizer, shuffled, settings.batch)
+            loss = mean_loss(network, kind, held_out)
+            if not (math.isfinite(train_loss) and math.isfinite(loss)):
+                stopped = "early"
+                notes.append(NOT_FINITE.format(number))
+                break
+            better = best is None or loss < best[0].validation_loss
+            epochs.append(Epoch(number, settings.epochs, train_loss, loss, number if better else epochs[-1].best_epoch))
+            if better:
+                best = epochs[-1], {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+            if progress is not None:
+                progress(epochs[-1])
+            if number - epochs[-1].best_epoch >= settings.patience and number < settings.epochs:
+                stopped = "early"
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        stopped = "interrupted"
+    if best is None:
+        raise InputError(
+            f"learning_rate is {settings.learning_rate:g}, and the loss is not a finite number after one epoch",
+            hint="Give a smaller learning rate, such as 0.001.",
+        )
+    network.load_state_dict(best[1])
+    return Run(tuple(epochs), best[0], stopped, tuple(notes))
+
+
+def mean_loss(network: nn.Module, kind: Kind, part: Part) -> float:
+    """Return the mean loss of all items of a part, without learning from them."""
+    network.eval()
+    total = weight = 0.0
+    with torch.no_grad():
+        for first in range(0, len(part.inputs), AT_ONCE):
+            rows = np.arange(first, min(first + AT_ONCE, len(part.inputs)))
+            losses, weights = _losses(network, kind, part, rows)
+            total += float((losses * weights).sum())
+            weight += float(weights.sum())
+    return total / weight
+
+
+def constant_loss(kind: Kind, learned: Part, held_out: Part) -> float:
+    """Return the mean loss of items held out if the same is predicted of each: what is best for those learned from."""
+    shares = kind.constant(learned.targets, learned.weights).clamp_min(LEAST_SHARE)
+    losses = kind.distance(held_out.targets, shares.log().expand_as(held_out.targets))
+    return float((losses * held_out.weights).sum() / held_out.weights.sum())
+
+
+def log_shares(network: nn.Module, inputs: Inputs, rows: NDArray[np.int64], like: Tensor) -> Tensor:
+    """Return the network's log-probabilities of some items, in the type and on the device of ``like``."""
+    found: Any = network(*tensors(inputs.pick(rows), like.dtype, like.device))
+    return found
+
+
+def _learn(
+    network: nn.Module,
+    kind: Kind,
+    part: Part,
+    optimizer: torch.optim.Optimizer,
+    shuffled: np.random.Generator,
+    batch: int,
+) -> float:
+    """Go once through all items in random order, and return their mean loss on the way."""
+    network.train()
+    total = weight = 0.0
+    for rows in batches(part.inputs, shuffled, batch):
+        losses, weights = _losses(network, kind, part, rows)
+        loss = (losses * weights).sum() / weights.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += float(loss.detach()) * float(weights.sum())
+        weight += float(weights.sum())
+    return total / weight
+
+
+def batches(inputs: Inputs, shuffled: np.random.Generator, batch: int) -> list[NDArray[np.int64]]:
+    """Divide all items into batches at random; sequences of about one length come together, for less padding."""
+    order = shuffled.permutation(len(inputs))
+    if isinstance(inputs, Sequences):
+        sizes = inputs.sizes()
+        pools = [order[first : first + POOL * batch] for first in range(0, len(order), POOL * batch)]
+        order = np.concatenate([pool[np.argsort(sizes[pool], kind="stable")] for pool in pools])
+    found = [order[first : first + batch] for first in range(0, len(order), batch)]
+    return [found[at] for at in shuffled.permutation(len(found))]
+
+
+def _losses(network: nn.Module, kind: Kind, part: Part, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+    """Return the loss of each of some items and how much it counts."""
+    chosen = torch.as_tensor(rows, device=part.targets.device)
+    targets = part.targets[chosen]
+    predicted = log_shares(network, part.inputs, rows, targets)
+    return kind.distance(targets, predicted), part.weights[chosen]

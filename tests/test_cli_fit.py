@@ -1,0 +1,230 @@
+"""``plurivox fit`` and ``plurivox predict``, as a user runs them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.cli.fit import MODELS, fit
+from support import run_cli
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'plurivox[torch]'")
+
+WORDS = {"lovely": [0.7, 0.2, 0.1, 0.0], "odd": [0.1, 0.4, 0.4, 0.1], "awful": [0.0, 0.1, 0.2, 0.7]}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with texts, in which one word decides, and two to five ratings of each."""
+    folder = tmp_path_factory.mktemp("study")
+    random = np.random.default_rng(1)
+    filling = ["the", "a", "this", "that", "it", "was", "is", "very", "so", "really"]
+    texts, ratings = [], []
+    for at in range(240):
+        word = list(WORDS)[at % 3]
+        around = random.choice(filling, 6).tolist()
+        texts.append((f"i{at}", " ".join([*around[:3], word, *around[3:]]), "hello there"))
+        points = random.choice(4, random.integers(2, 6), p=WORDS[word])
+        ratings += [(f"i{at}", f"r{who}", int(point)) for who, point in enumerate(points)]
+    pl.DataFrame(texts, schema=["item", "text", "before"], orient="row").write_csv(folder / "items.csv")
+    pl.DataFrame(ratings, schema=["item", "rater", "score"], orient="row").write_csv(folder / "ratings.csv")
+    return folder
+
+
+def test_the_command_knows_all_models_and_has_the_defaults_of_the_function() -> None:
+    assert tuple(pv.models.MODELS) == MODELS
+    command = {name: one.default for name, one in inspect.signature(fit).parameters.items()}
+    function = inspect.signature(pv.models.fit).parameters
+    for name in ("model", "text", "epochs", "patience", "batch", "learning_rate", "validation", "features", "length",
+                 "device", "seed"):  # fmt: skip
+        assert command[name] == function[name].default
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_from_texts_to_scores(study: Path, tmp_path: Path, model: str) -> None:
+    folder, predictions = tmp_path / "model", tmp_path / "predictions.parquet"
+    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "--model", model, "-o", folder, "--epochs", 30)
+    assert done.code == 0, done.err
+    assert done.out.strip() == str(folder)
+    assert "240 items" in done.err
+    assert "36 of the items held out" in done.err
+    assert not [path for path in folder.iterdir() if path.suffix in (".pkl", ".pt", ".part")]
+    done = run_cli("predict", folder, study / "items.csv", "-o", predictions)
+    assert done.code == 0, done.err
+    frame = pl.read_parquet(predictions)
+    assert frame.columns == ["model", "item", "0", "1", "2", "3"]
+    assert frame["model"].unique().to_list() == [model]
+    scores = run_cli("score", study / "ratings.csv", predictions, "--csv", "--fast", "--bootstrap", 0).frame()
+    ce = dict(scores.filter(bin="all", statistic="cross_entropy").select("model", "value").iter_rows())
+    assert ce[model] < ce["marginal"] - 0.1
+
+
+def test_training_is_as_from_python(study: Path, tmp_path: Path) -> None:
+    run_cli("fit", study / "items.csv", study / "ratings.csv", "--model", "mlp-ce", "-o", tmp_path / "m", "--seed", 3)
+    printed = run_cli("predict", tmp_path / "m", study / "items.csv").frame()
+    items = pl.read_csv(study / "items.csv")
+    model = pv.models.fit(pv.read_ratings(study / "ratings.csv"), items, "mlp-ce", seed=3)
+    right = model.predict(items)
+    assert printed["item"].to_list() == right["item"].to_list()
+    np.testing.assert_allclose(
+        printed.select("0", "1", "2", "3").to_numpy(), right.select("0", "1", "2", "3").to_numpy()
+    )
+
+
+def test_context_scale_and_name(study: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    arguments = ["--context", "before", "--scale", "0:4", "--epochs", 2, "--validation", 0.3, "-o", folder, "--json"]
+    done = run_cli("fit", study / "items.csv", study / "ratings.csv", *arguments)
+    told = done.json()
+    assert told["training"]["unseen"] == ["4"]
+    assert told["training"]["n_validation"] == 72
+    assert told["settings"]["epochs"] == 2
+    assert "no training rating is 4" in done.err
+    found = run_cli("predict", folder, study / "items.csv", "--name", "mine", "--scale", "0:4")
+    assert found.frame().columns == ["model", "item", "0", "1", "2", "3", "4"]
+    assert found.frame()["model"][0] == "mine"
+    refused = run_cli("predict", folder, study / "items.csv", "--scale", "1:5")
+    assert refused.code == 1
+    assert "the model is on the scale 0 < 1 < 2 < 3 < 4, not on 1 < 2 < 3 < 4 < 5" in refused.words
+
+
+def test_the_scale_of_the_config_counts(study: Path, tmp_path: Path) -> None:
+    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+    (tmp_path / "plurivox.toml").write_text('[scale]\nlabels = ["No", "Yes"]\n')
+    (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
+    refused = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "p.csv")
+    assert refused.code == 1
+    assert "not on No < Yes" in refused.words
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_one_group_s_ratings(study: Path, tmp_path: Path) -> None:
+    raters = pl.DataFrame({"rater": [f"r{at}" for at in range(5)], "gender": ["a", "b", "a", "b", "a"]})
+    raters.write_csv(tmp_path / "raters.csv")
+    done = run_cli(
+        "fit", study / "items.csv", study / "ratings.csv", "--raters", tmp_path / "raters.csv", "--where", "gender=a",
+        "--epochs", 1, "-o", tmp_path / "m", "--json",
+    )  # fmt: skip
+    score = pl.read_csv(study / "ratings.csv").filter(pl.col("rater").is_in(["r0", "r2", "r4"]))
+    assert done.json()["training"]["n_ratings"] == score.height
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--text", "txt"], "there is no column 'txt'"),
+        (["--context", "after"], "there is no column 'after'"),
+        (["--model", "bert"], "mlp-ce, mlp-kl, cumulative-link, transformer-emd"),
+        (["--validation", "1.5"], "validation is 1.5"),
+        (["--learning-rate", "-1"], "learning_rate is -1"),
+        (["--device", "abacus"], "device is 'abacus'"),
+    ],
+)
+def test_bad_options_leave_nothing(study: Path, tmp_path: Path, change: list[str], message: str) -> None:
+    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "m", *change)
+    assert done.code != 0
+    assert message in done.words
+    assert not (tmp_path / "m").exists()
+
+
+def test_rows_are_named_as_in_the_file(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "twice.csv").write_text("item,text\ni0,a\ni1,b\ni0,c\n")
+    done = run_cli("fit", tmp_path / "twice.csv", study / "ratings.csv", "-o", tmp_path / "m")
+    assert "twice.csv, column 'item', rows 2, 4" in done.err
+    (tmp_path / "blank.csv").write_text("item,text\ni0,a\ni1,\n")
+    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+    done = run_cli("predict", tmp_path / "m", tmp_path / "blank.csv", "-o", tmp_path / "p.csv")
+    assert "blank.csv, column 'text', row 3: the text is missing" in done.err
+    assert not (tmp_path / "p.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("item,text\ni0,\ni1, \n", "no item has a text"),
+        ("item,text\nx,good\ny,bad\n", "has a rating"),
+        ("item,text\ni0,good\n", "needs at least two"),
+        ("item,text\n", "there is no item"),
+    ],
+)
+def test_nothing_to_learn_from(study: Path, tmp_path: Path, texts: str, message: str) -> None:
+    (tmp_path / "texts.csv").write_text(texts)
+    done = run_cli("fit", tmp_path / "texts.csv", study / "ratings.csv", "-o", tmp_path / "m")
+    assert done.code == 1
+    assert message in done.words
+    assert "texts.csv" in done.err
+    assert not (tmp_path / "m").exists()
+
+
+def test_outputs(study: Path, tmp_path: Path) -> None:
+    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+    for ending, read in ((".csv", pl.read_csv), (".jsonl", pl.read_ndjson), (".parquet", pl.read_parquet)):
+        done = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / f"p{ending}")
+        assert done.out.strip() == str(tmp_path / f"p{ending}")
+        assert read(tmp_path / f"p{ending}").shape == (240, 6)
+    assert run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "p.xlsx").code == 2
+    assert run_cli("predict", tmp_path / "none", study / "items.csv").code == 1
+    (tmp_path / "file").write_text("mine")
+    assert run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "file").code == 2
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_ids_like_formulas(study: Path, tmp_path: Path) -> None:
+    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+    (tmp_path / "odd.csv").write_text('item,text\n=1+1,lovely\n"-x",odd\ni3,awful\n')
+    done = run_cli("predict", tmp_path / "m", tmp_path / "odd.csv")
+    assert done.frame()["item"].to_list() == ["'=1+1", "'-x", "i3"]
+    assert "2 items have ids that a spreadsheet would take for a formula" in done.words
+    run_cli("predict", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "p.parquet")
+    assert pl.read_parquet(tmp_path / "p.parquet")["item"].to_list() == ["=1+1", "-x", "i3"]
+
+
+def test_ctrl_c_keeps_the_best_model(study: Path, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [
+        sys.executable, "-m", "plurivox", "fit", str(study / "items.csv"), str(study / "ratings.csv"),
+        "-o", str(tmp_path / "m"), "--epochs", "100000", "--patience", "100000",
+    ]  # fmt: skip
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "140"}
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, env=environment) as process:
+        os.close(theirs)
+        seen, interrupted, deadline = "", False, time.monotonic() + 120
+        while time.monotonic() < deadline:
+            if select.select([ours], [], [], 0.2)[0]:
+                try:
+                    seen += os.read(ours, 65536).decode(errors="replace")
+                except OSError:  # the program ended
+                    break
+            if not interrupted and "validation 0." in seen:
+                process.send_signal(signal.SIGINT)
+                interrupted = True
+        code = process.wait(timeout=60)
+    os.close(ours)
+    assert interrupted, seen
+    assert code == 130, seen
+    assert "interrupted" in seen
+    assert "at most" in seen
+    kept = pv.models.load(tmp_path / "m")
+    assert kept.training.stopped == "interrupted"
+    assert 1 <= kept.training.best_epoch <= kept.training.epochs < 100_000
+
+
+def test_without_torch(study: Path) -> None:
+    script = "import sys; sys.modules['torch'] = None; from plurivox.cli import main; main()"
+    arguments = ["fit", str(study / "items.csv"), str(study / "ratings.csv")]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'plurivox[torch]'" in done.stderr
+    assert "Traceback" not in done.stderr
