@@ -84,6 +84,8 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.alignment
 	$(BIN)/python -m benchmarks.losses
+	$(BIN)/python -m benchmarks.stars
+	$(BIN)/python -m benchmarks.convabuse
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

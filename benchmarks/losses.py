@@ -35,7 +35,7 @@ def main() -> None:
     devices = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
     for device in devices:
         print(f"{device}: {name_of(device)}")
-    print(f"PyTorch {torch.__version__}, {N_POINTS} points, forward and backward from logits, median of up to {REPEATS} turns\n")
+    print(f"PyTorch {torch.__version__}, {N_POINTS} points, forward and backward, median of up to {REPEATS} turns\n")
     for dtype in (torch.float32, torch.float64):
         print(f"{str(dtype).removeprefix('torch.')}, milliseconds a batch\n")
         print("| loss | " + " | ".join(f"{device}, {size:,}" for device in devices for size in BATCHES) + " |")
