@@ -44,7 +44,7 @@ OWN = 8.0
 """κ: how near a product's own shares are to those its title tells. As many ratings as the title is worth."""
 N_PRODUCTS = 20_000
 TEST_SHARE = 0.15
-TITLE, TRUTH = "title", "truth"
+TITLE = "title"
 BAYES = "EB"
 
 # Products ------------------------------------------------------------------------------------------------------------

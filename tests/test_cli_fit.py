@@ -191,6 +191,67 @@ def test_ids_like_formulas(study: Path, tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "p.parquet")["item"].to_list() == ["=1+1", "-x", "i3"]
 
 
+def test_items_are_joined_by_the_column_of_the_ratings(study: Path, tmp_path: Path) -> None:
+    ratings = pl.read_csv(study / "ratings.csv").rename({"item": "comment_id"})
+    items = pl.read_csv(study / "items.csv").rename({"item": "comment_id"})
+    items = items.with_columns(item=items["comment_id"].reverse())  # an id that is not meant
+    ratings.write_csv(tmp_path / "ratings.csv")
+    items.write_csv(tmp_path / "items.csv")
+    done = run_cli("fit", tmp_path / "items.csv", tmp_path / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+    assert "items.csv: item = comment_id, text = text" in done.err
+    done = run_cli("predict", tmp_path / "m", tmp_path / "items.csv")
+    assert done.frame()["item"].to_list() == items["comment_id"].to_list()
+    assert "item = comment_id" in done.err
+
+
+def test_the_items_are_not_overwritten(study: Path, tmp_path: Path) -> None:
+    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+    (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
+    done = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "items.csv")
+    assert done.code == 2
+    assert (tmp_path / "items.csv").read_bytes() == (study / "items.csv").read_bytes()
+
+
+def test_other_encodings(study: Path, tmp_path: Path) -> None:
+    texts = "item,text\n" + "".join(f"i{at},{'schön' if at % 2 else 'übel'} gesagt\n" for at in range(40))
+    (tmp_path / "items.csv").write_bytes(texts.encode("latin-1"))
+    ratings = "item,rater,score\n" + "".join(f"i{at},r,{at % 2}\n" for at in range(40))
+    (tmp_path / "ratings.csv").write_bytes(ratings.encode("latin-1"))
+    files = [tmp_path / "items.csv", tmp_path / "ratings.csv"]
+    assert run_cli("fit", *files, "-o", tmp_path / "m", "--epochs", 1).code == 1
+    assert run_cli("fit", *files, "-o", tmp_path / "m", "--epochs", 1, "--encoding", "latin-1").code == 0
+    assert run_cli("predict", tmp_path / "m", files[0], "--encoding", "latin-1").frame().height == 40
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_first(study: Path) -> None:
+    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", study / "items.csv" / "model")
+    assert done.code == 1
+    assert "validation loss" not in done.err
+    done = run_cli("fit", study / "items.csv", study / "ratings.csv", "-o", f"{study}/new/{'a' * 300}")
+    assert done.code == 1
+    assert not (study / "new").exists()
+
+
+def test_a_full_output_is_one_line(study: Path, tmp_path: Path) -> None:
+    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
+    command = [sys.executable, "-m", "plurivox", "predict", str(tmp_path / "m"), str(study / "items.csv")]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert "error: the output cannot be written (No space left on device)" in done.stderr
+    assert "Traceback" not in done.stderr
+    done_here = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "none" / "p.csv")
+    assert "No such file or directory" in done_here.err
+
+
+def test_training_that_diverges_says_so(study: Path, tmp_path: Path) -> None:
+    done = run_cli(
+        "fit", study / "items.csv", study / "ratings.csv", "-o", tmp_path / "m", "--model", "mlp-kl",
+        "--learning-rate", "1e30",
+    )  # fmt: skip
+    assert "Give a smaller learning rate" in done.err or "no longer a finite number" in done.err
+
+
 def test_ctrl_c_keeps_the_best_model(study: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     command = [
@@ -209,6 +270,8 @@ def test_ctrl_c_keeps_the_best_model(study: Path, tmp_path: Path) -> None:
                     break
             if not interrupted and "validation 0." in seen:
                 process.send_signal(signal.SIGINT)
+                time.sleep(0.005)
+                process.send_signal(signal.SIGINT)  # people press it twice
                 interrupted = True
         code = process.wait(timeout=60)
     os.close(ours)

@@ -328,7 +328,36 @@ def test_tensors_of_another_network(folder: Path, change: Callable[[dict[str, An
 )
 def test_a_document_that_is_not_as_saved(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     edit(folder, change)
-    assert refused(folder).startswith("model.json: it is not a model as plurivox saves it (")
+    assert refused(folder).startswith("model.json: it is not a model as plurivox saves it. ")
+
+
+def test_numbers_that_are_not_finite_are_refused(folder: Path) -> None:
+    about = json.loads((folder / "model.json").read_text())
+    weights = folder / about["weights"]["file"]
+    tensors = safetensors.torch.load(weights.read_bytes())
+    next(iter(tensors.values()))[0] = float("nan")
+    content = safetensors.torch.save(tensors)
+    digest = hashlib.sha256(content).hexdigest()
+    (folder / f"weights-{digest[:12]}.safetensors").write_bytes(content)
+    about["weights"] = {"file": f"weights-{digest[:12]}.safetensors", "sha256": digest}
+    (folder / "model.json").write_text(json.dumps(about))
+    assert "holds a number that is not finite" in refused(folder)
+
+
+def test_a_failed_save_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = models.load(folder)
+    (tmp_path / "taken" / "model.json").mkdir(parents=True)
+    with pytest.raises(FileError):
+        model.save(tmp_path / "taken")
+    assert [path.name for path in (tmp_path / "taken").iterdir()] == ["model.json"]
+
+    def full(path: Path, *_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(FileError, match="No space left"):
+        model.save(tmp_path / "new" / "model")
+    assert not (tmp_path / "new").exists()
 
 
 def test_words_that_do_not_fit_the_numbers(folder: Path) -> None:

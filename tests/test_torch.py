@@ -320,6 +320,59 @@ def test_bad_input(counts: Any, q: Any, more: dict[str, Any], message: str) -> N
         losses.expected_emd(counts, torch.tensor(q), **more)
 
 
+def test_lists_keep_all_their_digits() -> None:
+    q = np.array([[0.3, 0.3, 0.4]])
+    found = losses.cross_entropy([[0.1, 0.2, 0.7]], torch.tensor(q)).item()
+    assert found == pytest.approx(float(statistics.cross_entropy([[0.1, 0.2, 0.7]], q)[0]), abs=1e-15)
+    values = [0.0, 0.1, 0.7]
+    found = losses.expected_emd([[1, 2, 3]], torch.tensor(q), values=values).item()
+    assert found == pytest.approx(float(statistics.expected_emd([[1, 2, 3]], q, values=values)[0]), abs=1e-15)
+    assert losses.kl(np.array([[1, 2, 0]])[:, ::-1], torch.tensor(q)).isfinite()
+
+
+def test_logits_of_minus_infinity_where_nobody_rated() -> None:
+    logits = torch.tensor([[0.0, 0.0, -torch.inf]], dtype=torch.float64, requires_grad=True)
+    found = losses.kl([[3, 1, 0]], logits, from_logits=True)
+    assert found.item() == pytest.approx(statistics.kl([3, 1, 0], [0.5, 0.5, 0]))
+    (gradient,) = torch.autograd.grad(found, logits)
+    assert gradient.isfinite().all()
+
+
+def test_autocast_changes_nothing() -> None:
+    counts = [[1, 0, 2, 5]]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        target = losses.smoothed_target(counts, 0.5)
+    assert target.dtype == torch.float32
+    assert torch.equal(target, losses.smoothed_target(counts, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda q: losses.emd([["a", "b"]], q), "counts hold"),
+        (lambda q: losses.emd([[1, 2], [1]], q), "unequal length"),
+        (lambda q: losses.emd(None, q), "instead of numbers"),
+        (lambda q: losses.expected_kl([1, 2], q, prior=float("inf")), "prior is inf"),
+        (lambda q: losses.expected_kl([1, 2], q, prior="one"), "prior hold"),
+        (lambda q: losses.emd([1, 2], q, values=[0, float("inf")]), "rising"),
+        (lambda q: loss_of("emd")([1, 2], q, values=3), "rising"),
+        (lambda q: loss_of("kl")([1, 2], q, floor="x"), "floor"),
+        (lambda q: losses.kl([1, 2], torch.tensor([1.0005, -0.0005])), "no distributions"),
+        (lambda q: losses.empirical_target([-1, 2]), "negative"),
+        (lambda q: losses.smoothed_target([1, 2], 1e9), "sigma"),
+    ],
+    ids=range(11),
+)
+def test_more_bad_input(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call(torch.tensor([0.5, 0.5]))
+
+
+def test_numbers_of_numpy() -> None:
+    assert torch.equal(losses.smoothed_target([1, 2], np.float64(0.5)), losses.smoothed_target([1, 2], 0.5))
+    assert losses.empirical_target(torch.tensor([60000, 60000], dtype=torch.float16)).tolist() == [0.5, 0.5]
+
+
 def test_bad_input_of_single_losses() -> None:
     q = torch.tensor([0.5, 0.5])
     with pytest.raises(InputError, match="rising"):

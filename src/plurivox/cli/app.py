@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -82,9 +83,17 @@ def main() -> None:
         warnings.simplefilter("always", PlurivoxWarning)
         warnings.showwarning = _show_warning
         try:
-            app(prog_name="plurivox")
+            try:
+                app(prog_name="plurivox")
+            finally:
+                sys.stdout.flush()
         except PlurivoxError as error:
             print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(1) from None
+        except OSError as error:
+            where = error.filename or "the output cannot be written"  # standard output is full or gone
+            print(f"error: {where} ({error.strerror})", file=sys.stderr)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left would fail again at the end
             raise SystemExit(1) from None
 
 

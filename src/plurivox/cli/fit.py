@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +40,7 @@ def fit(
     ] = None,
     epochs: Annotated[int, typer.Option("--epochs", help="Go through all items at most so often.", min=1)] = 200,
     patience: Annotated[
-        int, typer.Option("--patience", help="Stop after so many epochs without a lower validation loss.", min=1)
+        int, typer.Option("--patience", help="Stop when the validation loss has not fallen for so many epochs.", min=1)
     ] = 5,
     batch: Annotated[int, typer.Option("--batch", help="Items per step.", min=1)] = 64,
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size of Adam.")] = 1e-3,
@@ -65,9 +67,11 @@ def fit(
         raise typer.BadParameter("only one of the two tables can come from standard input")
     if output.exists() and not output.is_dir():
         raise typer.BadParameter(f"{output} is a file, and a model is written to a folder")
-    ids, table = read_items(texts, None, like=reading.item)
+    models.try_folder(output)
     ratings = load(reading).ratings
-    with _told() as progress:
+    ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.encoding)
+    print(f"{table.name}: item = {ids}, text = {text}", file=sys.stderr)
+    with _told() as progress, _interrupted_once():
         found = models.fit(
             ratings,
             table.frame(),
@@ -88,11 +92,32 @@ def fit(
             source=table.name,
             locate=table.locate,
         )
-    found.save(output)
+        found.save(output)
     _tell(found)
     print(_as_json(found, output) if json else output)
     if found.training.stopped == "interrupted":
         raise typer.Exit(130)
+
+
+@contextlib.contextmanager
+def _interrupted_once() -> Iterator[None]:
+    """Let only the first Ctrl-C through, so that an impatient second one does not stop the best model being saved."""
+
+    def first(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("interrupted before the first epoch was done; nothing is kept", file=sys.stderr)
+        raise typer.Exit(130) from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

@@ -105,13 +105,15 @@ def read_beside(file: str, reading: Reading, scale: "Scale | None") -> "Ratings"
         return read_ratings(file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score)
 
 
-def read_items(file: str, item: str | None, like: str | None = None) -> "tuple[str, RawTable]":
+def read_items(
+    file: str, item: str | None, like: str | None = None, encoding: str | None = None
+) -> "tuple[str, RawTable]":
     """Read a table of items, and tell which column holds their ids: the one named, or one called so or alike."""
     from plurivox.io.reading import read_table
     from plurivox.io.recognise import id_column
     from plurivox.ratings import require_columns
 
-    table = read_table(file)
+    table = read_table(file, encoding=encoding or "utf-8")
     if item is not None:
         require_columns(table.columns, [item], table.name)
     return item or id_column(table.columns, "item", like or "item", table.name), table

@@ -1,5 +1,6 @@
 """``plurivox predict``: predicted rating distributions of texts, from a trained model."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,6 +34,9 @@ def predict(
         str | None,
         typer.Option("--context", help="Columns with what came before (default: as trained).", metavar="COLUMNS"),
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Encoding of the text, if not UTF-8.", metavar="NAME")
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="What to call the model (default: its kind).", metavar="NAME")
     ] = None,
@@ -52,10 +56,13 @@ def predict(
 
     if output is not None and output.suffix not in ENDINGS:
         raise typer.BadParameter(f"{output} ends in none of {', '.join(ENDINGS)}")
+    if output is not None and os.path.exists(file) and output.exists() and os.path.samefile(file, output):
+        raise typer.BadParameter(f"{output} is the table of items; name another file to write")
     path = None if scale is not None else find_config(file)
     wanted = read_scale(scale) if path is None else load_config(path).scale
     known = models.load(model, scale=wanted)
-    ids, table = read_items(file, item)
+    ids, table = read_items(file, item, like=known.item, encoding=encoding)
+    print(f"{table.name}: item = {ids}, text = {text or known.text}", file=sys.stderr)
     with telling() as progress:
         found = known.predict(
             table.frame(), text=text, context=None if context is None else several_names(context) or (), item=ids,

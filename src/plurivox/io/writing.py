@@ -28,8 +28,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(f"it cannot be written ({error.strerror})", source=str(target)) from None
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+        raise FileError(f"it cannot be written ({reason})", source=str(target)) from None
     finally:
         while True:  # polars raises one Ctrl-C twice, and the second must not stop the cleaning up
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Sequence
@@ -14,15 +15,13 @@ from numpy.typing import NDArray
 from plurivox.attributes import Locate
 from plurivox.errors import InputError, ModelWarning
 from plurivox.models.kinds import kind_named
-from plurivox.models.predictor import Predictor, versions
-from plurivox.models.records import Settings, Training
+from plurivox.models.predictor import Predictor, refuse_names, versions
+from plurivox.models.records import Settings, Training, plain
 from plurivox.models.tables import Examples, ItemTable
-from plurivox.models.training import Part, Progress, Run, constant_loss, repeatable, train
+from plurivox.models.training import SMOOTHING, Part, Progress, Run, constant_loss, repeatable, train
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
-SMOOTHING = 0.5
-"""What each point's count is raised by in the shares that networks start from, so that none is 0."""
 NO_BETTER = (
     "its loss of items held out is no lower than that of the same prediction for all, so the texts helped nothing"
 )
@@ -34,7 +33,7 @@ def fit(
     model: str = "mlp-kl",
     *,
     text: str = "text",
-    context: Sequence[str] | str = (),
+    context: Sequence[str] | str | None = (),
     item: str = "item",
     seed: int = 0,
     epochs: int = 200,
@@ -83,10 +82,12 @@ def fit(
     """
     begun = time.perf_counter()
     kind = kind_named(model)
-    settings = Settings(seed, epochs, patience, batch, learning_rate, validation, features, length, str(device))
+    numbers = map(plain, (seed, epochs, patience, batch, learning_rate, validation, features, length))
+    settings = Settings(*numbers, device=str(device))  # type: ignore[misc]
     settings.check()
+    refuse_names(ratings.scale)
     where = _device(settings.device)
-    columns = (context,) if isinstance(context, str) else tuple(context)
+    columns = (context,) if isinstance(context, str) else tuple(context or ())
     table = ItemTable.read(items, text=text, context=columns, item=item, source=source, locate=locate)
     examples = Examples.join(ratings, table)
     learned, held_out = map(examples.take, _split(len(examples.texts), settings))
@@ -112,6 +113,7 @@ def fit(
         ratings.scale,
         text,
         columns,
+        item,
         _record(run, examples, len(held_out.texts), baseline, time.perf_counter() - begun, unseen, notes),
         settings,
         versions(),
@@ -129,6 +131,8 @@ def _split(n_items: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray
 
 def _device(name: str) -> torch.device:
     try:
+        if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", name):
+            raise InputError(f"device is {name!r}", hint="Choose cpu, cuda, cuda:1 or mps.")
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:

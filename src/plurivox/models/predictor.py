@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from plurivox.attributes import Locate
-from plurivox.errors import ColumnError, FileError, InputError, ScaleError
+from plurivox.errors import FileError, InputError, ScaleError
+from plurivox.io.reading import as_scale
 from plurivox.models import saving
 from plurivox.models.kinds import kind_named
 from plurivox.models.records import Settings, Training
@@ -40,7 +41,7 @@ class Predictor:
         The name of the model, one of :data:`MODELS`.
     scale
         The points that it predicts.
-    text, context
+    text, context, item
         The columns it was trained on, which :meth:`predict` looks for.
     training, settings
         How it was trained, and what was chosen for that.
@@ -52,6 +53,7 @@ class Predictor:
     scale: Scale
     text: str
     context: tuple[str, ...]
+    item: str
     training: Training
     settings: Settings
     versions: Mapping[str, str]
@@ -67,9 +69,9 @@ class Predictor:
         *,
         text: str | None = None,
         context: Sequence[str] | str | None = None,
-        item: str = "item",
+        item: str | None = None,
         name: str | None = None,
-        scale: Scale | None = None,
+        scale: Scale | str | None = None,
         progress: Callable[[int, int], object] | None = None,
         source: str = "items",
         locate: Locate | None = None,
@@ -81,8 +83,7 @@ class Predictor:
         items
             One row per item, in any frame.
         text, context, item
-            The columns of the text, of what came before it, and of the id; the first two are those of the training
-            by default.
+            The columns of the text, of what came before it, and of the id; those of the training by default.
         name
             What to call the model; by default its kind.
         scale
@@ -98,20 +99,14 @@ class Predictor:
             One row per item in the order given: ``model``, ``item``, and a column of probabilities for each point,
             as :func:`plurivox.soft_scores` reads them.
         """
-        require_scale(self.scale, scale, self.kind)
-        taken = {str(label) for label in self.scale.labels} & {"model", "item"}
-        if taken:
-            raise ColumnError(
-                f"a point of the scale is called {min(taken)!r}, as is another column of predictions",
-                hint="Use shares(), or train the model on a scale with another name for the point.",
-            )
+        require_scale(self.scale, as_scale(scale), self.kind)
         columns = self.context if context is None else (context,) if isinstance(context, str) else tuple(context)
         self._refuse_context(bool(columns))
         table = ItemTable.read(
             items,
             text=self.text if text is None else text,
             context=columns,
-            item=item,
+            item=self.item if item is None else item,
             source=source,
             locate=locate,
         )
@@ -157,6 +152,7 @@ class Predictor:
             "scale": self.scale.to_dict(),
             "text": self.text,
             "context": list(self.context),
+            "item": self.item,
             "settings": asdict(self.settings),
             "training": asdict(self.training),
             "versions": dict(self.versions),
@@ -193,7 +189,7 @@ class Predictor:
 Shares = NDArray[np.float64]
 
 
-def load(folder: str | PathLike[str], *, scale: Scale | None = None) -> Predictor:
+def load(folder: str | PathLike[str], *, scale: Scale | str | None = None) -> Predictor:
     """Read a model from the folder it was saved in; nothing in there is executed.
 
     Parameters
@@ -218,25 +214,33 @@ def load(folder: str | PathLike[str], *, scale: Scale | None = None) -> Predicto
         settings.check()
         training = Training.from_dict(about["training"])
         encoder = kind.encoder.from_dict(about["vocabulary"], length=settings.length)
-        text, context, of = str(about["text"]), tuple(map(str, about["context"])), dict(about["versions"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise FileError(
-            f"it is not a model as plurivox saves it ({type(error).__name__}: {error})",
-            source=source,
-            hint=saving.AGAIN,
-        ) from None
-    require_scale(found, scale, source)
+        of, text, context, item = dict(about["versions"]), about["text"], about["context"], about["item"]
+        if not isinstance(context, list) or not all(isinstance(name, str) for name in (text, item, *context)):
+            raise TypeError("columns have names")
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        raise FileError("it is not a model as plurivox saves it", source=source, hint=saving.AGAIN) from None
+    require_scale(found, as_scale(scale), source)
     with torch.device("meta"):  # shapes without numbers: nothing is drawn, and no file makes it take much memory
         network = kind.network(encoder.n_features, len(found), settings.length)
     saving.require_shapes(tensors, {name: tuple(like.shape) for name, like in network.state_dict().items()}, source)
     network.load_state_dict({name: tensor.double() for name, tensor in tensors.items()}, assign=True)
-    return Predictor(kind.name, found, text, context, training, settings, of, encoder, network.eval())
+    return Predictor(kind.name, found, text, tuple(context), item, training, settings, of, encoder, network.eval())
 
 
 def versions() -> dict[str, str]:
     """Return what a model is made with."""
     packages = ("plurivox", "torch", "numpy", "safetensors")
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in packages}
+
+
+def refuse_names(scale: Scale) -> None:
+    """Raise if a point is called as another column of predictions is."""
+    taken = {str(label) for label in scale.labels} & {"model", "item"}
+    if taken:
+        raise ScaleError(
+            f"a point of the scale is called {min(taken)!r}, as is another column of predictions",
+            hint="Give the point another name.",
+        )
 
 
 def require_scale(found: Scale, wanted: Scale | None, source: str) -> None:

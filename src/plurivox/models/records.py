@@ -6,11 +6,18 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from plurivox.errors import InputError
 
 LARGEST = 2**63 - 1
 MOST = {"features": 10_000_000, "length": 100_000}
 """What still fits into memory."""
+
+
+def plain(number: Any) -> Any:
+    """Return a number of NumPy as one of Python, which JSON knows."""
+    return number.item() if isinstance(number, np.generic) else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +29,8 @@ class Settings:
     seed
         The start of all random numbers.
     epochs, patience
-        How often all training items are seen at most, and after how many epochs without a better validation loss
-        training stops.
+        How often all training items are seen at most, and after how many epochs in which the validation loss has not
+        fallen by a thousandth training stops.
     batch, learning_rate
         Items per step, and the step size of Adam.
     validation

@@ -10,7 +10,8 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from plurivox.io.writing import replacing
 
 FORMAT = 1
 ABOUT = "model.json"
+ELSEWHERE = "Name another folder to write to."
 AGAIN = "Save the model again, or copy its whole folder again."
 _WEIGHTS = re.compile(r"weights-[0-9a-f]{12}\.safetensors")
 
@@ -32,26 +34,59 @@ _WEIGHTS = re.compile(r"weights-[0-9a-f]{12}\.safetensors")
 def write(folder: str | PathLike[str], about: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> list[Path]:
     """Write a model into a folder, and remove the numbers of models that were there before."""
     home = Path(folder)
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"the folder cannot be made ({error.strerror})", source=str(home), hint="Name a folder to write into."
-        ) from None
     content = bytes_of(dict(tensors))
     digest = hashlib.sha256(content).hexdigest()
     numbers = home / f"weights-{digest[:12]}.safetensors"
     document = {"format": FORMAT, **about, "weights": {"file": numbers.name, "sha256": digest}}
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
-    with replacing(numbers) as temporary:
-        temporary.write_bytes(content)
-    with replacing(home / ABOUT) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+    made = _make(home)
+    was_there = numbers.exists()
+    try:
+        with replacing(numbers) as temporary:
+            temporary.write_bytes(content)
+        with replacing(home / ABOUT) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+    except BaseException:
+        if not was_there:
+            numbers.unlink(missing_ok=True)
+        _remove(made)
+        raise
     for old in home.iterdir():
         if _WEIGHTS.fullmatch(old.name) and old != numbers:
             with contextlib.suppress(OSError):
                 old.unlink()
     return [home / ABOUT, numbers]
+
+
+def try_folder(folder: str | PathLike[str]) -> None:
+    """Raise if a folder cannot be written to; what is made to find out is removed."""
+    home = Path(folder)
+    made = _make(home)
+    try:
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        raise FileError(f"it cannot be written to ({error.strerror})", source=str(home), hint=ELSEWHERE) from None
+    finally:
+        _remove(made)
+
+
+def _make(home: Path) -> list[Path]:
+    """Make a folder and those it is in, and return the new ones, the innermost first."""
+    made = [folder for folder in (home, *home.parents) if not folder.exists()]
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _remove(made)
+        raise FileError(f"the folder cannot be made ({error.strerror})", source=str(home), hint=ELSEWHERE) from None
+    return made
+
+
+def _remove(made: Sequence[Path]) -> None:
+    """Remove folders that are empty."""
+    for folder in made:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def read(folder: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor], str]:
@@ -79,6 +114,9 @@ def read(folder: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]
 def require_shapes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], source: str) -> None:
     """Raise unless the tensors are those of the network that ``model.json`` describes."""
     shapes = {name: tuple(tensor.shape) for name, tensor in found.items()}
+    broken = [name for name, tensor in found.items() if not bool(tensor.isfinite().all())]
+    if broken:
+        raise FileError(f"{broken[0]!r} holds a number that is not finite", source=source, hint=AGAIN)
     for name in sorted({*shapes, *wanted}):
         if shapes.get(name) != wanted.get(name) or found[name].dtype != float32:
             there = f"{found[name].dtype} of the shape {shapes[name]}" if name in found else "missing"
@@ -111,6 +149,8 @@ def _document(home: Path, source: str) -> dict[str, Any]:
 
 def _bytes(path: Path, what: str) -> bytes:
     try:
+        if path.exists() and not path.is_file():
+            raise FileError("it is not a file", source=str(path), hint=AGAIN)
         return path.read_bytes()
     except FileNotFoundError:
         raise FileError(f"the file is missing: {what} in it", source=str(path), hint=AGAIN) from None

@@ -179,7 +179,10 @@ def _refuse_too_few(ratings: Ratings, table: ItemTable, has_text: NDArray[np.boo
     """Raise unless two items have both text and ratings."""
     if not has_text.any():
         raise InputError(
-            "no item has a text", source=table.source, column=table.column, hint="Name the column of texts with text=."
+            "no item has a text",
+            source=table.source,
+            column=table.column,
+            hint="Name the column of texts with text= or --text.",
         )
     n = int((has_text & rated).sum())
     if n == 0:
@@ -189,7 +192,7 @@ def _refuse_too_few(ratings: Ratings, table: ItemTable, has_text: NDArray[np.boo
             f"the ratings {there[0] if there else None!r})",
             source=table.source,
             column=table.ids.name,
-            hint="Name the column that has the ids of the ratings with item=.",
+            hint="Name the column that has the ids of the ratings with item= or --item.",
         )
     if n == 1:
         raise InputError(

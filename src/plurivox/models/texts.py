@@ -187,7 +187,7 @@ class SequenceEncoder:
         of_text = _frequency(map(words_and_signs, texts))
         of_context = _frequency(itertools.chain.from_iterable(map(words_and_signs, turns)) for turns in contexts)
         chosen, more = _vocabularies(of_text, of_context, features)
-        shared = dict.fromkeys([*chosen, *more, *_useful(of_text), *_frequent(of_context)])
+        shared = dict.fromkeys([*chosen, *more, *_frequent(of_text), *_frequent(of_context)])
         return cls(tuple(shared)[:features], length), _remark(of_text)
 
     @property
@@ -243,15 +243,10 @@ def _frequency(documents: Iterable[Iterable[str]]) -> Counter[str]:
 
 def _vocabularies(of_text: Counter[str], of_context: Counter[str], room: int) -> tuple[list[str], list[str]]:
     """Choose words of both sides: half of the room for each, and what one side leaves unused for the other."""
-    text, context = _useful(of_text), _frequent(of_context)
+    text, context = _frequent(of_text), _frequent(of_context)
     for_context = min(len(context), room // 2)
     chosen = text[: room - for_context]
     return chosen, context[: room - len(chosen)]
-
-
-def _useful(frequency: Counter[str]) -> list[str]:
-    """Return the words of at least two documents, or all if there are none, the most frequent first."""
-    return _frequent(frequency) or sorted(frequency)
 
 
 def _frequent(frequency: Counter[str]) -> list[str]:
@@ -262,11 +257,7 @@ def _frequent(frequency: Counter[str]) -> list[str]:
 
 def _remark(frequency: Counter[str]) -> str:
     """Say so if texts share no words."""
-    if not frequency:
-        return "no training text has a word, so all texts look alike to the model"
-    return (
-        "" if _frequent(frequency) else "no two training texts share a word, so the model knows words of single texts"
-    )
+    return "" if _frequent(frequency) else "no two training texts share a word, so all texts look alike to the model"
 
 
 def _words_of(given: Any) -> tuple[str, ...]:

@@ -15,15 +15,17 @@ from torch import Tensor, nn
 
 from plurivox.errors import InputError
 from plurivox.models.kinds import Kind
-from plurivox.models.networks import tensors
+from plurivox.models.networks import parameter_groups, tensors
 from plurivox.models.records import Epoch, Settings
 from plurivox.models.texts import Inputs, Sequences
 
 Progress = Callable[[Epoch], object]
 AT_ONCE = 256
 """Items that are predicted together."""
-LEAST_SHARE = 1e-4
-"""Of a point that no training rating has, in the prediction that is the same for all texts."""
+SMOOTHING = 0.5
+"""What each point's count is raised by in the shares that networks start from, so that none is 0."""
+LEAST_GAIN = 1e-3
+"""By which share the validation loss has to fall to be worth waiting longer."""
 POOL = 16
 """Batches of sequences that are divided up by length."""
 NOT_FINITE = "training ended in epoch {}, in which the loss was no longer a finite number; the best epoch was kept"
@@ -72,6 +74,7 @@ def repeatable(seed: int, device: torch.device) -> Iterator[None]:
         torch.random.fork_rng(devices=[device] if on_gpu else []),
         torch.inference_mode(False),
         torch.enable_grad(),
+        torch.autocast(device.type, enabled=False),
         one_thread(),
     ):
         torch.default_generator.manual_seed(seed)
@@ -93,10 +96,11 @@ def train(
     Ctrl-C ends it early; before the first epoch is over there is nothing to keep, and it is passed on.
     """
     shuffled = np.random.default_rng(settings.seed)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+    optimizer = torch.optim.Adam(parameter_groups(network, settings.learning_rate))
     epochs: list[Epoch] = []
     best: tuple[Epoch, dict[str, Tensor]] | None = None  # one name, so that Ctrl-C cannot part what belongs together
     stopped, notes = "epochs", []
+    mark, marked = math.inf, 0  # the last loss that was worth waiting for, and its epoch
     try:
         for number in range(1, settings.epochs + 1):
             train_loss = _learn(network, kind, learned, optimizer, shuffled, settings.batch)
@@ -111,7 +115,9 @@ def train(
                 best = epochs[-1], {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
             if progress is not None:
                 progress(epochs[-1])
-            if number - epochs[-1].best_epoch >= settings.patience and number < settings.epochs:
+            if loss < mark - LEAST_GAIN * abs(loss):
+                mark, marked = loss, number
+            if number - marked >= settings.patience and number < settings.epochs:
                 stopped = "early"
                 break
     except KeyboardInterrupt:
@@ -142,7 +148,8 @@ def mean_loss(network: nn.Module, kind: Kind, part: Part) -> float:
 
 def constant_loss(kind: Kind, learned: Part, held_out: Part) -> float:
     """Return the mean loss of items held out if the same is predicted of each: what is best for those learned from."""
-    shares = kind.constant(learned.targets, learned.weights).clamp_min(LEAST_SHARE)
+    shares = kind.constant(learned.targets, learned.weights)
+    shares = shares.clamp_min(SMOOTHING / (float(learned.weights.sum()) + SMOOTHING * len(shares)))
     losses = kind.distance(held_out.targets, shares.log().expand_as(held_out.targets))
     return float((losses * held_out.weights).sum() / held_out.weights.sum())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,6 +15,8 @@ Counts: TypeAlias = Any
 
 _SUM_TOLERANCE = 1e-3
 """Wide enough for half precision: the check is there for logits taken for probabilities."""
+_BELOW_0 = 1e-5
+"""As far below 0 rounding may lead."""
 
 
 class Prediction(NamedTuple):
@@ -26,15 +29,16 @@ class Prediction(NamedTuple):
     def log(self, used: Tensor) -> Tensor:
         """Return ln q, and 0 instead where it is not used: there q = 0 must not make gradients NaN."""
         if self.logits is not None:
-            return torch.log_softmax(self.logits, -1)
+            return torch.where(used, torch.log_softmax(self.logits, -1), 0.0)
         return torch.where(used, self.q, 1.0).log()
 
 
 def as_counts(counts: Counts, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
     """Return weights as floating-point numbers."""
-    weights = torch.as_tensor(counts, device=device)
+    weights = as_numbers("counts", counts, device)
     if dtype is None:
         dtype = weights.dtype if weights.is_floating_point() else torch.get_default_dtype()
+        dtype = torch.float32 if dtype.itemsize < 4 else dtype  # sums of counts are too large for half precision
     if weights.is_complex() or not weights.dim() or weights.shape[-1] < 2:
         raise InputError(
             f"counts have the shape {tuple(weights.shape)} and the type {weights.dtype}",
@@ -45,17 +49,29 @@ def as_counts(counts: Counts, dtype: torch.dtype | None = None, device: Any = No
 
 def as_prior(prior: Counts | float, like: Tensor) -> Tensor:
     """Return the prior's weight on each point."""
-    weights = torch.as_tensor(prior, device=like.device, dtype=None if isinstance(prior, Tensor) else like.dtype)
-    weights = weights.to(like.dtype)
+    weights = as_numbers("prior", prior, like.device).to(like.dtype)
     if weights.dim() and weights.shape[-1] not in (1, like.shape[-1]):
         raise InputError(
             f"prior has the shape {tuple(weights.shape)}, and the scale has {like.shape[-1]} points",
             hint="Give one positive number, or one for each point.",
         )
     known = not (isinstance(prior, Tensor) and prior.is_cuda) and not torch.compiler.is_compiling()
-    if known and not bool((weights > 0).all()):
+    if known and not bool(((weights > 0) & weights.isfinite()).all()):
         raise InputError(f"prior is {prior!r}", hint="Give a positive number, or one for each point.")
     return weights
+
+
+def as_numbers(name: str, given: Any, device: Any = None) -> Tensor:
+    """Return numbers as a tensor with all their digits."""
+    if isinstance(given, Tensor):
+        return given.to(device)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise InputError(f"{name} have rows of unequal length", hint="Give every row the same columns.") from None
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} hold {array.dtype} instead of numbers", hint="Give a tensor, an array or a list.")
+    return torch.from_numpy(np.ascontiguousarray(array)).reshape(array.shape).to(device)
 
 
 def as_prediction(q: Tensor, *, from_logits: bool, floor: float | None = None) -> Prediction:
@@ -70,7 +86,7 @@ def as_prediction(q: Tensor, *, from_logits: bool, floor: float | None = None) -
     prediction = Prediction(wide.softmax(-1), wide, dtype) if from_logits else Prediction(wide, None, dtype)
     if floor is None:
         return prediction
-    if not 0 < floor < 1:
+    if not isinstance(floor, int | float) or not 0 < floor < 1:
         raise InputError(f"floor is {floor!r}", hint="Give a small probability above 0, such as 1e-6, or None.")
     raised = prediction.q.clamp_min(floor)
     return Prediction(raised / raised.sum(-1, keepdim=True), None, dtype)
@@ -115,7 +131,7 @@ def _look(counts: Tensor, q: Tensor) -> None:
     """Raise if counts are no counts or predictions no distributions; a GPU is waited for once if they are."""
     proper = ((counts >= 0) & counts.isfinite()).all()
     sums = q.sum(-1)
-    likely = ((sums - 1).abs() <= _SUM_TOLERANCE).all() & (q >= -_SUM_TOLERANCE).all()
+    likely = ((sums - 1).abs() <= _SUM_TOLERANCE).all() & (q >= -_BELOW_0).all()
     if bool(proper & likely):
         return
     if not bool(proper):

@@ -25,8 +25,8 @@ from torch import Tensor
 
 from plurivox.errors import InputError
 from plurivox.torch import expectations
-from plurivox.torch.inputs import Counts, Prediction, as_counts, as_prediction, as_prior, check, reduced
-from plurivox.torch.targets import empirical_target
+from plurivox.torch.inputs import Counts, Prediction, as_counts, as_numbers, as_prediction, as_prior, check, reduced
+from plurivox.torch.targets import shares_of
 
 # Against the shares of ratings ---------------------------------------------------------------------------------------
 
@@ -215,7 +215,7 @@ def _empirical(
     prediction = as_prediction(q, from_logits=from_logits, floor=floor)
     weights = as_counts(counts, prediction.q.dtype, prediction.q.device)
     check(weights, prediction, validate=validate)
-    return empirical_target(weights), prediction
+    return shares_of(weights), prediction
 
 
 def _expected(
@@ -251,9 +251,9 @@ def _xlogx(x: Tensor) -> Tensor:
 def _steps(like: Tensor, normalized: bool, values: Sequence[float] | None = None) -> Tensor:
     """Return the length of the step after each point but the last."""
     n_points = like.shape[-1] + 1
-    numbers = torch.arange(n_points) if values is None else torch.as_tensor(values)
-    lengths = numbers.double().diff()
-    if numbers.shape != (n_points,) or not bool((lengths > 0).all()):
+    numbers = torch.arange(n_points) if values is None else as_numbers("values", values)
+    lengths = numbers.double().diff() if numbers.dim() else numbers
+    if numbers.shape != (n_points,) or not bool(((lengths > 0) & lengths.isfinite()).all()):
         raise InputError(
             f"values are {numbers.tolist()}", hint=f"Give {n_points} rising numbers, one for each point of the scale."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from plurivox.torch.inputs import Counts, as_counts, as_prior
 
 _REACH = 4.0
 """The Gaussian is cut where it is below e⁻⁸ of its peak, at four standard deviations."""
+_WIDEST = 1000
 
 
 def empirical_target(counts: Counts, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -29,9 +30,7 @@ def empirical_target(counts: Counts, *, dtype: torch.dtype | None = None) -> Ten
     >>> empirical_target([1, 3])
     tensor([0.2500, 0.7500])
     """
-    weights = as_counts(counts, dtype)
-    sums = weights.sum(-1, keepdim=True)
-    return weights / torch.where(sums > 0, sums, torch.nan)
+    return shares_of(_counts(counts, dtype))
 
 
 def smoothed_target(counts: Counts, sigma: float, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -61,12 +60,13 @@ def smoothed_target(counts: Counts, sigma: float, *, dtype: torch.dtype | None =
     >>> smoothed_target([0, 4, 0, 0], sigma=0.5)
     tensor([1.0648e-01, 7.8678e-01, 1.0648e-01, 2.6393e-04])
     """
-    if isinstance(sigma, bool) or not isinstance(sigma, int | float) or not 0 <= sigma < math.inf:
-        raise InputError(f"sigma is {sigma!r}", hint="Give a number of points of the scale, 0 or more, such as 0.5.")
+    if isinstance(sigma, bool) or not isinstance(sigma, Real) or not 0 <= sigma <= _WIDEST:
+        raise InputError(f"sigma is {sigma!r}", hint=f"Give a number of points of the scale from 0 to {_WIDEST}.")
     shares = empirical_target(counts, dtype=dtype)
     if sigma == 0:
         return shares
-    smoothed = shares @ _spread(shares.shape[-1], sigma).to(shares)
+    with torch.autocast(shares.device.type, enabled=False):
+        smoothed = shares @ _spread(shares.shape[-1], float(sigma)).to(shares)
     return smoothed / smoothed.sum(-1, keepdim=True)
 
 
@@ -87,9 +87,22 @@ def posterior_target(counts: Counts, prior: Counts | float = 1.0, *, dtype: torc
     >>> posterior_target([3, 0, 0])
     tensor([0.6667, 0.1667, 0.1667])
     """
-    weights = as_counts(counts, dtype)
+    weights = _counts(counts, dtype)
     a = weights + as_prior(prior, weights)
     return a / a.sum(-1, keepdim=True)
+
+
+def _counts(counts: Counts, dtype: torch.dtype | None) -> Tensor:
+    weights = as_counts(counts, dtype)
+    if weights.device.type == "cpu" and not torch.compiler.is_compiling() and bool((weights < 0).any()):
+        raise InputError("counts hold a negative number", hint="Give 0 or more for each point.")
+    return weights
+
+
+def shares_of(weights: Tensor) -> Tensor:
+    """Return weights divided by their sum, NaN where that is 0."""
+    sums = weights.sum(-1, keepdim=True)
+    return weights / torch.where(sums > 0, sums, torch.nan)
 
 
 def _spread(n_points: int, sigma: float) -> Tensor:
