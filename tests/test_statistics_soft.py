@@ -495,3 +495,7 @@ def test_why_a_score_is_undefined(name: str) -> None:
     missing = statistics.undefined_reason(name, [[0, 0], [0, 0]])
     assert missing == (None if name.startswith("expected") else "no item was rated")
     assert statistics.undefined_reason(name, [[0, 0], [0, 1]]) is None
+
+
+def test_js_of_the_smallest_probability_there_is() -> None:
+    assert statistics.js([1, 0, 0], [1 - 5e-324, 5e-324, 0]) == 0

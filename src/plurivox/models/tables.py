@@ -184,6 +184,8 @@ def _refuse_too_few(ratings: Ratings, table: ItemTable, has_text: NDArray[np.boo
             column=table.column,
             hint="Name the column of texts with text= or --text.",
         )
+    if not len(ratings):
+        raise InputError("there is no rating", source=ratings.intake.source, hint="Give ratings of the items.")
     n = int((has_text & rated).sum())
     if n == 0:
         here, there = table.keys[0], id_texts(ratings.items["item"]).head(1).to_list()

@@ -23,6 +23,8 @@ _STEP_OF_SPREAD = 0.4
 _DEPTH = 37.0
 """Nodes reach as far as the density is above e⁻³⁷ ≈ 10⁻¹⁶ of its peak."""
 _ENDS_BELOW = 8.0
+_AS_GOOD_AS_0 = 1e-300
+"""Below this, half of a number may be 0."""
 _CELLS = 200_000
 """Nodes × triples at a time: small enough for the cache."""
 
@@ -115,7 +117,7 @@ def others(a: Floats) -> Floats:
 
 def divergence(p: Floats, q: Floats) -> Floats:
     """Return Σ_c p_c ln(p_c/q_c) over the last dimension, as Σ_c p_c·r(q_c/p_c − 1) with r(t) = t − ln(1 + t)."""
-    used = p != 0  # also where p is NaN, which stays
+    used = ~(p < _AS_GOOD_AS_0)  # also where p is NaN, which stays
     share = np.where(used, p, 1.0)
     shift = (q - p) / share
     near = np.abs(shift) < 0.25
