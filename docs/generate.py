@@ -58,7 +58,12 @@ def _help(*command: str) -> str:
 
 def api_page() -> str:
     """Return every public name with its signature and its docstring."""
-    parts = ["# Python interface\n", "Everything in `plurivox.__all__`, made from the docstrings by `make docs`.\n"]
+    parts = [
+        "# Python interface\n",
+        "Everything in `plurivox.__all__`, made from the docstrings by `make docs`. Other modules have pages of their",
+        "own: `plurivox.statistics` ([statistics](statistics.md)), `plurivox.ask` ([asking](ask.md)), `plurivox.models`",
+        "and `plurivox.torch` ([learning](learning.md)).\n",
+    ]
     for name in pv.__all__:
         thing = getattr(pv, name)
         parts.append(f"## {name}\n")
