@@ -61,8 +61,8 @@ def api_page() -> str:
     parts = [
         "# Python interface\n",
         "Everything in `plurivox.__all__`, made from the docstrings by `make docs`. Other modules have pages of their",
-        "own: `plurivox.statistics` ([statistics](statistics.md)), `plurivox.ask` ([asking](ask.md)), `plurivox.models`",
-        "and `plurivox.torch` ([learning](learning.md)).\n",
+        "own: `plurivox.statistics` ([statistics](statistics.md)), `plurivox.ask` ([asking](ask.md)),",
+        "`plurivox.models` and `plurivox.torch` ([learning](learning.md)).\n",
     ]
     for name in pv.__all__:
         thing = getattr(pv, name)
