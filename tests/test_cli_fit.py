@@ -252,7 +252,8 @@ def test_training_that_diverges_says_so(study: Path, tmp_path: Path) -> None:
     assert "Give a smaller learning rate" in done.err or "no longer a finite number" in done.err
 
 
-def test_ctrl_c_keeps_the_best_model(study: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pause", [0.0, 0.005, 0.1, 0.5])
+def test_ctrl_c_keeps_the_best_model(study: Path, tmp_path: Path, pause: float) -> None:
     ours, theirs = pty.openpty()
     command = [
         sys.executable, "-m", "plurivox", "fit", str(study / "items.csv"), str(study / "ratings.csv"),
@@ -270,7 +271,7 @@ def test_ctrl_c_keeps_the_best_model(study: Path, tmp_path: Path) -> None:
                     break
             if not interrupted and "validation 0." in seen:
                 process.send_signal(signal.SIGINT)
-                time.sleep(0.005)
+                time.sleep(pause)
                 process.send_signal(signal.SIGINT)  # people press it twice
                 interrupted = True
         code = process.wait(timeout=60)

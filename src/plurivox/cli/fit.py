@@ -71,7 +71,7 @@ def fit(
     ratings = load(reading).ratings
     ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.encoding)
     print(f"{table.name}: item = {ids}, text = {text}", file=sys.stderr)
-    with _told() as progress, _interrupted_once():
+    with _told() as progress, _interrupted_once() as not_any_more:
         found = models.fit(
             ratings,
             table.frame(),
@@ -92,6 +92,7 @@ def fit(
             source=table.name,
             locate=table.locate,
         )
+        not_any_more()
         found.save(output)
     _tell(found)
     print(_as_json(found, output) if json else output)
@@ -100,24 +101,34 @@ def fit(
 
 
 @contextlib.contextmanager
-def _interrupted_once() -> Iterator[None]:
-    """Let only the first Ctrl-C through, so that an impatient second one does not stop the best model being saved."""
+def _interrupted_once() -> Iterator[Callable[[], object]]:
+    """Let only the first Ctrl-C through, so that an impatient second one does not stop the best model being saved.
+
+    After an interruption the program is about to end, and all further ones are ignored. What is yielded ignores them
+    from then on, too.
+    """
+
+    def ignore() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def first(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interrupted.append(True)
+        ignore()
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda: None
         return
+    interrupted: list[bool] = []
     before = signal.signal(signal.SIGINT, first)
     try:
-        yield
+        yield ignore
     except KeyboardInterrupt:
         print("interrupted before the first epoch was done; nothing is kept", file=sys.stderr)
         raise typer.Exit(130) from None
     finally:
-        signal.signal(signal.SIGINT, before)
+        if not interrupted:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
