@@ -62,12 +62,13 @@ def fit(
     cut-points; transformer-emd reads words in their order. The folder holds model.json and safetensors, no pickle.
     """
     from plurivox import models
+    from plurivox.models.saving import try_folder
 
     if texts == reading.file == "-":
         raise typer.BadParameter("only one of the two tables can come from standard input")
     if output.exists() and not output.is_dir():
         raise typer.BadParameter(f"{output} is a file, and a model is written to a folder")
-    models.try_folder(output)
+    try_folder(output)
     ratings = load(reading).ratings
     ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.encoding)
     print(f"{table.name}: item = {ids}, text = {text}", file=sys.stderr)

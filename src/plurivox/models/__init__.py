@@ -28,6 +28,5 @@ from plurivox.models.fitting import fit
 from plurivox.models.kinds import MODELS
 from plurivox.models.predictor import Predictor, load
 from plurivox.models.records import Epoch, Settings, Training
-from plurivox.models.saving import try_folder
 
-__all__ = ["MODELS", "Epoch", "Predictor", "Settings", "Training", "fit", "load", "try_folder"]
+__all__ = ["MODELS", "Epoch", "Predictor", "Settings", "Training", "fit", "load"]

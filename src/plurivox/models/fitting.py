@@ -130,9 +130,9 @@ def _split(n_items: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray
 
 
 def _device(name: str) -> torch.device:
+    if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", name):
+        raise InputError(f"device is {name!r}", hint="Choose cpu, cuda, cuda:1 or mps.")
     try:
-        if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", name):
-            raise InputError(f"device is {name!r}", hint="Choose cpu, cuda, cuda:1 or mps.")
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:

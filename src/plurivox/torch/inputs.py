@@ -26,6 +26,11 @@ class Prediction(NamedTuple):
     logits: Tensor | None
     dtype: torch.dtype
 
+    @property
+    def single(self) -> bool:
+        """Whether results in float32 are wanted, for which less is enough."""
+        return bool(self.dtype != torch.float64)
+
     def log(self, used: Tensor) -> Tensor:
         """Return ln q, and 0 instead where it is not used: there q = 0 must not make gradients NaN."""
         if self.logits is not None:

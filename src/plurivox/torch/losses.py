@@ -160,9 +160,10 @@ def expected_js(
     There are no gradients in ``counts`` and ``prior``.
     """
     a, prediction = _expected(counts, q, prior, from_logits, validate)
-    single = prediction.dtype != torch.float64
     return reduced(
-        expectations.mean_js(a, a.sum(-1, keepdim=True) - a, prediction.q, single=single).sum(-1), prediction, reduction
+        expectations.mean_js(a, a.sum(-1, keepdim=True) - a, prediction.q, single=prediction.single).sum(-1),
+        prediction,
+        reduction,
     )
 
 
@@ -185,8 +186,7 @@ def expected_emd(
     """
     a, prediction = _expected(counts, q, prior, from_logits, validate)
     above = a.flip(-1).cumsum(-1).flip(-1)[..., 1:]
-    single = prediction.dtype != torch.float64
-    gaps = expectations.mean_distance(_below(a), above, _below(prediction.q), single=single)
+    gaps = expectations.mean_distance(_below(a), above, _below(prediction.q), single=prediction.single)
     return reduced(gaps @ _steps(gaps, normalized, values), prediction, reduction)
 
 
