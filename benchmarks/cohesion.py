@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from plurivox.axis import Axis
-from plurivox.lenses.passes import Passes, Running
+from plurivox.lenses.cohesion.passes import Passes, Running
 from plurivox.statistics import cohesion_parts as parts
 from plurivox.statistics.ties import votes
 

@@ -25,7 +25,7 @@ import plurivox as pv
 from benchmarks import learning, learning_tables
 from benchmarks.learning import ALL, EXPECTED, FAMILIES, MODELS, Fitted, Job, Material, Rule, Scores
 from plurivox.errors import SoftScoresWarning
-from plurivox.lenses.soft_inputs import MARGINAL, UNIFORM
+from plurivox.lenses.soft.matching import MARGINAL, UNIFORM
 from plurivox.ratings import with_items
 from plurivox.statistics import expected_cross_entropy, expected_emd, fit_prior
 from plurivox.statistics.priors import PriorFit

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from plurivox.io.reading import read_ratings
+from plurivox.intake.read import read_ratings
 
 ROUNDS = 5
 PER_ITEM = 100

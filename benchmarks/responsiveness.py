@@ -23,10 +23,10 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import plurivox as pv
 from benchmarks.cohesion import best
 from plurivox.axis import Axis
-from plurivox.inference.bootstrap import item_weights
-from plurivox.lenses.passes import Running
-from plurivox.lenses.references import resolve
-from plurivox.lenses.responding import STATISTICS, Responses
+from plurivox.engine.bootstrap import item_weights
+from plurivox.lenses.cohesion.passes import Running
+from plurivox.lenses.responsiveness.passes import STATISTICS, Responses
+from plurivox.lenses.responsiveness.references import resolve
 
 GROUPS, ITEMS, REFERENCES, DRAWS = 30, 1000, 30, 1000
 

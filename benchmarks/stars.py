@@ -27,7 +27,7 @@ from scipy.special import expit, ndtr
 import plurivox as pv
 from benchmarks import learning, learning_tables
 from benchmarks.learning import ALL, EXPECTED, FAMILIES, MODELS, Counts, Floats, Job, Material, Rule, Scores
-from plurivox.lenses.soft_inputs import MARGINAL, UNIFORM
+from plurivox.lenses.soft.matching import MARGINAL, UNIFORM
 from plurivox.ratings import with_items
 from plurivox.statistics import fit_prior
 

@@ -97,7 +97,7 @@ def picture() -> str:
     from rich.console import Console
 
     from plurivox.cli.show import show_description
-    from plurivox.simulation import DEMO
+    from plurivox.simulation.simulate import DEMO
 
     console = Console(record=True, width=92, file=open(os.devnull, "w"), markup=False, highlight=False)  # noqa: SIM115
     console.print("$ plurivox describe ratings.csv --raters raters.csv", style="bold")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from plurivox import Scale, ask
-from plurivox.ask.answers import as_shown, read_reply
 from plurivox.ask.question import shuffled
+from plurivox.ask.replies import as_shown, read_reply
 from plurivox.ask.requests import Reply, Request
 
 LABELS = ["never", "sometimes", "often"]

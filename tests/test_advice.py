@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox import _styles
+from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
+from plurivox.actions.advise.rules import Curve, Thresholds, curve_of, found_in_curve, found_in_use, share_interval
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.advice_result import MEANING, NAMES, NEXT, REMINDER
-from plurivox.lenses.habits import Curve, Thresholds, curve_of, found_in_curve, found_in_use, share_interval
+from plurivox.simulation import styles as _styles
 from support import Write, run_cli
 
 N_ITEMS, N_TRAINED, N_NORMAL = 500, 30, 20

@@ -16,10 +16,10 @@ import norms
 import plurivox as pv
 from plurivox.answers import Answers
 from plurivox.errors import ColumnError, DifferentItemsWarning, DuplicateError, InputError, SelectionError
-from plurivox.lenses.alignment_closest import gap, wins
-from plurivox.lenses.alignment_inputs import match
-from plurivox.lenses.alignment_models import alphas, guessed_families
-from plurivox.simulation import DEMO
+from plurivox.lenses.alignment.closest import gap, wins
+from plurivox.lenses.alignment.matching import match
+from plurivox.lenses.alignment.models import alphas, guessed_families
+from plurivox.simulation.simulate import DEMO
 from plurivox.statistics import ada_met, ada_met_answered, advantage, expected_emd, modes, voter_distance, xrr
 from support import Write
 

@@ -18,9 +18,9 @@ import typer
 
 from model_server import ModelServer, say
 from plurivox import Scale, ask
-from plurivox.ask import answers as reading_module
-from plurivox.ask.answers import as_shown
+from plurivox.ask import replies as reading_module
 from plurivox.ask.database import StoreError
+from plurivox.ask.replies import as_shown
 from plurivox.ask.requests import Reply
 from plurivox.cli import answers_check
 from plurivox.errors import FileError, InputError

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from plurivox import Scale
 from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan
-from plurivox.ask.answers import distribution_of
 from plurivox.ask.prompts import SYSTEM, fenced
 from plurivox.ask.question import shuffled
+from plurivox.ask.replies import distribution_of
 from plurivox.errors import ColumnError, DuplicateError, FileError, IdError, InputError, ScaleError
 from support import Write
 

@@ -76,7 +76,7 @@ def test_errors() -> None:
 
 
 def test_totals_have_no_groups() -> None:
-    from plurivox.border import LongTable, check
+    from plurivox.intake.check import LongTable, check
 
     pieces = [pl.DataFrame({"item": ["x", "x"], "score": [0, 1], "count": [2, 3]})]
     totals = Ratings.from_checked(check(LongTable("t", pieces, {"item": "item", "score": "score"}), Scale.range(0, 1)))

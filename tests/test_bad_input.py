@@ -239,7 +239,7 @@ def test_short_and_long_rows(write: Write, rows: str, problem: str) -> None:
 
 def test_short_first_row_and_rows_far_down(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "row 2: the row has 2 fields" in message(FileError, write("r.csv", HEAD + "1,a\n2,a,3\n"))
-    monkeypatch.setattr("plurivox.io.text.BLOCK", 64)
+    monkeypatch.setattr("plurivox.intake.text.BLOCK", 64)
     body = "".join(f"{i},a,3\n" for i in range(100))
     assert "row 102: the row has 2 fields" in message(FileError, write("r.csv", HEAD + body + "100,a\n" + body))
     off = write("r.csv", HEAD + '1,"a",3\n' + body.replace("50,a,3", "50,b,77"))
@@ -247,7 +247,7 @@ def test_short_first_row_and_rows_far_down(write: Write, monkeypatch: pytest.Mon
 
 
 def test_blank_lines_count_as_rows_wherever_they_are(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plurivox.io.text.BLOCK", 16)
+    monkeypatch.setattr("plurivox.intake.text.BLOCK", 16)
     path = write("r.csv", HEAD + "\n\n1,a,3\n\n\n\n2,a,3\n3,a,9\n\n")
     assert "row 9: '9' is not a point" in message(ScoreError, path, scale="0:4")
 
@@ -332,7 +332,7 @@ def test_unclosed_quote_over_a_large_file(write: Write) -> None:
 
 
 def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFrame) -> None:
-    from plurivox.io.writing import replacing
+    from plurivox.results.files import replacing
 
     path = tmp_path / "out.txt"
     path.write_text("old")

@@ -54,7 +54,7 @@ def test_simulate_writes_the_study_and_its_truth(study: Path) -> None:
         "trained.csv", "truth_groups.csv", "truth_items.csv", "truth_raters.csv",
     ]  # fmt: skip
     read = pv.read_ratings(study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv")
-    from plurivox.simulation import DEMO
+    from plurivox.simulation.simulate import DEMO
 
     assert read == pv.simulate(n_items=40, n_raters=60, missing=0.5, seed=5, **DEMO).ratings
     assert json.loads((study / "settings.json").read_text())["seed"] == 5

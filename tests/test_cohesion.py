@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 import plurivox as pv
 from plurivox import statistics
 from plurivox.axis import Axis
+from plurivox.engine.tallies import group_counts
 from plurivox.errors import DifferentItemsWarning
 from plurivox.kernels import shuffling
-from plurivox.lenses import passes as passes_module
-from plurivox.lenses.passes import STATISTICS, Passes, Running
+from plurivox.lenses.cohesion import passes as passes_module
+from plurivox.lenses.cohesion.passes import STATISTICS, Passes, Running
 from plurivox.statistics.cohesion_parts import alpha_nominal_from
-from plurivox.tallies import group_counts
 
 MATRIX = np.array([[0, 1, 2, 2], [1, 0, 1, 3], [2, 1, 0, 1], [2, 3, 1, 0]], dtype=float)
 
@@ -627,7 +627,7 @@ def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from plurivox.io.study import write_study
+    from plurivox.simulation.files import write_study
 
     folder = tmp_path_factory.mktemp("study")
     effects = [pv.Effect({"gender": "Woman"}, shared_sd=1.5)]
@@ -672,7 +672,7 @@ def test_group_names_are_harmless_in_csv(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_soon(tmp_path: Path) -> None:
-    from plurivox.io.study import write_study
+    from plurivox.simulation.files import write_study
 
     write_study(pv.simulate(n_items=500, n_raters=200, models=(), trained=0), tmp_path)
     command = [

@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox import _styles as styles
+from plurivox.actions.curate.files import explanation, json_lines, read_decisions, write_curation
+from plurivox.actions.curate.rows import Limits
 from plurivox.errors import ColumnError, FileError, InputError, NeedsRatersError, SelectionError
-from plurivox.io.curated import explanation, json_lines, read_decisions, write_curation
-from plurivox.lenses.curation_rows import Limits
-from plurivox.lenses.results import Row
+from plurivox.results.result import Row
+from plurivox.simulation import styles
 from support import Write, run_cli
 
 HOSTILE = [

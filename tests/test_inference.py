@@ -22,11 +22,11 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 import plurivox
+from plurivox.engine.bootstrap import Interval, item_weights, percentile_interval, rater_weights
+from plurivox.engine.families import METHODS, adjust
+from plurivox.engine.permutation import compare, max_t, upper_p
+from plurivox.engine.pool import in_batches
 from plurivox.errors import InputError
-from plurivox.inference.batches import in_batches
-from plurivox.inference.bootstrap import Interval, item_weights, percentile_interval, rater_weights
-from plurivox.inference.multiplicity import METHODS, adjust
-from plurivox.inference.permutation import compare, max_t, upper_p
 
 Floats = NDArray[np.float64]
 nan, inf = math.nan, math.inf
@@ -554,7 +554,7 @@ def test_batches_need_sizes_above_0(batch: int, threads: int | None) -> None:
 
 STOPPED = """
 import signal, threading
-from plurivox.inference.batches import in_batches
+from plurivox.engine.pool import in_batches
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored in a job in the background
 release, started, ended = threading.Event(), [], []

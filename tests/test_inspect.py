@@ -17,7 +17,7 @@ import pytest
 import plurivox as pv
 from plurivox.ask import Example, Question, make_plan
 from plurivox.errors import ColumnError, InputError, ScaleError, SelectionError
-from plurivox.io.logs import read_inspect_log
+from plurivox.intake.logs import read_inspect_log
 from plurivox.reader import STATES
 from plurivox.statistics.alignment import ada_met, ada_met_answered
 

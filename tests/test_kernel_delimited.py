@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_series_equal
 
-from plurivox.coding import Coded, Coder
+from plurivox.intake.code import Coded, Coder
 from plurivox.kernels import delimited
 from plurivox.kernels.delimited import MAX_LINE, code_columns
 

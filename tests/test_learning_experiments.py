@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.engine.bootstrap import item_weights
 from plurivox.errors import SoftScoresWarning
-from plurivox.inference.bootstrap import item_weights
 from plurivox.statistics import expected_cross_entropy, expected_emd, kl
 from plurivox.statistics.soft_blocks import METRICS
 from support import Write

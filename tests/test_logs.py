@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from plurivox import Answers, Scale
 from plurivox.errors import DuplicateError, FileError, InputError, ScaleError
-from plurivox.io.logs import COLUMNS, read_inspect_log, read_lm_eval_samples
-from plurivox.io.logs.tables import in_order
+from plurivox.intake.logs import COLUMNS, read_inspect_log, read_lm_eval_samples
+from plurivox.intake.logs.common import in_order
 from plurivox.reader import read_answer
 from support import Write
 

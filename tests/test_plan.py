@@ -12,18 +12,19 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.actions.plan import power
+from plurivox.actions.plan import simulated as simulated_ratings
+from plurivox.actions.plan.power import Wanted
+from plurivox.actions.plan.result import LENSES
+from plurivox.actions.plan.run import ENOUGH
+from plurivox.actions.plan.simulated import Crowd, Design
 from plurivox.axis import Axis
+from plurivox.engine.permutation import compare
+from plurivox.engine.shares import wilson
+from plurivox.engine.tallies import group_counts
 from plurivox.errors import InputError, SelectionError
-from plurivox.inference.permutation import compare
-from plurivox.inference.shares import wilson
-from plurivox.lenses import power, simulated_ratings
-from plurivox.lenses.collecting import ENOUGH
-from plurivox.lenses.collecting_result import LENSES
-from plurivox.lenses.passes import STATISTICS, Passes, Running
-from plurivox.lenses.power import Wanted
-from plurivox.lenses.simulated_ratings import Crowd, Design
+from plurivox.lenses.cohesion.passes import STATISTICS, Passes, Running
 from plurivox.statistics import gai, krippendorff_alpha
-from plurivox.tallies import group_counts
 from support import Write
 
 QUICK: dict[str, Any] = {"simulations": 12, "permutations": 59}

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 
 import plurivox as pv
 from plurivox.errors import InputError, MissingExtraError, SelectionError, SoftScoresWarning
-from plurivox.lenses.cohesion_result import Cohesion
-from plurivox.lenses.items import Items
-from plurivox.lenses.overview import Overview
-from plurivox.lenses.responsiveness_result import Responsiveness
-from plurivox.lenses.results import GroupResult, Row
-from plurivox.lenses.soft_result import SoftScores
-from plurivox.simulation import DEMO
+from plurivox.lenses.cohesion.result import Cohesion
+from plurivox.lenses.items.run import Items
+from plurivox.lenses.overview.run import Overview
+from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.lenses.soft.result import SoftScores
+from plurivox.results.result import GroupResult, Row
+from plurivox.simulation.simulate import DEMO
 from support import Write
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")

@@ -16,8 +16,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.errors import SelectionError
-from plurivox.lenses.alignment_result import Alignment
-from plurivox.simulation import DEMO
+from plurivox.lenses.alignment.result import Alignment
+from plurivox.simulation.simulate import DEMO
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 

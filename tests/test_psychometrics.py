@@ -18,8 +18,8 @@ import plurivox as pv
 from plurivox import plots
 from plurivox.cli.show_scale import show_scale
 from plurivox.errors import InputError, NeedsRatersError, SelectionError
-from plurivox.lenses import scaling
-from plurivox.lenses.scaling import LEFT_OUT
+from plurivox.lenses.psychometrics import scales as scaling
+from plurivox.lenses.psychometrics.scales import LEFT_OUT
 from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
 from support import Write, run_cli
 

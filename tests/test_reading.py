@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.io import text
+from plurivox.intake import text
 from support import Write
 
 if sys.version_info >= (3, 14):

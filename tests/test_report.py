@@ -17,7 +17,7 @@ from plurivox.report import build
 from plurivox.report.parts import Finding, Inputs, Prose, Registered, Section, slug
 from plurivox.report.render import rows_of
 from plurivox.report.sections import SECTIONS
-from plurivox.simulation import DEMO
+from plurivox.simulation.simulate import DEMO
 
 pytest.importorskip("altair")
 

@@ -223,7 +223,7 @@ def test_the_command_reads_answers(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
     from plurivox.cli.app import app
-    from plurivox.io.study import write_study
+    from plurivox.simulation.files import write_study
 
     write_study(study(), tmp_path)
     out = tmp_path / "report.html"

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.simulation import DEMO
+from plurivox.simulation.simulate import DEMO
 
 pytest.importorskip("altair")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference as twin
 from plurivox.axis import Axis
+from plurivox.engine.bootstrap import item_weights, rater_weights
+from plurivox.engine.permutation import among_peers
 from plurivox.errors import SharedRatersWarning
-from plurivox.inference.bootstrap import item_weights, rater_weights
-from plurivox.inference.permutation import among_peers
 from plurivox.kernels.shuffling import permute
-from plurivox.lenses import passes as passes_module
-from plurivox.lenses import responding
-from plurivox.lenses.responding import STATISTICS
+from plurivox.lenses.cohesion import passes as passes_module
+from plurivox.lenses.responsiveness import passes as responding
+from plurivox.lenses.responsiveness.passes import STATISTICS
 from plurivox.statistics.ties import tie_priorities
 
 Array = NDArray[Any]

@@ -19,7 +19,7 @@ import plurivox as pv
 import reference as twin
 from plurivox import statistics
 from plurivox.errors import DifferentItemsWarning, InputError, NeedsRatersError, SelectionError, SharedRatersWarning
-from plurivox.lenses.responding import STATISTICS
+from plurivox.lenses.responsiveness.passes import STATISTICS
 
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "bootstrap": 0, "min_group_size": 1}
 BINARY = pv.Scale(["safe", "unsafe"])

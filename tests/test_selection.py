@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.actions.select.run import _Judged, _ranked
 from plurivox.errors import InputError, NeedsRatersError, SelectionError
-from plurivox.lenses.selection import _Judged, _ranked
 from support import Write, run_cli
 
 TRAINED = pv.Scale(["safe", "unsafe"])

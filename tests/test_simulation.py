@@ -19,21 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from plurivox import simulation
-from plurivox._styles import (
-    central,
-    conservative,
-    downward_shift,
-    extreme,
-    normal,
-    point_probabilities,
-    refusal_probabilities,
-)
 from plurivox.cli import main
 from plurivox.errors import InputError, SelectionError
-from plurivox.io.study import write_study
 from plurivox.scale import Scale
-from plurivox.simulation import (
+from plurivox.simulation import simulate as simulation
+from plurivox.simulation.files import write_study
+from plurivox.simulation.simulate import (
     DEMO,
     STYLES,
     Effect,
@@ -43,6 +34,15 @@ from plurivox.simulation import (
     cut_points,
     simulate,
     strictness,
+)
+from plurivox.simulation.styles import (
+    central,
+    conservative,
+    downward_shift,
+    extreme,
+    normal,
+    point_probabilities,
+    refusal_probabilities,
 )
 
 FRAMES = ("ratings_frame", "raters", "items", "trained_frame", "answers", "predictions")

@@ -25,13 +25,13 @@ from scipy import integrate, special, stats
 
 import plurivox as pv
 from plurivox import statistics
+from plurivox.engine.bootstrap import item_weights
+from plurivox.engine.families import METHODS, adjust
+from plurivox.engine.units import MOST_UNITS
 from plurivox.errors import DuplicateError, IdError, InputError, NeedsRatersError, SelectionError, SoftScoresWarning
-from plurivox.inference.bootstrap import item_weights
-from plurivox.inference.multiplicity import METHODS, adjust
-from plurivox.inference.units import MOST_UNITS
-from plurivox.lenses.soft_checks import STRENGTHS
-from plurivox.lenses.soft_findings import SoftFindings
-from plurivox.lenses.soft_inputs import FOLDS, folds_of
+from plurivox.lenses.soft.checks import STRENGTHS
+from plurivox.lenses.soft.matching import FOLDS, folds_of
+from plurivox.lenses.soft.words import SoftFindings
 from plurivox.statistics.registry import LABELS
 
 Array = NDArray[Any]

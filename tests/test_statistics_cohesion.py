@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference
 from plurivox import statistics
+from plurivox.engine.tallies import group_counts
 from plurivox.errors import InputError
 from plurivox.statistics import STATISTICS, Statistic, undefined, undefined_reason
 from plurivox.statistics import cohesion_parts as parts
 from plurivox.statistics.levels import distances
 from plurivox.statistics.ties import tie_priorities, votes
-from plurivox.tallies import group_counts
 
 Array = NDArray[Any]
 Sides = tuple[Array, ...]

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from plurivox import tallies
 from plurivox.axis import Axis
+from plurivox.engine import tallies
+from plurivox.engine.tallies import Counts, group_counts, tally, usage
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
-from plurivox.tallies import Counts, group_counts, tally, usage
 
 
 @pytest.fixture(autouse=True)

@@ -22,91 +22,91 @@ if TYPE_CHECKING:
     from plurivox import statistics as statistics
     from plurivox import studies as studies
     from plurivox import torch as torch
-    from plurivox._styles import Effect, SimulatedModel, SimulatedPredictor
+    from plurivox.actions.advise.result import Advice
+    from plurivox.actions.advise.rules import Thresholds
+    from plurivox.actions.advise.run import advise
+    from plurivox.actions.curate.run import Curation, curate
+    from plurivox.actions.plan.result import Plan
+    from plurivox.actions.plan.run import plan
+    from plurivox.actions.select.result import Selection
+    from plurivox.actions.select.run import select_raters
     from plurivox.answers import Answers
     from plurivox.axis import Axis
-    from plurivox.description import Description, describe
     from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
-    from plurivox.io.answers import read_answers
-    from plurivox.io.reading import read_predictions, read_ratings
-    from plurivox.io.store import write_ratings
-    from plurivox.lenses.advice import advise
-    from plurivox.lenses.advice_result import Advice
-    from plurivox.lenses.alignment import alignment
-    from plurivox.lenses.alignment_result import Alignment
-    from plurivox.lenses.cohesion import cohesion
-    from plurivox.lenses.cohesion_result import Cohesion
-    from plurivox.lenses.collecting import plan
-    from plurivox.lenses.collecting_result import Plan
-    from plurivox.lenses.curation import Curation, curate
-    from plurivox.lenses.habits import Thresholds
-    from plurivox.lenses.item_view_result import ItemView
-    from plurivox.lenses.item_views import item_view
-    from plurivox.lenses.items import Items, items
-    from plurivox.lenses.overview import Overview, overview
-    from plurivox.lenses.psychometrics import psychometrics
-    from plurivox.lenses.psychometrics_result import Psychometrics
-    from plurivox.lenses.responsiveness import responsiveness
-    from plurivox.lenses.responsiveness_result import Responsiveness
-    from plurivox.lenses.selection import select_raters
-    from plurivox.lenses.selection_result import Selection
-    from plurivox.lenses.soft_result import SoftScores
-    from plurivox.lenses.soft_scores import soft_scores
+    from plurivox.intake.parquet import write_ratings
+    from plurivox.intake.read import read_predictions, read_ratings
+    from plurivox.intake.read_answers import read_answers
+    from plurivox.lenses.alignment.result import Alignment
+    from plurivox.lenses.alignment.run import alignment
+    from plurivox.lenses.cohesion.result import Cohesion
+    from plurivox.lenses.cohesion.run import cohesion
+    from plurivox.lenses.item.result import ItemView
+    from plurivox.lenses.item.run import item_view
+    from plurivox.lenses.items.run import Items, items
+    from plurivox.lenses.overview.description import Description, describe
+    from plurivox.lenses.overview.run import Overview, overview
+    from plurivox.lenses.psychometrics.result import Psychometrics
+    from plurivox.lenses.psychometrics.run import psychometrics
+    from plurivox.lenses.responsiveness.result import Responsiveness
+    from plurivox.lenses.responsiveness.run import responsiveness
+    from plurivox.lenses.soft.result import SoftScores
+    from plurivox.lenses.soft.run import soft_scores
     from plurivox.predictions import Predictions
     from plurivox.questions import combine
     from plurivox.ratings import Ratings
     from plurivox.report.build import write_report
     from plurivox.scale import Scale
-    from plurivox.simulation import Simulation, simulate
+    from plurivox.simulation.simulate import Simulation, simulate
+    from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Advice": "lenses.advice_result",
-    "Alignment": "lenses.alignment_result",
+    "Advice": "actions.advise.result",
+    "Alignment": "lenses.alignment.result",
     "Answers": "answers",
     "Axis": "axis",
-    "Cohesion": "lenses.cohesion_result",
-    "Curation": "lenses.curation",
-    "Description": "description",
-    "Effect": "_styles",
+    "Cohesion": "lenses.cohesion.result",
+    "Curation": "actions.curate.run",
+    "Description": "lenses.overview.description",
+    "Effect": "simulation.styles",
     "InputError": "errors",
-    "ItemView": "lenses.item_view_result",
-    "Items": "lenses.items",
-    "Overview": "lenses.overview",
-    "Plan": "lenses.collecting_result",
+    "ItemView": "lenses.item.result",
+    "Items": "lenses.items.run",
+    "Overview": "lenses.overview.run",
+    "Plan": "actions.plan.result",
     "PlurivoxError": "errors",
     "PlurivoxWarning": "errors",
     "Predictions": "predictions",
-    "Psychometrics": "lenses.psychometrics_result",
+    "Psychometrics": "lenses.psychometrics.result",
     "Ratings": "ratings",
-    "Responsiveness": "lenses.responsiveness_result",
+    "Responsiveness": "lenses.responsiveness.result",
     "Scale": "scale",
-    "Selection": "lenses.selection_result",
-    "SimulatedModel": "_styles",
-    "SimulatedPredictor": "_styles",
-    "Simulation": "simulation",
-    "SoftScores": "lenses.soft_result",
-    "Thresholds": "lenses.habits",
-    "advise": "lenses.advice",
-    "alignment": "lenses.alignment",
-    "cohesion": "lenses.cohesion",
+    "Selection": "actions.select.result",
+    "SimulatedModel": "simulation.styles",
+    "SimulatedPredictor": "simulation.styles",
+    "Simulation": "simulation.simulate",
+    "SoftScores": "lenses.soft.result",
+    "Thresholds": "actions.advise.rules",
+    "advise": "actions.advise.run",
+    "alignment": "lenses.alignment.run",
+    "cohesion": "lenses.cohesion.run",
     "combine": "questions",
-    "curate": "lenses.curation",
-    "describe": "description",
-    "item_view": "lenses.item_views",
-    "items": "lenses.items",
-    "overview": "lenses.overview",
-    "plan": "lenses.collecting",
-    "psychometrics": "lenses.psychometrics",
-    "read_answers": "io.answers",
-    "read_predictions": "io.reading",
-    "read_ratings": "io.reading",
-    "responsiveness": "lenses.responsiveness",
-    "select_raters": "lenses.selection",
-    "simulate": "simulation",
-    "soft_scores": "lenses.soft_scores",
-    "write_ratings": "io.store",
+    "curate": "actions.curate.run",
+    "describe": "lenses.overview.description",
+    "item_view": "lenses.item.run",
+    "items": "lenses.items.run",
+    "overview": "lenses.overview.run",
+    "plan": "actions.plan.run",
+    "psychometrics": "lenses.psychometrics.run",
+    "read_answers": "intake.read_answers",
+    "read_predictions": "intake.read",
+    "read_ratings": "intake.read",
+    "responsiveness": "lenses.responsiveness.run",
+    "select_raters": "actions.select.run",
+    "simulate": "simulation.simulate",
+    "soft_scores": "lenses.soft.run",
+    "write_ratings": "intake.parquet",
     "write_report": "report.build",
 }
 

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.answer_columns import ANSWERED, NO_POINT, UNREADABLE, AnswerColumns
-from plurivox.attributes import COUNTED_FROM_1, Locate, places_of
+from plurivox.intake.answer_columns import ANSWERED, NO_POINT, UNREADABLE, AnswerColumns
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate, places_of
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.attributes import as_categories, category_order
 from plurivox.errors import NeedsRatersError, SelectionError
+from plurivox.intake.attributes import as_categories, category_order
 from plurivox.ratings import Ratings
 
 CROSS = " × "

@@ -1,7 +1,7 @@
 """For Inspect: a task that has models rate what people rated, and a scorer that tells how far they are from whom.
 
 Needs ``pip install 'plurivox[inspect]'``. What was evaluated is read back by
-:func:`plurivox.io.logs.read_inspect_log`, for all else that alignment tells.
+:func:`plurivox.intake.logs.read_inspect_log`, for all else that alignment tells.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.ask.answers import as_shown, read_reply
 from plurivox.ask.planning import items_of
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
+from plurivox.ask.replies import as_shown, read_reply
 from plurivox.ask.stored import label_of
-from plurivox.attributes import id_texts
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
 from plurivox.errors import InputError, MissingExtraError
+from plurivox.intake.attributes import id_texts
 from plurivox.lenses.calls import axes_of, each_axis
 from plurivox.ratings import Ratings
 from plurivox.reader import Reading

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
 from plurivox.statistics.checks import SUM_TOLERANCE

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.attributes import AttributeTable, as_categories, bin_numbers, category_order
-from plurivox.border import Checked, Intake, LongTable, check
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
-from plurivox.ordering import Duplicates
+from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
+from plurivox.intake.check import Checked, Intake, LongTable, check
+from plurivox.intake.order import Duplicates
 from plurivox.scale import Label, Scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]

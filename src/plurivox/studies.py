@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.references import resolve
-from plurivox.lenses.responding import STATISTICS, RaterResponses
+from plurivox.lenses.responsiveness.passes import STATISTICS, RaterResponses
+from plurivox.lenses.responsiveness.references import resolve
 from plurivox.scale import Scale
-from plurivox.simulation import STYLES, simulate
+from plurivox.simulation.simulate import STYLES, simulate
 
 PATTERNS = ("normal", "downward_shift", "conservative")
 METRICS = {

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.ask.answers import as_shown
 from plurivox.ask.question import Question
+from plurivox.ask.replies import as_shown
 from plurivox.ask.store import Store
 from plurivox.ask.stored import Stored, label_of
 from plurivox.errors import InputError

@@ -15,10 +15,10 @@ from plurivox.ask.auditing import CHECKED_STATES, ID_LENGTH
 from plurivox.ask.question import Question
 from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
-from plurivox.attributes import COUNTED_FROM_1, Locate
+from plurivox.engine.shares import wilson
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
-from plurivox.inference.shares import wilson
-from plurivox.io.reading import read_table
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate
+from plurivox.intake.read import read_table
 from plurivox.ratings import to_polars
 from plurivox.scale import text_of
 

@@ -12,8 +12,8 @@ import polars as pl
 from plurivox.ask.prompts import Prompt
 from plurivox.ask.question import Asking, Question, shuffled
 from plurivox.ask.requests import Mode, Request
-from plurivox.attributes import id_texts
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.intake.attributes import id_texts
 from plurivox.ratings import to_polars
 
 CHARACTERS_PER_TOKEN = 4

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from plurivox.ask.answers import SECOND_READER, as_shown, read_reply
 from plurivox.ask.question import Question
+from plurivox.ask.replies import SECOND_READER, as_shown, read_reply
 from plurivox.ask.store import Store
 from plurivox.ask.stored import Change, Stored, label_of
 

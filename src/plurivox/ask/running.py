@@ -13,11 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.answers import as_shown, distribution_of, read_reply
 from plurivox.ask.client import SHORTEST_SECRET, AskFailed, ModelGone, Server, shown_address
 from plurivox.ask.planning import Plan, Planned, check_models, items_of
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
+from plurivox.ask.replies import as_shown, distribution_of, read_reply
 from plurivox.ask.requests import MODES, Mode, Reply, Request
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.answers import SECOND_READER, as_shown
 from plurivox.ask.client import shown_address
 from plurivox.ask.planning import check_models
 from plurivox.ask.prompts import fenced
 from plurivox.ask.question import READS, Option, Question
+from plurivox.ask.replies import SECOND_READER, as_shown
 from plurivox.ask.requests import Request
 from plurivox.ask.running import DEFAULT_SERVER, KEY_VARIABLE, Asked, Told, carry_out, check_text
 from plurivox.ask.store import Store

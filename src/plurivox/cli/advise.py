@@ -25,8 +25,8 @@ from plurivox.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from plurivox.actions.plan.result import Plan
     from plurivox.cli.loading import Loaded
-    from plurivox.lenses.collecting_result import Plan
 
 TABLES = ("advice", "members", "precision", "pairs")
 PLAN_TABLES = ("lenses", "groups", "power", "collect")
@@ -104,10 +104,10 @@ def advise(
         found = _planned(loaded, gai=gai, mpa_width=mpa_width, simulations=simulations, seed=seed, threads=threads)
         print_tables(found, wanted, plan_tables, show_plan, json=json, csv=csv, markdown=markdown)
         return
+    from plurivox.actions.advise.rules import Thresholds
+    from plurivox.actions.advise.run import advise as analyse
     from plurivox.cli.progress import telling
     from plurivox.kernels.responsiveness import permuted_values
-    from plurivox.lenses.advice import advise as analyse
-    from plurivox.lenses.habits import Thresholds
 
     against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
     tell_compiling(permuted_values)
@@ -132,8 +132,8 @@ def advise(
 
 
 def _planned(loaded: "Loaded", **options: object) -> "Plan":
+    from plurivox.actions.plan.run import plan
     from plurivox.cli.progress import telling
-    from plurivox.lenses.collecting import plan
 
     with telling() as progress:
         return plan(
@@ -150,7 +150,7 @@ def _numbers(texts: list[str]) -> dict[str, float]:
     """Read ``least_rise=0.1``."""
     from dataclasses import fields
 
-    from plurivox.lenses.habits import Thresholds
+    from plurivox.actions.advise.rules import Thresholds
 
     known = [one.name for one in fields(Thresholds)]
     found = {}

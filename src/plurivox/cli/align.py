@@ -99,8 +99,8 @@ def align(
     from plurivox.cli.progress import telling
     from plurivox.cli.show_alignment import show_alignment, tables
     from plurivox.cli.tables import print_result
-    from plurivox.io.answers import read_answers
-    from plurivox.lenses.alignment import alignment
+    from plurivox.intake.read_answers import read_answers
+    from plurivox.lenses.alignment.run import alignment
 
     one_format(json=json, csv=csv, markdown=markdown)
     if table not in TABLES:

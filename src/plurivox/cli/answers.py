@@ -175,7 +175,7 @@ def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
     from plurivox.cli.show import csv_text
     from plurivox.errors import InputError
-    from plurivox.io.writing import replacing
+    from plurivox.results.files import replacing
 
     if path.resolve() == store.resolve():
         raise typer.BadParameter("--export would overwrite the store; name another file")

@@ -23,7 +23,7 @@ from plurivox.cli.progress import telling
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table, printable
 from plurivox.cli.tables import Shown, print_table
 from plurivox.errors import FileError, InputError
-from plurivox.io.writing import replacing
+from plurivox.results.files import replacing
 
 if TYPE_CHECKING:
     from rich.console import Console

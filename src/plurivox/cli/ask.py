@@ -137,7 +137,7 @@ def _question(scale: str, wording: str | None) -> "Question":
 
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
-    from plurivox.io.reading import read_table
+    from plurivox.intake.read import read_table
     from plurivox.ratings import require_columns
 
     if file is None:

@@ -29,7 +29,7 @@ from plurivox.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from plurivox.lenses.cohesion_result import Cohesion
+    from plurivox.lenses.cohesion.result import Cohesion
 
 
 @reads_ratings
@@ -69,7 +69,7 @@ def cohesion(
     """
     from plurivox.cli.progress import telling
     from plurivox.kernels.cohesion import permuted_passes
-    from plurivox.lenses.cohesion import cohesion as analyse
+    from plurivox.lenses.cohesion.run import cohesion as analyse
 
     one_format(json=json, csv=csv, markdown=markdown)
     questions = load_questions(reading, combine)

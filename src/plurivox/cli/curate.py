@@ -25,8 +25,8 @@ from plurivox.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from plurivox.actions.curate.run import Curation
     from plurivox.cli.tables import Shown
-    from plurivox.lenses.curation import Curation
 
 
 @reads_ratings
@@ -128,10 +128,10 @@ def curate(
     differently from the reference, pairs are listed in a .decisions.csv for a person to judge; --decisions reads it.
     """
     from plurivox import __version__
+    from plurivox.actions.curate.files import check_output, read_decisions, read_selected, write_curation
+    from plurivox.actions.curate.run import curate as analyse
     from plurivox.cli.progress import telling
-    from plurivox.io.curated import check_output, read_decisions, read_selected, write_curation
     from plurivox.kernels.responsiveness import permuted_values
-    from plurivox.lenses.curation import curate as analyse
 
     if (output is None) != json:
         raise typer.BadParameter("name a file to write with -o, or print everything with --json; one of the two")
@@ -193,7 +193,7 @@ def _one_axis(loaded: Loaded) -> tuple[str, ...]:
 
 def _refuse_inputs(output: Path, reading: Reading, *others: str | Path | None) -> None:
     """Raise if the output, or a file beside it, is one that is read."""
-    from plurivox.io.curated import beside
+    from plurivox.actions.curate.files import beside
 
     for name in (reading.file, reading.raters, reading.items, reading.config, *others):
         for path in (output, beside(output, ".README.md")):

@@ -26,12 +26,12 @@ def demo(
     The data, the truth behind them and what was found stay in a folder to play with.
     """
     from plurivox.cli.show import console, show_description
-    from plurivox.description import describe
     from plurivox.errors import MissingExtraError
-    from plurivox.io.answers import read_answers
-    from plurivox.io.reading import read_predictions, read_ratings
-    from plurivox.io.study import write_study
-    from plurivox.simulation import DEMO, simulate
+    from plurivox.intake.read import read_predictions, read_ratings
+    from plurivox.intake.read_answers import read_answers
+    from plurivox.lenses.overview.description import describe
+    from plurivox.simulation.files import write_study
+    from plurivox.simulation.simulate import DEMO, simulate
 
     write_study(simulate(seed=seed, **DEMO), folder)
     ratings = read_ratings(
@@ -98,11 +98,11 @@ def _text(
     from plurivox.cli.show_cohesion import show_cohesion
     from plurivox.cli.show_responsiveness import show_responsiveness
     from plurivox.cli.show_soft import show_soft
-    from plurivox.io.writing import replacing
-    from plurivox.lenses.alignment import alignment
-    from plurivox.lenses.cohesion import cohesion
-    from plurivox.lenses.responsiveness import responsiveness
-    from plurivox.lenses.soft_scores import soft_scores
+    from plurivox.lenses.alignment.run import alignment
+    from plurivox.lenses.cohesion.run import cohesion
+    from plurivox.lenses.responsiveness.run import responsiveness
+    from plurivox.lenses.soft.run import soft_scores
+    from plurivox.results.files import replacing
 
     with telling() as progress:
         alike = cohesion(ratings, DEMO_AXES, seed=seed, progress=progress)

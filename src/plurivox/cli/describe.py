@@ -22,7 +22,7 @@ def describe(
     Sizes, design, use of the scale, groups of raters, missing values, and what else was noticed while reading.
     """
     from plurivox.cli.show import console, show_description
-    from plurivox.description import describe as describe_ratings
+    from plurivox.lenses.overview.description import describe as describe_ratings
 
     loaded = load(reading)
     found = describe_ratings(loaded.ratings, loaded.by, several=loaded.several, min_group_size=loaded.min_group_size)
@@ -41,7 +41,7 @@ def _write_config(reading: Reading, loaded: "Loaded") -> None:  # type: ignore[n
 
     from plurivox.config import FILE_NAME, config_text
     from plurivox.errors import ConfigError
-    from plurivox.io.writing import replacing
+    from plurivox.results.files import replacing
 
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME

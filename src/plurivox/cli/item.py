@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from plurivox.cli.tables import Shown
-    from plurivox.lenses.item_view_result import ItemView
+    from plurivox.lenses.item.result import ItemView
 
 TABLES = ("groups", "distribution", "use", "attributes")
 MAX_TEXT = 4000
@@ -61,7 +61,7 @@ def item(
     shuffled between groups to see what chance does. Without --by, groups are those of every attribute of the raters.
     """
     from plurivox.cli.show import console, csv_text, markdown_text
-    from plurivox.lenses.item_views import item_view
+    from plurivox.lenses.item.run import item_view
 
     one_format(json=json, csv=csv, markdown=markdown)
     if table not in TABLES:

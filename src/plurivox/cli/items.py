@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plurivox.cli.tables import Shown
-    from plurivox.lenses.items import Items
+    from plurivox.lenses.items.run import Items
 
 TABLES = ("uncertain", "divided", "distributions")
 
@@ -50,7 +50,7 @@ def items(
 
     from plurivox.cli.show import console, csv_text, markdown_text
     from plurivox.cli.tables import print_table
-    from plurivox.lenses.items import items as analyse
+    from plurivox.lenses.items.run import items as analyse
 
     one_format(json=json, csv=csv, markdown=markdown)
     if table not in TABLES:

@@ -11,7 +11,7 @@ from plurivox.cli.options import Reading, attribute_value
 
 if TYPE_CHECKING:
     from plurivox.config import Config
-    from plurivox.io.tables import RawTable
+    from plurivox.intake.raw import RawTable
     from plurivox.ratings import Ratings
     from plurivox.scale import Scale
 
@@ -97,7 +97,7 @@ def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str |
 def read_beside(file: str, reading: Reading, scale: "Scale | None") -> "Ratings":
     """Read other ratings, whose columns have obvious names or those of the ratings."""
     from plurivox.errors import ColumnError
-    from plurivox.io.reading import read_ratings
+    from plurivox.intake.read import read_ratings
 
     try:
         return read_ratings(file, scale=scale)
@@ -109,8 +109,8 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and tell which column holds their ids: the one named, or one called so or alike."""
-    from plurivox.io.reading import read_table
-    from plurivox.io.recognise import id_column
+    from plurivox.intake.read import read_table
+    from plurivox.intake.recognise import id_column
     from plurivox.ratings import require_columns
 
     table = read_table(file, encoding=encoding or "utf-8")
@@ -120,7 +120,7 @@ def read_items(
 
 
 def _read(reading: Reading, config: "Config") -> "Ratings":
-    from plurivox.io.reading import read_ratings
+    from plurivox.intake.read import read_ratings
 
     rules, formats = ("error", "first", "last", "mode"), ("csv", "tsv", "jsonl", "parquet")
     return read_ratings(

@@ -74,7 +74,7 @@ def predict(
 
 
 def _write(found: "pl.DataFrame", output: Path | None) -> None:
-    from plurivox.io.writing import guarded, replacing
+    from plurivox.results.files import guarded, replacing
 
     safe = guarded(found)
     n_changed = 0 if output is not None and output.suffix != ".csv" else int((safe["item"] != found["item"]).sum())

@@ -67,7 +67,7 @@ def report(
     means. It needs no network, names no rater, and the same input and seed make the same file.
     """
     from plurivox.cli.progress import telling
-    from plurivox.io.reading import read_predictions
+    from plurivox.intake.read import read_predictions
     from plurivox.report import write_report
     from plurivox.statistics.checks import prior_of
 
@@ -83,7 +83,7 @@ def report(
         known = read_predictions(predictions, ratings.scale, like=ratings)
     said = None
     if answers is not None:
-        from plurivox.io.answers import read_answers
+        from plurivox.intake.read_answers import read_answers
 
         said = read_answers(answers, ratings.scale, like=ratings)
     named = [reading.file, loaded.raters_file, loaded.items_file, reference, predictions, answers]

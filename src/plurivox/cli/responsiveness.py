@@ -96,7 +96,7 @@ def responsiveness(
     from plurivox.cli.show_responsiveness import show_responsiveness, tables
     from plurivox.cli.tables import print_result
     from plurivox.kernels.responsiveness import permuted_values
-    from plurivox.lenses.responsiveness import responsiveness as analyse
+    from plurivox.lenses.responsiveness.run import responsiveness as analyse
 
     one_format(json=json, csv=csv, markdown=markdown)
     if table not in TABLES:

@@ -54,7 +54,7 @@ def scale(
     from plurivox.cli.show_scale import show_scale, tables
     from plurivox.cli.tables import print_result
     from plurivox.kernels.graded import information
-    from plurivox.lenses.psychometrics import psychometrics
+    from plurivox.lenses.psychometrics.run import psychometrics
 
     one_format(json=json, csv=csv, markdown=markdown)
     if table not in TABLES:

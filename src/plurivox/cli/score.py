@@ -79,8 +79,8 @@ def score(
     from plurivox.cli.progress import telling
     from plurivox.cli.show_soft import show_soft, tables
     from plurivox.cli.tables import print_result
-    from plurivox.io.reading import read_predictions
-    from plurivox.lenses.soft_scores import soft_scores
+    from plurivox.intake.read import read_predictions
+    from plurivox.lenses.soft.run import soft_scores
     from plurivox.statistics.soft_blocks import METRICS
 
     one_format(json=json, csv=csv, markdown=markdown)

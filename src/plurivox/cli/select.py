@@ -24,8 +24,8 @@ from plurivox.cli.options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from plurivox.actions.select.result import Selection
     from plurivox.cli.tables import Shown
-    from plurivox.lenses.selection_result import Selection
 
 TABLES = ("chosen", "groups", "candidates")
 
@@ -78,10 +78,10 @@ def select(
     whether unsafe items get higher scores than safe ones, and HM is their harmonic mean. The first few of each group
     are chosen. Every group appears, also one of which nobody is eligible; only groups too small to show are withheld.
     """
+    from plurivox.actions.select.run import select_raters
     from plurivox.cli.progress import telling
     from plurivox.cli.tables import print_tables
     from plurivox.kernels.responsiveness import rater_draws
-    from plurivox.lenses.selection import select_raters
 
     one_format(json=json, csv=csv, markdown=markdown)
     if table not in TABLES:

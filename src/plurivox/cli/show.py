@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.description import AxisSummary, Description, Spread
-from plurivox.io.writing import csv_text as csv_text
+from plurivox.lenses.overview.description import AxisSummary, Description, Spread
+from plurivox.results.files import csv_text as csv_text
 
 BARS = "▁▂▃▄▅▆▇█"
 ACCENT = "cyan"

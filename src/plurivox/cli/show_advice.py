@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from plurivox.actions.advise.result import NAMES, Advice
 from plurivox.cli.tables import Shown, print_table
-from plurivox.lenses.advice_result import NAMES, Advice
 
 if TYPE_CHECKING:
-    from plurivox.lenses.collecting_result import Plan
+    from plurivox.actions.plan.result import Plan
 
 
 def tables(found: Advice) -> list[Shown]:

@@ -12,9 +12,9 @@ from rich.text import Text
 from plurivox.answers import Voice
 from plurivox.cli.show_soft import number
 from plurivox.cli.tables import Shown, p_cell, print_table
-from plurivox.lenses.alignment_inputs import ALL
-from plurivox.lenses.alignment_result import Alignment
-from plurivox.lenses.results import Row
+from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.result import Alignment
+from plurivox.results.result import Row
 from plurivox.statistics.registry import LABELS
 
 DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")

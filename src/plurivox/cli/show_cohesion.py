@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 
 from plurivox.cli.tables import Shown, notes_of, p_cell, show_tables, value_cell
-from plurivox.lenses.cohesion_result import Cohesion
-from plurivox.lenses.results import Row
+from plurivox.lenses.cohesion.result import Cohesion
+from plurivox.results.result import Row
 
 COLUMNS = {
     "irr": "IRR",

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from plurivox.axis import names_raters
 from plurivox.cli.tables import Shown, notes_of, p_cell, quantile_cells, show_tables, spread_header, value_cell
-from plurivox.lenses.responsiveness_result import TRADITIONAL, Responsiveness
-from plurivox.lenses.results import Row
-from plurivox.lenses.scaling import STATISTICS as PSYCHOMETRIC
+from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
+from plurivox.lenses.responsiveness.result import TRADITIONAL, Responsiveness
+from plurivox.results.result import Row
 from plurivox.statistics.registry import LABELS
 
 MAIN = ("mpa", "wra", "hm")

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from plurivox.axis import names_raters
 from plurivox.cli.tables import Shown, notes_of, print_notes, print_table, quantile_cells, spread_header, value_cell
-from plurivox.lenses.psychometrics_result import Psychometrics
-from plurivox.lenses.results import Row
+from plurivox.lenses.psychometrics.result import Psychometrics
+from plurivox.results.result import Row
 from plurivox.statistics.registry import LABELS
 
 

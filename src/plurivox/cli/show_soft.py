@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from plurivox.cli.tables import MAX_NOTES, Shown, p_cell, print_table
-from plurivox.lenses.results import Row
-from plurivox.lenses.soft_inputs import REFERENCES
-from plurivox.lenses.soft_result import SoftScores
-from plurivox.lenses.soft_rows import ALL
+from plurivox.lenses.soft.matching import REFERENCES
+from plurivox.lenses.soft.result import SoftScores
+from plurivox.lenses.soft.sums import ALL
+from plurivox.results.result import Row
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 

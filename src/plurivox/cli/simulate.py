@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from plurivox._styles import Effect, SimulatedModel, SimulatedPredictor
+    from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
 
 
 def simulate(
@@ -99,10 +99,10 @@ def simulate(
         return
     if folder is None:
         raise typer.BadParameter("name the FOLDER where the files go")
-    from plurivox.io.study import write_study
     from plurivox.scale import Scale
-    from plurivox.simulation import DEMO
-    from plurivox.simulation import simulate as make
+    from plurivox.simulation.files import write_study
+    from plurivox.simulation.simulate import DEMO
+    from plurivox.simulation.simulate import simulate as make
 
     given: dict[str, Any] = dict(DEMO)
     if attribute:
@@ -140,8 +140,8 @@ def _run_study(name: str, folder: Path | None, seed: int) -> None:
     from plurivox.cli.show import console, csv_text
     from plurivox.cli.tables import Shown, print_table
     from plurivox.errors import MissingExtraError
-    from plurivox.io.writing import replacing
     from plurivox.plots import responsiveness_study, write_chart
+    from plurivox.results.files import replacing
 
     if name != "responsiveness":
         raise typer.BadParameter(f"--study is responsiveness, not {name!r}")
@@ -170,7 +170,7 @@ def _run_study(name: str, folder: Path | None, seed: int) -> None:
 
 
 def _plain_models() -> tuple["SimulatedModel", ...]:
-    from plurivox.simulation import DEFAULT_MODELS
+    from plurivox.simulation.simulate import DEFAULT_MODELS
 
     return DEFAULT_MODELS
 
@@ -183,7 +183,7 @@ def _attribute(text: str) -> tuple[str, dict[str, float]]:
 
 def _effect(text: str) -> "Effect":
     """Read ``gender=Woman, age=18-29: bias 0.4, shared 0.5, violation harassment``."""
-    from plurivox._styles import Effect
+    from plurivox.simulation.styles import Effect
 
     condition, what = _halves(text, "--effect")
     known = dict(_pairs(what, text))
@@ -198,7 +198,7 @@ def _effect(text: str) -> "Effect":
 
 def _model(text: str) -> "SimulatedModel":
     """Read ``name: bias 0.2, noise 0.3, refuses 0.05, unreadable 0.01, like age=18-29``."""
-    from plurivox._styles import SimulatedModel
+    from plurivox.simulation.styles import SimulatedModel
 
     name, _, what = text.partition(":")
     known = dict(_pairs(what, text)) if what.strip() else {}
@@ -215,7 +215,7 @@ def _model(text: str) -> "SimulatedModel":
 
 def _predictor(text: str) -> "SimulatedPredictor":
     """Read ``name: error 0.3, sharpness 2, bias 0``."""
-    from plurivox._styles import SimulatedPredictor
+    from plurivox.simulation.styles import SimulatedPredictor
 
     name, _, what = text.partition(":")
     known = dict(_pairs(what, text)) if what.strip() else {}

@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
-from plurivox.lenses.results import SIGNIFICANT, Result, Row
-from plurivox.lenses.table_results import TableResult
+from plurivox.results.result import SIGNIFICANT, Result, Row
+from plurivox.results.tables import TableResult
 
 MAX_NOTES = 12
 _GAP, _LEAST_NAME = 3, 16  # between two columns, and of the first, which may wrap

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.coding import Coded, Codes, whole_numbers
+from plurivox.intake.code import Coded, Codes, whole_numbers
 from plurivox.kernels import compiled
 
 BLOCK = 1 << 19

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from plurivox.attributes import category_order
 from plurivox.axis import Axis, By
+from plurivox.engine.families import adjust
 from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
-from plurivox.inference.multiplicity import adjust
-from plurivox.lenses.results import Row
+from plurivox.intake.attributes import category_order
 from plurivox.ratings import Ratings, chosen_rows, with_items
+from plurivox.results.result import Row
 
 APART = 0.5
 """Below this share of items in common with the rest, a group is said to have seen different items."""

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from plurivox.attributes import Locate
 from plurivox.errors import InputError, ModelWarning
+from plurivox.intake.attributes import Locate
+from plurivox.models.inputs import Examples, ItemTable
 from plurivox.models.kinds import kind_named
 from plurivox.models.predictor import Predictor, refuse_names, versions
 from plurivox.models.records import Settings, Training, plain
-from plurivox.models.tables import Examples, ItemTable
 from plurivox.models.training import SMOOTHING, Part, Progress, Run, constant_loss, repeatable, train
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale

@@ -16,13 +16,13 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from plurivox.attributes import Locate
 from plurivox.errors import FileError, InputError, ScaleError
-from plurivox.io.reading import as_scale
+from plurivox.intake.attributes import Locate
+from plurivox.intake.read import as_scale
 from plurivox.models import saving
+from plurivox.models.inputs import ItemTable, turns_of
 from plurivox.models.kinds import kind_named
 from plurivox.models.records import Settings, Training
-from plurivox.models.tables import ItemTable, turns_of
 from plurivox.models.texts import Encoder, Turns
 from plurivox.models.training import AT_ONCE, log_shares, one_thread
 from plurivox.scale import Scale, text_of

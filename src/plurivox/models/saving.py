@@ -22,7 +22,7 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor, float32
 
 from plurivox.errors import FileError
-from plurivox.io.writing import replacing
+from plurivox.results.files import replacing
 
 FORMAT = 1
 ABOUT = "model.json"

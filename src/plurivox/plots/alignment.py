@@ -9,8 +9,8 @@ import polars as pl
 from plurivox.answers import Voice
 from plurivox.axis import CROSS
 from plurivox.errors import SelectionError
-from plurivox.lenses.alignment_inputs import ALL
-from plurivox.lenses.alignment_result import Alignment
+from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, shorten
 from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, WIDTH, load_altair, saying, themed

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.lenses.alignment_inputs import ALL
-from plurivox.lenses.alignment_result import Alignment
-from plurivox.lenses.results import SIGNIFICANT
+from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.theme import HIGH_HUE, INK, ON_DARK, ON_LIGHT, SEQUENCE, WIDTH, load_altair, saying, themed
 from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_words
+from plurivox.results.result import SIGNIFICANT
 
 MAX_MODELS, MAX_GROUPS = 30, 24
 _STEP, _HIGH, _GAP = 46, 22, 16

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.soft_result import SoftScores
+from plurivox.lenses.soft.result import SoftScores
 from plurivox.plots.layout import inline, pixels, unique_labels
 from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, WIDTH, blend, load_altair, saying, themed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.responsiveness_result import Responsiveness
+from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import defined, extent, inline, shorten
 from plurivox.plots.theme import COLOURS, INK, WIDTH, load_altair, saying, themed

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.errors import SelectionError
-from plurivox.lenses.responsiveness_result import Responsiveness
+from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed

@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.cohesion_result import Cohesion
-from plurivox.lenses.psychometrics_result import Psychometrics
-from plurivox.lenses.responsiveness_result import Responsiveness
-from plurivox.lenses.results import GroupResult
+from plurivox.lenses.cohesion.result import Cohesion
+from plurivox.lenses.psychometrics.result import Psychometrics
+from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
+from plurivox.results.result import GroupResult
 
 _BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
 _SCHEMA = (

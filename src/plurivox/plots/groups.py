@@ -12,8 +12,8 @@ import polars as pl
 
 from plurivox.axis import names_raters as names_raters
 from plurivox.errors import SelectionError
-from plurivox.lenses.results import SIGNIFICANT, GroupResult, Row
 from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
+from plurivox.results.result import SIGNIFICANT, GroupResult, Row
 from plurivox.statistics.registry import LABELS
 
 CHANCE = "not distinguishable from chance"

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.item_view_result import ItemView
+from plurivox.lenses.item.result import ItemView
 from plurivox.plots.layout import ALL_RATERS, Rows, inline, pixels, shorten, unique_labels
 from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
 

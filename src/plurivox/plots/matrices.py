@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.cohesion_result import Cohesion
-from plurivox.lenses.results import Row, p_text
+from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.theme import (
@@ -24,6 +23,7 @@ from plurivox.plots.theme import (
     saying,
     themed,
 )
+from plurivox.results.result import Row, p_text
 
 _STARS = {g.BEFORE: "*", g.AFTER: "**"}
 _READABLE = 24  # pixels that a cell needs for its value

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.lenses.results import GroupResult, Row, p_text
 from plurivox.plots import groups as g
 from plurivox.plots.layout import inline, shorten, unique_labels
 from plurivox.plots.theme import WIDTH, load_altair, saying, themed
+from plurivox.results.result import GroupResult, Row, p_text
 
 N_BINS = 30
 _COLUMNS = 3

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.errors import SelectionError
-from plurivox.lenses.overview import Overview
+from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
 from plurivox.plots.theme import (

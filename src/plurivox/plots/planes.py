@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.lenses.responsiveness_result import Responsiveness
-from plurivox.lenses.results import Row
+from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.labelling import REGIONS, Frame, labelled
 from plurivox.plots.layout import defined, extent, inline, unique_labels
 from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.results.result import Row
 
 MAX_RATERS = 2000
 _HEIGHT = 400

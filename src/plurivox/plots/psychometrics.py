@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.psychometrics_result import Psychometrics
+from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, shorten, unique_labels
 from plurivox.plots.theme import COLOURS, QUIET, WIDTH, load_altair, saying, themed

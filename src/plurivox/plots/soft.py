@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from plurivox.errors import SelectionError
-from plurivox.lenses.soft_inputs import MARGINAL, POSTERIOR_MEAN, REFERENCES, UNIFORM
-from plurivox.lenses.soft_result import SoftScores
-from plurivox.lenses.soft_rows import ALL
+from plurivox.lenses.soft.matching import MARGINAL, POSTERIOR_MEAN, REFERENCES, UNIFORM
+from plurivox.lenses.soft.result import SoftScores
+from plurivox.lenses.soft.sums import ALL
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.statistics.registry import LABELS

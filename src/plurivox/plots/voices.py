@@ -10,8 +10,8 @@ import polars as pl
 
 from plurivox.answers import Voice
 from plurivox.errors import SelectionError
-from plurivox.lenses.alignment_inputs import ALL
-from plurivox.lenses.alignment_result import Alignment
+from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, LABEL, unique_labels
 from plurivox.plots.theme import load_altair

@@ -17,7 +17,7 @@ _ID = re.compile(r'(?<=\sid=")[^"]*(?=")|(?<=url\(#)[^)]*(?=\))|(?<=href="#)[^"]
 
 def write_chart(chart: Any, path: str | Path) -> Path:
     """Write a chart as SVG, PNG, self-contained HTML or Vega-Lite JSON, as its name says; all of it or nothing."""
-    from plurivox.io.writing import replacing
+    from plurivox.results.files import replacing
 
     target = Path(path)
     kind = target.suffix.lower()

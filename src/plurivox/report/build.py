@@ -13,13 +13,13 @@ import numpy as np
 
 from plurivox.axis import MIN_GROUP_SIZE, By
 from plurivox.errors import InputError
-from plurivox.io.writing import replacing
 from plurivox.lenses.calls import check_draws, each_axis
-from plurivox.lenses.references import ReferenceLike
+from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.ratings import Ratings
 from plurivox.report.parts import Finding, Inputs, Progress, Section
 from plurivox.report.render import page
 from plurivox.report.sections import SECTIONS
+from plurivox.results.files import replacing
 from plurivox.scale import Label
 
 MOST = 10

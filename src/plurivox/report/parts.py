@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.lenses.references import ReferenceLike
-from plurivox.lenses.results import Result, Row
+from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.ratings import Ratings
+from plurivox.results.result import Result, Row
 from plurivox.scale import Label
 
 MOST_UNDEFINED = 5
@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int], object]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence, how much it matters (see :class:`plurivox.lenses.results.Statement`), and the id of its evidence."""
+    """A sentence, how much it matters (see :class:`plurivox.results.result.Statement`), and the id of its evidence."""
 
     text: str
     weight: float

@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox import plots
-from plurivox.lenses.cohesion import cohesion
-from plurivox.lenses.cohesion_result import Cohesion
-from plurivox.lenses.results import Statement
+from plurivox.lenses.cohesion.result import Cohesion
+from plurivox.lenses.cohesion.run import cohesion
 from plurivox.report.parts import (
     Block,
     DataTable,
@@ -20,6 +19,7 @@ from plurivox.report.parts import (
     top_rows,
     undefined_remarks,
 )
+from plurivox.results.result import Statement
 from plurivox.statistics.registry import LABELS
 
 LEAD = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from plurivox import plots
-from plurivox.lenses.items import Items
-from plurivox.lenses.items import items as watch
+from plurivox.lenses.items.run import Items
+from plurivox.lenses.items.run import items as watch
 from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section, with_text
 
 LEAD = "Where do groups part ways, and which items deserve more ratings? Of many items some differ by chance."

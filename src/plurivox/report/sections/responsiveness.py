@@ -7,15 +7,15 @@ import math
 import polars as pl
 
 from plurivox import plots
-from plurivox.lenses.advice import advice_on
-from plurivox.lenses.advice_result import MEANING, NAMES, NEXT, REMINDER, Advice
-from plurivox.lenses.psychometrics import psychometrics
-from plurivox.lenses.psychometrics_result import Psychometrics
-from plurivox.lenses.responding import STATISTICS
-from plurivox.lenses.responsiveness import responsiveness
-from plurivox.lenses.responsiveness_result import Responsiveness
-from plurivox.lenses.scaling import MANY
-from plurivox.lenses.scaling import STATISTICS as PSYCHOMETRIC
+from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER, Advice
+from plurivox.actions.advise.run import advice_on
+from plurivox.lenses.psychometrics.result import Psychometrics
+from plurivox.lenses.psychometrics.run import psychometrics
+from plurivox.lenses.psychometrics.scales import MANY
+from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
+from plurivox.lenses.responsiveness.passes import STATISTICS
+from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.report.parts import (
     Block,
     DataTable,

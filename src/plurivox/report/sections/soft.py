@@ -8,9 +8,9 @@ import polars as pl
 
 from plurivox import plots
 from plurivox.errors import SoftScoresWarning
-from plurivox.lenses.soft_result import SoftScores
-from plurivox.lenses.soft_rows import ALL
-from plurivox.lenses.soft_scores import soft_scores
+from plurivox.lenses.soft.result import SoftScores
+from plurivox.lenses.soft.run import soft_scores
+from plurivox.lenses.soft.sums import ALL
 from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Prose, Section, remarks_of, top_rows
 from plurivox.statistics.registry import LABELS
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from plurivox import plots
-from plurivox.description import Description
-from plurivox.lenses.overview import Overview, overview
+from plurivox.lenses.overview.description import Description
+from plurivox.lenses.overview.run import Overview, overview
 from plurivox.report.parts import Block, DataTable, Figure, Inputs, Section, slug, top_rows
 
 MAX_ROWS = 200

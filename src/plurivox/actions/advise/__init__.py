@@ -1,0 +1,1 @@
+"""Advice: what scores show, what it may mean, and what to look at next."""

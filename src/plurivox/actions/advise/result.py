@@ -1,0 +1,175 @@
+"""What :func:`plurivox.advise` found, as tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from plurivox.actions.advise.rules import Evidence
+from plurivox.results.result import Row
+from plurivox.results.tables import TableResult
+from plurivox.results.wording import are, counted, listed, too_small, without_value
+
+_KEYS = {"axis": pl.String, "group": pl.String}
+_SIZES = {"n_raters": pl.Int64, "n_items": pl.Int64}
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "advice": _KEYS | {"habit": pl.String, "scores": pl.String}
+    | dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64)
+    | dict.fromkeys(("sure", "seen", "meaning", "next"), pl.String) | _SIZES,
+    "members": _KEYS
+    | dict.fromkeys(("mpa", "mpa_low", "mpa_high", "wra", "wra_low", "wra_high", "same_score"), pl.Float64)
+    | {"habits": pl.String} | _SIZES | {"note": pl.String},
+    "precision": _KEYS | {"score": pl.String}
+    | dict.fromkeys(("precision", "ci_low", "ci_high", "n_items"), pl.Float64),
+    "pairs": _KEYS | {"score": pl.String, "unsafe_item": pl.String, "unsafe_share": pl.Float64}
+    | {"safe_item": pl.String, "safe_share": pl.Float64},
+}  # fmt: skip
+"""The tables and their columns."""
+NAMES = {
+    "both_low": "MPA and WRA low",
+    "low_mpa": "MPA low",
+    "low_wra": "WRA low",
+    "unused": "scores hardly used",
+    "extreme": "ends preferred",
+    "central": "ends avoided",
+    "piled": "one score for most items",
+    "reversed": "precision falls over the whole scale",
+    "falling": "precision falls",
+    "still": "precision stands still",
+}
+"""What habits are called."""
+MEANING = {
+    "both_low": "The scale or the reference is understood differently, the reference is noisy, or severity is truly "
+    "seen differently.",
+    "low_mpa": "Scores make broad distinctions, and finer steps do not follow this reference.",
+    "low_wra": "Unsafe and safe items often share a score.",
+    "unused": "Parts of the scale may seem not to apply, or the instructions do not say when to use them.",
+    "extreme": "The scale may be used as yes and no, with little between.",
+    "central": "The ends may be kept for cases that hardly come, out of caution or by instruction.",
+    "piled": "Most items may look alike under these instructions, or this score is a way not to decide.",
+    "reversed": "The scale may be read the other way round, or severity is seen the other way round.",
+    "falling": "Over these scores a higher one does not mean more severe by this reference: a habit, or a view of its "
+    "own.",
+    "still": "Over these scores a higher one does not mean more severe by this reference: chosen at random, or by "
+    "something else than what the reference looks at.",
+}  # fmt: skip
+NEXT = {
+    "both_low": "Go through a few items with known answers together, and check the reference on them; revise the "
+    "instructions of both sides if need be.",
+    "low_mpa": "Look at the use of the scale and at the range where precision stands still; compare unsafe items at "
+    "different scores.",
+    "low_wra": "Look at the pairs of items listed, one unsafe and one safe with the same score: are they hard to tell "
+    "apart?",
+    "unused": "Show what these scores are for, with examples, and encourage the use of the whole scale.",
+    "extreme": "Show examples of items in between, and ask what would make them so.",
+    "central": "Show examples of the mildest and the most severe items.",
+    "piled": "Look at items of different severity that got this score; show examples of the others.",
+    "reversed": "Ask what the highest and the lowest score are taken to mean, with an item of each.",
+    "falling": "Look at items with these scores side by side, and ask what makes the higher ones worse.",
+    "still": "Look at items with these scores side by side, and ask what makes the higher ones worse.",
+}
+REMINDER = (
+    "Lower values are distance from this reference, which has a view of its own; they are a reason to look and to ask, "
+    "never to leave raters or groups out."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Advice(TableResult):
+    """What the scores of raters or groups show, and what to look at next.
+
+    Tables: ``advice`` (one row for each thing seen), ``members`` (MPA, WRA and the share of unsafe–safe pairs with the
+    same score of each rater or group), ``precision`` (at each score, with intervals) and ``pairs`` (items to compare).
+    """
+
+    KIND: ClassVar[str] = "advice"
+
+    def __repr__(self) -> str:
+        members = self.table("members").height
+        return f"<Advice: {self.to_frame().height} remarks on {members} raters or groups>"
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes, in the order asked for."""
+        return list(self.settings["outside"])
+
+    def of(self, group: str, axis: str | None = None) -> pl.DataFrame:
+        """Return what was seen of one rater or group."""
+        frame = self.to_frame().filter(pl.col("group") == group)
+        return frame if axis is None else frame.filter(pl.col("axis") == axis)
+
+    def findings(self) -> list[str]:
+        """Return what was seen: of groups one by one, of raters counted."""
+        sentences = []
+        for axis in self.axes:
+            own = self.to_frame().filter(pl.col("axis") == axis)
+            n_members = self.table("members").filter(pl.col("axis") == axis).height
+            if not n_members:
+                continue
+            if own.is_empty():
+                sentences.append(self.nothing(axis))
+            elif axis == "rater":
+                sentences += _counted(own, n_members)
+            else:
+                sentences += [f"{group}: {text}" for group, text in own.select("group", "seen").iter_rows()]
+        return sentences + self.closing()
+
+    def nothing(self, axis: str) -> str:
+        """Say that nothing stands out on an axis, or that nothing could."""
+        members = self.table("members").filter(pl.col("axis") == axis)
+        who = counted(members.height, "rater") if axis == "rater" else f"{counted(members.height, 'group')} of {axis}"
+        n_looked = members.filter(pl.col("note") == "").height
+        if not n_looked:
+            return f"Nothing could be looked at for {who}: {members['note'][0]}."
+        return f"Nothing stands out in how {who} {'uses' if members.height == 1 else 'use'} the scale."
+
+    def closing(self) -> list[str]:
+        """Return what holds for all: which groups are withheld, and how values are to be taken."""
+        sentences = []
+        withheld = sum(self.settings["withheld"].values())
+        if withheld:
+            why = too_small(self.settings["min_group_size"])
+            sentences.append(f"{counted(withheld, 'group')} {are(withheld)} withheld, {why}.")
+        return [*sentences, *without_value(self.settings["outside"]), REMINDER]
+
+
+def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:
+    """Say what was seen, with its numbers."""
+    scores = [labels[c] for c in one.scores]
+    interval = f"{one.low:.0%} to {one.high:.0%}"
+    if one.habit in ("both_low", "low_mpa", "low_wra"):
+        areas = {"both_low": (mpa, wra), "low_mpa": (mpa,), "low_wra": (wra,)}[one.habit]
+        values = " and ".join(
+            f"{row.statistic.upper()} {row.value:.2f} ({row.ci_low:.2f} to {row.ci_high:.2f})" for row in areas
+        )
+        than = "below most others" if mpa.kind == "rater" else "below what random groups of its size have"
+        return f"{values}, {than if one.compared else 'low by any measure'}."
+    if one.habit == "unused":
+        return f"{listed(scores)} {are(len(scores))} hardly used: {one.value:.1%} of the ratings ({interval})."
+    if one.habit == "piled":
+        return f"{one.value:.0%} of the ratings are {scores[0]} ({interval})."
+    if one.habit == "extreme":
+        return (
+            f"{one.value:.0%} of the ratings are {scores[0]} or {scores[-1]} ({interval}), far more than among others."
+        )
+    if one.habit == "central":
+        return f"{1 - one.value:.1%} of the ratings are at an end of the scale, far fewer than among others."
+    change = f"{one.value:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
+    if one.habit == "reversed":
+        return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change} per score."
+    if one.habit == "falling":
+        return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change}."
+    return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change} per score: it stands still."
+
+
+def _counted(own: pl.DataFrame, n_members: int) -> list[str]:
+    """Return how many raters show each habit."""
+    counts = (
+        own.group_by("habit").agg(pl.col("group").n_unique().alias("n")).sort("n", "habit", descending=[True, False])
+    )
+    parts = [f"{NAMES[habit]} {n}" for habit, n in counts.iter_rows()]
+    n_seen = own["group"].n_unique()
+    return [f"Of {n_members} raters one by one, something stands out for {n_seen}: {', '.join(parts)}."]

@@ -1,0 +1,1 @@
+"""Curation: training data with the view of every group."""

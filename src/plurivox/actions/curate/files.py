@@ -1,0 +1,277 @@
+"""Files of a curation: JSON lines to train on, a page that explains them, and a list for a person to decide on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from plurivox.actions.curate.parts import EXCLUDE, INCLUDE, Decisions
+from plurivox.actions.curate.run import Curation
+from plurivox.errors import FileError
+from plurivox.intake.code import as_text
+from plurivox.intake.read import read_table
+from plurivox.intake.recognise import id_column
+from plurivox.results.files import csv_text, replacing
+
+ENDING = ".jsonl"
+DIGITS = 9
+"""Digits of margins, scores and weights behind the point; more are noise of binary numbers."""
+_BREAKS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""Line breaks that JSON allows inside a text and some readers of lines take for the end of one."""
+_FIELDS = {
+    "pairs": {
+        "prompt": "what both responses answer",
+        "chosen": "the response that the group scored {better}",
+        "rejected": "the response that the group scored {worse}",
+        "margin": "how far apart the two scores are, in units of the scale; for all groups the smallest of them",
+        "weight": "how much the pair should count; see below",
+        "group": "whose preference it is; `{across}`: every group that scored both agrees",
+        "chosen_item": "the id of the chosen item",
+        "rejected_item": "the id of the rejected item",
+    },
+    "points": {
+        "item": "the id of the item",
+        "text": "its text",
+        "score": "the mean score that the group's selected raters gave, in units of the scale",
+        "weight": "how much the item should count; see below",
+        "group": "whose score it is",
+        "n_votes": "how many selected raters of the group scored it",
+    },
+}
+
+
+class Written(NamedTuple):
+    """Where the files are; None for one that there was no need for."""
+
+    data: Path | None
+    explanation: Path
+    decisions: Path | None
+
+    def paths(self) -> list[Path]:
+        """Return the files there are."""
+        return [path for path in self if path is not None]
+
+
+def beside(path: str | os.PathLike[str], ending: str) -> Path:
+    """Return the name of a file beside: ``pairs.jsonl`` has ``pairs.README.md``."""
+    return Path(path).with_suffix(ending)
+
+
+def check_output(path: str | os.PathLike[str]) -> Path:
+    """Return the path, or raise if it is no name of JSON lines."""
+    target = Path(path)
+    if target.suffix != ENDING:
+        raise FileError(f"{target.name!r} does not end in {ENDING}", hint=f"Name it like pairs{ENDING}.")
+    return target
+
+
+def write_curation(
+    found: Curation,
+    path: str | os.PathLike[str],
+    *,
+    decisions: str | os.PathLike[str] | None = None,
+    command: str = "",
+    version: str = "",
+) -> Written:
+    """Write all files of a curation, or none.
+
+    Parameters
+    ----------
+    found
+        What to write.
+    path
+        The JSON lines, one pair or point each; the explanation goes to ``.README.md`` of the same name, the list to
+        decide on, if there is one, to ``.decisions.csv``.
+    decisions
+        The file that the decisions were read from. It is never written over, nor is any other list that exists.
+    command, version
+        The command that made it and the version of plurivox, for the explanation.
+
+    Raises
+    ------
+    FileError
+        If a list of decisions exists that was not read, or a file cannot be written.
+    """
+    target = check_output(path)
+    listed = _list_to_write(found, target, decisions)
+    rows = found.to_frame()
+    if not rows.height and os.path.lexists(target):
+        raise FileError(
+            f"there is no {found.form[:-1]} to write before a person has decided, and it exists from before",
+            source=str(target),
+            hint="Move it away, or name another file.",
+        )
+    texts = {beside(target, ".README.md"): explanation(found, target.name, command, version)}
+    if rows.height:
+        texts[target] = "".join(f"{line}\n" for line in json_lines(rows))
+    if listed is not None:
+        table = found.table("decisions")
+        unused = [name for name in ("prompt", "text_high", "text_low") if (table[name] == "").all()]
+        texts[listed] = csv_text(_rounded(table.drop(unused)))
+    with contextlib.ExitStack() as files:
+        for file, text in texts.items():
+            files.enter_context(replacing(file)).write_text(text, encoding="utf-8", newline="")
+        _list_to_write(found, target, decisions)  # a list that somebody made meanwhile stays, too
+    return Written(target if rows.height else None, beside(target, ".README.md"), listed)
+
+
+def _list_to_write(found: Curation, target: Path, read: str | os.PathLike[str] | None) -> Path | None:
+    listed = beside(target, ".decisions.csv")
+    if not found.table("decisions").height:
+        return None
+    if not os.path.lexists(listed):
+        return listed
+    if read is not None and os.path.exists(read) and os.path.samefile(listed, read):
+        return None  # it stays as the person wrote it
+    raise FileError(
+        "it exists, and may hold somebody's decisions",
+        source=str(listed),
+        hint="Read it with --decisions, move it away, or name another output.",
+    )
+
+
+def read_decisions(path: str | os.PathLike[str]) -> Decisions:
+    """Read a list of pairs on which a person has decided."""
+    table = read_table(path)
+    return Decisions.of(table.frame(), table.name, table.locate)
+
+
+def read_selected(path: str | os.PathLike[str]) -> list[str]:
+    """Read the ids of raters from a table with a column of them, as ``plurivox select --csv`` prints it."""
+    table = read_table(path)
+    ids = as_text(table.frame()[id_column(table.columns, "rater", "rater", table.name)])
+    found = ids.drop_nulls().str.strip_chars().unique(maintain_order=True).to_list()
+    return [rater for rater in found if rater]
+
+
+def json_lines(frame: pl.DataFrame) -> list[str]:
+    """Return each row as one line of JSON."""
+    lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in _rounded(frame).iter_rows(named=True)]
+    for mark, escaped in _BREAKS.items():
+        lines = [line.replace(mark, escaped) for line in lines]
+    return lines
+
+
+def _rounded(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col(pl.Float64).round(DIGITS))
+
+
+def explanation(found: Curation, name: str, command: str = "", version: str = "") -> str:
+    """Return what a reader of the data needs to know, as Markdown; the same data give the same text."""
+    parts = [
+        f"# {_cell(name)}",
+        f"{found.to_frame().height:,} {found.form}, one JSON object on each line, made from ratings by "
+        f"{f'plurivox {version}'.strip()}.",
+        "\n".join(f"- {_cell(sentence)}" for sentence in found.findings()),
+        "## Fields",
+        _table(["field", "meaning"], [[f"`{field}`", text] for field, text in _fields(found).items()]),
+        "## Groups",
+        _table(*_groups(found)),
+        *_weights(found),
+        *_deciding(found, name),
+        "## Settings",
+        _table(["setting", "value"], [[key, _value(value)] for key, value in found.settings.items()]),
+    ]
+    if command:
+        parts += ["## Command", f"```\n{_fenced(command)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _fields(found: Curation) -> dict[str, str]:
+    better, worse = ("higher", "lower") if found.settings["higher_is_better"] else ("lower", "higher")
+    words = {"better": f"{better} (it is preferred)", "worse": worse, "across": _cell(found.settings["across"])}
+    return {name: _FIELDS[found.form][name].format(**words) for name in found.to_frame().columns}
+
+
+def _groups(found: Curation) -> tuple[list[str], list[list[str]]]:
+    header = ["group", "standing", "MPA", "WRA", "weight", "raters selected", "items scored", "chosen", found.form]
+    rows = [
+        [
+            row["group"], row["standing"], _interval(row, "mpa"), _interval(row, "wra"),
+            "by decision" if row["weight"] is None else f"{row['weight']:g}", f"{row['n_raters_selected']:,}",
+            f"{row['n_items']:,}", f"{row['n_items_chosen']:,}", f"{row['n_written']:,}",
+        ]
+        for row in found.table("groups").iter_rows(named=True)
+    ]  # fmt: skip
+    across = found.to_frame().filter(pl.col("group") == found.settings["across"]).height
+    if across:
+        rows.append([found.settings["across"], "all agree", "", "", "1", "", "", "", f"{across:,}"])
+    return header, rows
+
+
+def _weights(found: Curation) -> list[str]:
+    settings = found.settings
+    reference, in_pairs = _cell(settings["reference"]), found.form == "pairs"
+    floors = [f"{name.upper()} {settings[f'low_{name}']:g}" for name in ("mpa", "wra") if settings[f"low_{name}"]]
+    always = f", or below {' or '.join(floors)}" if floors else ""
+    far = "; pairs 1 point or more apart weigh 1" if in_pairs else ""
+    said = [
+        "## Weights",
+        f"A group's standing tells how its scores relate to {reference}. MPA says whether each higher score means "
+        "more there, too, WRA whether items that are high there get higher scores. Either is low if its 95 % "
+        f"interval ends more than {settings['low_by']:g} below the median of the groups{always}, or if the group's "
+        "scores run against the reference.",
+        f"- in line: neither is low; weight 1.\n- granular: MPA is low; weight {settings['granular_weight']:g}.\n"
+        f"- broad: WRA is low; weight {settings['broad_weight']:g}{far}.\n"
+        "- different: both are low; what a person includes has weight 1, the rest waits.\n"
+        "- unknown: one of them is undefined; weight 1.",
+    ]
+    if in_pairs:
+        across = _cell(settings["across"])
+        said.append(
+            f"A pair that several groups share stands here once for each of them, and once more as `{across}` if none "
+            f"disagrees. Train on `{across}` for what everybody shares, on the others for the view of each group."
+        )
+        said.append(
+            "The weight of a pair that no person decided on is multiplied by its certainty: of the group's selected "
+            "raters who rated both items the share who order them so, equal scores counting half; 0.5 if nobody rated "
+            "both."
+        )
+    closest = ", and the selected raters of each group are those closest to it"
+    chosen = closest if settings["raters"] == "most responsive" else ""
+    return [*said, f"Distance from {reference} is no fault of a group: every reference has a view of its own{chosen}."]
+
+
+def _deciding(found: Curation, name: str) -> list[str]:
+    listed = found.table("decisions")
+    if not listed.height:
+        return []
+    counts = listed["decision"].to_list()
+    return [
+        "## Decisions",
+        f"{_cell(beside(name, '.decisions.csv').name)} lists {listed.height:,} pairs of items that a group scored high "
+        f"and low. Write {INCLUDE} or {EXCLUDE} into its column decision, then give it with --decisions. So far "
+        f"{counts.count(INCLUDE):,} are included, {counts.count(EXCLUDE):,} excluded and {counts.count(''):,} open; "
+        "open ones are left out until decided.",
+    ]
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if value != value:  # NaN
+        return "undefined"
+    return f"{value:.3f}" if low is None or low != low else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Return a text from the data that neither breaks a line or a table nor is taken for HTML."""
+    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return flat.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _fenced(text: str) -> str:
+    return "".join(c if c.isprintable() else "\ufffd" for c in text).replace("```", "'''")

@@ -1,0 +1,284 @@
+"""Which lenses apply to a table of ratings, and which of its groups each of them can be asked of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.actions.plan.result import LENSES, NO, PARTLY, SCHEMAS, YES
+from plurivox.actions.plan.simulated import GROUP, OUTSIDE, REST
+from plurivox.axis import Axis, memberships
+from plurivox.lenses.cohesion.passes import STATISTICS, Passes
+from plurivox.lenses.responsiveness.passes import STATISTICS as MEASURES
+from plurivox.lenses.responsiveness.passes import Responses
+from plurivox.lenses.responsiveness.references import CROWD, resolve
+from plurivox.ratings import Ratings
+from plurivox.results.wording import counted
+from plurivox.statistics import undefined
+from plurivox.statistics.graded_fit import MAX_CELLS
+
+MODEL_RATERS = 3
+_SAMPLE = 200  # raters whose pairs are looked at for common items
+_ITEM_BLOCK = 4096
+_TEXT_LENGTH = 20  # characters from which on a column of items is taken for their texts
+_GIVE_RATERS = "give a table with one row per rating"
+
+
+class Sides(NamedTuple):
+    """A group that may be shown, and the side of each rater: in the group, in its rest, or outside the axis."""
+
+    axis: str
+    group: str
+    n_raters: int
+    codes: NDArray[np.int32]
+    n_groups: int
+    """How many groups of the axis may be shown."""
+
+
+class Facts(NamedTuple):
+    """What the lenses ask of a table."""
+
+    n_items: int
+    """Items with a rating."""
+    n_pairable: int
+    """Items with two."""
+    per_item: float
+    sides: list[Sides]
+    groups: pl.DataFrame
+    n_divisible: int
+    """Items on which two groups can be compared."""
+
+
+# Groups --------------------------------------------------------------------------------------------------------------
+
+
+def facts_of(ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, str], least: int) -> Facts:
+    """Look at all groups."""
+    per_item = ratings.counts().sum(axis=1)
+    rated = per_item[per_item > 0]
+    sides: list[Sides] = []
+    rows: list[tuple[Any, ...]] = []
+    divisible = np.zeros(ratings.n_items, bool)
+    for axis in axes:
+        own = _sides_of(ratings, axis, overlapping.get(axis.name), least)
+        comparable = np.zeros(ratings.n_items, np.int64)
+        for one in own.sides:
+            by_group = _per_item(ratings, one.codes == GROUP)
+            comparable += by_group >= least
+            rows.append(_group_row(ratings, one, by_group))
+        if axis.name not in overlapping:
+            divisible |= comparable > 1
+        if own.n_withheld:
+            why = f"withheld: fewer than {least} raters, or the only other group has"
+            rows.append((axis.name, None, None, None, None, None, None, why, why, why, own.n_withheld))
+        sides += own.sides
+    return Facts(
+        len(rated), int(np.count_nonzero(rated > 1)), float(np.median(rated)) if len(rated) else 0.0, sides,
+        pl.DataFrame(rows, schema=SCHEMAS["groups"], orient="row"), int(np.count_nonzero(divisible)),
+    )  # fmt: skip
+
+
+class _OfAxis(NamedTuple):
+    sides: list[Sides]
+    n_withheld: int
+
+
+def _sides_of(ratings: Ratings, axis: Axis, separator: str | None, least: int) -> _OfAxis:
+    """Return the groups of an axis that may be shown, and how many may not."""
+    if separator is not None:
+        parts = memberships(ratings, axis.name, separator, min_group_size=least)
+        shown = [part for part in parts if not part.withheld.any()]
+        sides = [Sides(axis.name, part.groups[0], int(part.sizes[0]), part.codes, len(shown)) for part in shown]
+        return _OfAxis(sides, len(parts) - len(shown))
+    places = np.flatnonzero(~axis.withheld).tolist()
+    sides = [
+        Sides(
+            axis.name, axis.groups[g], int(axis.sizes[g]),
+            np.select([axis.codes < 0, axis.codes == g], [OUTSIDE, GROUP], REST).astype(np.int32), len(places),
+        )
+        for g in places
+    ]  # fmt: skip
+    return _OfAxis(sides, axis.n_withheld)
+
+
+def _per_item(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many ratings by some raters each item has."""
+    item = ratings.item_codes[chosen[ratings.codes_of_raters]]
+    return np.bincount(item, minlength=ratings.n_items).astype(np.int64, copy=False)
+
+
+def _group_row(ratings: Ratings, one: Sides, own: NDArray[np.int64]) -> tuple[Any, ...]:
+    rest = _per_item(ratings, one.codes == REST)
+    given = own[own > 0]
+    median = float(np.median(given)) if len(given) else 0.0
+    shared = int(np.count_nonzero((own > 0) & (rest > 0)))
+    return (
+        one.axis, one.group, one.n_raters, int(own.sum()), median, int(np.count_nonzero(own > 1)), shared,
+        _why_no_cohesion(ratings, one), _why_no_responsiveness(ratings, one), _why_no_scale(one, shared), 0,
+    )  # fmt: skip
+
+
+def _why_no_cohesion(ratings: Ratings, one: Sides) -> str:
+    from plurivox.kernels import cohesion as k
+
+    passes = Passes.of(ratings, one.codes, 2)
+    parts = passes.observed()
+    vectors = parts.vectors[0, GROUP]
+    xrr = float(passes.values(parts)[0, GROUP, STATISTICS.index("xrr")])
+    why_irr = undefined.why_irr(vectors[k.MARGINALS], n_raters=one.n_raters)
+    return undefined.why_gai(xrr, why_irr, undefined.why_xrr(vectors[k.OWN], vectors[k.REST])) or YES
+
+
+def _why_no_responsiveness(ratings: Ratings, one: Sides) -> str:
+    tables, values = Responses.of(ratings, one.codes, 2, resolve(ratings, CROWD)).observed()
+    table = tables[GROUP]
+    if not table.any():
+        return undefined.NO_COMMON_ITEM
+    if math.isnan(values[GROUP, MEASURES.index("mpa")]):
+        return "the rest gave the same point to every item"
+    return undefined.ONE_SCORE if np.count_nonzero(table.any(axis=1)) == 1 else YES
+
+
+def _why_no_scale(one: Sides, shared: int) -> str:
+    if not shared:
+        return undefined.NO_COMMON_ITEM
+    if one.n_groups < MODEL_RATERS:
+        return f"the axis shows {one.n_groups} of the {MODEL_RATERS} groups that a model needs"
+    return YES
+
+
+# Lenses --------------------------------------------------------------------------------------------------------------
+
+
+def lens_rows(ratings: Ratings, facts: Facts) -> list[tuple[str, ...]]:
+    """Return for each lens whether it applies, why, and what to give next."""
+    found = (
+        _cohesion(ratings, facts), _against_crowd(ratings, facts), _against_trained(ratings, facts),
+        _psychometrics(ratings, facts), _soft(facts), _alignment(ratings, facts), _items(ratings, facts),
+    )  # fmt: skip
+    return [(lens, *rest) for lens, rest in zip(LENSES, found, strict=True)]
+
+
+_Says = tuple[str, str, str]
+_TOTALS = "the table holds totals, not who rated"
+
+
+def _groups_say(ratings: Ratings, facts: Facts, lens: str, without: str) -> _Says:
+    """Say whether a lens of groups applies; ``without`` is what it can do if there are none."""
+    if not facts.sides:
+        if ratings.raters.width == 1:
+            return PARTLY, f"raters have no attributes, so {without}", "give attributes of raters with --raters"
+        return PARTLY, f"no group may be shown, so {without}", "recruit more raters, or name axes with --by"
+    n, able = len(facts.sides), facts.groups.filter(pl.col(lens) == YES).height
+    if able < n:
+        words = f"it can be asked of {able} of {counted(n, 'group')}"
+        return (PARTLY if able else NO), words, "the table of groups tells what is too small"
+    axes = len({one.axis for one in facts.sides})
+    return YES, f"{counted(n, 'group')} on {counted(axes, 'axis', 'axes')}", f"run plurivox {lens}"
+
+
+def _cohesion(ratings: Ratings, facts: Facts) -> _Says:
+    if not ratings.has_raters:
+        return NO, _TOTALS, _GIVE_RATERS
+    if not facts.n_pairable:
+        return NO, "no item has two ratings", "let at least two raters rate each item"
+    return _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be told")
+
+
+def _against_crowd(ratings: Ratings, facts: Facts) -> _Says:
+    if not ratings.has_raters:
+        return NO, _TOTALS, _GIVE_RATERS
+    if not facts.n_pairable:
+        return NO, "no item has two ratings", "let at least two raters rate each item"
+    applies, why, following = _groups_say(
+        ratings, facts, "responsiveness", "only raters can be held against the others, one by one"
+    )
+    if applies == YES and len(ratings.scale) == 2:
+        return PARTLY, "the scale has 2 points, so that MPA has a single step", "read WRA, or rate on more points"
+    return applies, why, following
+
+
+def _against_trained(ratings: Ratings, facts: Facts) -> _Says:
+    if not ratings.has_raters:
+        return NO, _TOTALS, _GIVE_RATERS
+    words = f"there are no ratings of trained raters; {counted(facts.n_items, 'item')} could be held against them"
+    return NO, words, "give ratings of trained raters with --reference"
+
+
+def _psychometrics(ratings: Ratings, facts: Facts) -> _Says:
+    if not ratings.has_raters:
+        return NO, _TOTALS, _GIVE_RATERS
+    n_raters = len(np.unique(ratings.codes_of_raters))
+    share = _share_of_pairs(ratings)
+    if n_raters < MODEL_RATERS:
+        return NO, f"it compares raters, and {counted(n_raters, 'rater')} rated", "recruit at least 3 raters"
+    if not share:
+        return NO, "no two raters rated the same item", "let raters rate items in common"
+    words = f"{share:.0%} of the pairs of raters have items in common"
+    if n_raters * ratings.n_items > MAX_CELLS:
+        return PARTLY, "there are too many raters and items for a scale of raters", "take groups with --by"
+    if share < 0.5:
+        return PARTLY, words, "let raters rate more items in common, or take groups with --by"
+    return YES, words, "run plurivox scale"
+
+
+def _soft(facts: Facts) -> _Says:
+    words = f"there are no predictions; {counted(facts.n_items, 'item')} with a median of {facts.per_item:g} ratings"
+    return NO, f"{words} could score them", "give predicted distributions with plurivox score"
+
+
+def _alignment(ratings: Ratings, facts: Facts) -> _Says:
+    words = f"there are no answers of language models to {counted(facts.n_items, 'item')}"
+    text = _text_column(ratings)
+    if text is None:
+        return NO, words, "give texts of items with --items, ask models with plurivox ask, then plurivox align"
+    return NO, words, f"ask models about the column {text!r} with plurivox ask, then plurivox align"
+
+
+def _items(ratings: Ratings, facts: Facts) -> _Says:
+    if not facts.n_items:
+        return NO, "no item has a rating", "collect ratings"
+    if not facts.n_divisible:
+        return (
+            PARTLY, "items that deserve more ratings can be told, but none that divide groups",
+            "have more raters of each group rate the same items" if ratings.has_raters else _GIVE_RATERS,
+        )  # fmt: skip
+    return (
+        YES,
+        f"on {counted(facts.n_divisible, 'item')} two groups gave enough ratings to compare",
+        "run plurivox items",
+    )
+
+
+def _text_column(ratings: Ratings) -> str | None:
+    """Return the column of items that holds their texts, if one does."""
+    columns = [name for name in ratings.items.columns[1:] if ratings.items[name].dtype == pl.String]
+    if "text" in columns:
+        return "text"
+    lengths = {name: ratings.items[name].str.len_chars().mean() for name in columns}
+    return next((name for name, n in lengths.items() if isinstance(n, float) and n >= _TEXT_LENGTH), None)
+
+
+def _share_of_pairs(ratings: Ratings) -> float:
+    """Return the share of pairs of raters who rated an item in common; of very many raters, those of some."""
+    raters = np.unique(ratings.codes_of_raters)
+    chosen = raters[np.unique(np.linspace(0, len(raters) - 1, _SAMPLE).astype(np.int64))] if len(raters) else raters
+    if len(chosen) < 2:
+        return 0.0
+    place = np.full(ratings.n_raters, -1)
+    place[chosen] = np.arange(len(chosen))
+    common = np.zeros((len(chosen), len(chosen)), np.float32)
+    for first in range(0, ratings.n_items, _ITEM_BLOCK):
+        last = min(first + _ITEM_BLOCK, ratings.n_items)
+        entries = slice(ratings.offsets[first], ratings.offsets[last])
+        who, item = place[ratings.codes_of_raters[entries]], ratings.item_codes[entries] - first
+        rated = np.zeros((len(chosen), last - first), np.float32)
+        rated[who[who >= 0], item[who >= 0]] = 1
+        common += rated @ rated.T
+    above = np.triu_indices(len(chosen), 1)
+    return float(np.mean(common[above] > 0))

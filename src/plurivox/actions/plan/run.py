@@ -1,0 +1,259 @@
+"""What can be asked of a table of ratings, which groups are too small for what, and what to collect next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.actions.plan import power as simulated
+from plurivox.actions.plan.applicable import Sides, facts_of, lens_rows
+from plurivox.actions.plan.power import Step, Wanted
+from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, larger
+from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design
+from plurivox.axis import MIN_GROUP_SIZE, By
+from plurivox.errors import InputError
+from plurivox.intake.attributes import category_order
+from plurivox.lenses.calls import Report, axes_of, check_draws, each_axis, overlapping_axes
+from plurivox.ratings import Ratings
+from plurivox.results.result import Table
+
+FEWEST_VALUES, MOST_VALUES = 2, 20
+"""Attributes with fewer or more values are no axis unless they are asked for."""
+ENOUGH = "enough as it is"
+ABOUT_AS_LARGE = 1.25
+"""A median group that is at most this many times the smallest is not looked at, too."""
+
+
+def plan(
+    ratings: Ratings,
+    by: By | Sequence[By] = (),
+    *,
+    gai: float = 1.1,
+    mpa_width: float = 0.05,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    simulations: int = 100,
+    permutations: int = 199,
+    seed: int = 0,
+    several: Mapping[str, str] | None = None,
+    min_group_size: int = MIN_GROUP_SIZE,
+    threads: int | None = None,
+    progress: Report | None = None,
+) -> Plan:
+    """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
+
+    Of each axis the smallest group is looked at, and the median one unless it is about as large. For GAI, studies of
+    the same shape are simulated in which the group is as cohesive as asked for, and tested as
+    :func:`plurivox.cohesion` does; then the same with up to 16 times as many raters in all groups, or items. Simulated
+    raters draw from real ratings; they agree as much as those of the study do, and differ as much, see
+    :mod:`plurivox.actions.plan.simulated`. A cohesive group is one whose members share a point of their own on some
+    of their ratings: one kind of cohesion. For MPA against the crowd, items of the study are drawn with replacement,
+    and the interval over items is computed anew.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what; totals get a plan, too.
+    by
+        Rater attributes, and crossings of several; by default every attribute with 2 to 20 values.
+    gai
+        The group association index to find, above 1. It is the one that very many raters would have.
+    mpa_width
+        How far the 95 % interval of MPA may reach to either side.
+    power
+        The share of studies that should find the GAI.
+    alpha
+        A GAI is found if it lies above the null median and its two-sided p is below this, without correction.
+    simulations
+        Studies to simulate for each design, but fewer of large ones, and fewer where they settle sooner whether the
+        power is reached; 0 for a plan without power.
+    permutations
+        How often raters are shuffled in each of them.
+    seed
+        Same seed, same result, whatever the threads and the order of rows.
+    several
+        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
+    min_group_size
+        Groups with fewer raters are withheld and counted.
+    threads
+        How many threads to use, all by default.
+    progress
+        Called with what is being done, how far it is, and how far it goes.
+
+    Returns
+    -------
+    Plan
+        With ``to_frame()``, ``table("groups")``, ``table("power")``, ``table("collect")``, ``findings()`` and
+        ``to_json()``.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=60, n_raters=30, seed=1)
+    >>> result = pv.plan(study.ratings, "gender", simulations=0)
+    >>> result
+    <Plan: 4 of 7 lenses apply>
+    >>> result.table("groups")["n_raters"].to_list()
+    [14, 16]
+    """
+    wanted = Wanted(gai, mpa_width, power, alpha, simulations, permutations, seed, threads)
+    _check(wanted, min_group_size)
+    known = several or {}
+    axes_by, left_out = (each_axis(by), {}) if not _is_empty(by) else _default_axes(ratings, known)
+    if any(one == "rater" or tuple(one) == ("rater",) for one in axes_by):
+        raise InputError("a plan is of groups, not of each rater", hint="Leave 'rater' out of by.")
+    overlapping = overlapping_axes(axes_by, known, pairs=False)
+    axes = axes_of(ratings, axes_by, min_group_size) if ratings.has_raters else []
+    facts = facts_of(ratings, axes, overlapping, min_group_size)
+    chosen = [one for axis in axes for one in _chosen([side for side in facts.sides if side.axis == axis.name])]
+    powers, collects = _Powers(ratings, wanted, progress).rows(chosen) if simulations else ([], [])
+    settings = {
+        "by": [list(axis.attributes) for axis in axes], "gai": gai, "mpa_width": mpa_width, "power": power,
+        "alpha": alpha, "simulations": simulations, "permutations": permutations, "seed": seed,
+        "several": overlapping, "min_group_size": min_group_size, "left_out": left_out,
+    }  # fmt: skip
+    tables = (
+        _table("lenses", lens_rows(ratings, facts)), Table("groups", facts.groups), _table("power", powers),
+        _table("collect", collects),
+    )  # fmt: skip
+    return Plan(tables, settings)
+
+
+def _check(wanted: Wanted, min_group_size: int) -> None:
+    check_draws(wanted.permutations, 0, wanted.seed)
+    if not (math.isfinite(wanted.gai) and wanted.gai > 1):
+        raise InputError(f"gai is {wanted.gai!r}", hint="Give the GAI to find, a number above 1 such as 1.1.")
+    for name in ("mpa_width", "power", "alpha"):
+        value = getattr(wanted, name)
+        if not 0 < value < 1:
+            raise InputError(f"{name} is {value!r}", hint="Give a number between 0 and 1.")
+    if wanted.simulations < 0:
+        raise InputError(f"simulations is {wanted.simulations}", hint="Give 0 or more; 100 is usual.")
+    if min_group_size < 1:
+        raise InputError(f"min_group_size is {min_group_size}", hint="Give 1 or more.")
+    if wanted.threads is not None and wanted.threads < 1:
+        raise InputError(f"threads is {wanted.threads}", hint="Give 1 or more.")
+    if wanted.simulations and not 2 / (wanted.permutations + 1) < wanted.alpha:
+        raise InputError(
+            f"with {wanted.permutations} permutations no p is below alpha = {wanted.alpha:g}",
+            hint=f"Give at least {math.floor(2 / wanted.alpha)} permutations.",
+        )
+
+
+def _is_empty(by: By | Sequence[By]) -> bool:
+    return not isinstance(by, str) and len(by) == 0
+
+
+def _default_axes(ratings: Ratings, several: Mapping[str, str]) -> tuple[list[By], dict[str, int]]:
+    """Return the attributes that make axes, and how many values those have that have too many."""
+    axes: list[By] = []
+    left_out = {}
+    for attribute in ratings.raters.columns[1:]:
+        values = category_order(ratings.raters[attribute])
+        if attribute in several:
+            values = sorted({part.strip() for value in values for part in value.split(several[attribute])} - {""})
+        if len(values) > MOST_VALUES:
+            left_out[attribute] = len(values)
+        elif len(values) >= FEWEST_VALUES:
+            axes.append(attribute)
+    return axes, left_out
+
+
+def _table(name: str, rows: Sequence[tuple[Any, ...]]) -> Table:
+    return Table(name, pl.DataFrame(list(rows), schema=SCHEMAS[name], orient="row"))
+
+
+# Power ---------------------------------------------------------------------------------------------------------------
+
+
+def _chosen(sides: Sequence[Sides]) -> list[Sides]:
+    """Return the smallest group that has a rest, and the median one unless it is about as large."""
+    ordered = sorted((one for one in sides if (one.codes == REST).any()), key=lambda one: one.n_raters)
+    middle = ordered[len(ordered) // 2 :][:1]
+    return ordered[:1] + [one for one in middle if one.n_raters > ABOUT_AS_LARGE * ordered[0].n_raters]
+
+
+class _Powers:
+    """The rows of power and of what to collect, as they are gathered."""
+
+    def __init__(self, ratings: Ratings, wanted: Wanted, progress: Report | None) -> None:
+        self.ratings, self.wanted, self.progress = ratings, wanted, progress
+        self.done = self.total = 0
+
+    def rows(self, chosen: Sequence[Sides]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """Return both tables' rows for some groups."""
+        powers: list[tuple[Any, ...]] = []
+        collects: list[tuple[Any, ...]] = []
+        if not chosen:
+            return powers, collects
+        crowd = Crowd.of(self.ratings)
+        impossible = _impossible(crowd, self.wanted.gai)
+        studies = 0 if impossible else self.wanted.simulations * simulated.n_designs()
+        each = studies + min(simulated.STUDIES, self.wanted.simulations) * len(simulated.FACTORS)
+        self.total = each * len(chosen)
+        for number, one in enumerate(chosen, start=1):
+            now = self._design(one)
+            questions = (
+                (gai_question(self.wanted.gai), [] if impossible else simulated.gai_steps(
+                    crowd, now, self.wanted, self._tell), impossible),
+                (f"MPA ± {self.wanted.mpa_width:g}", simulated.mpa_steps(
+                    self.ratings, one.codes, self.wanted, self._tell), ""),
+            )  # fmt: skip
+            for question, steps, why_not in questions:
+                key = (question, one.axis, one.group)
+                powers += [
+                    (*key, *(getattr(step, name) for name in SCHEMAS["power"] if name not in KEY)) for step in steps
+                ]
+                collects.append((*key, one.n_raters, now.n_items, *_needed(steps, now, why_not)))
+            self._tell(number * each - self.done)
+        return powers, collects
+
+    def _design(self, one: Sides) -> Design:
+        """Return the study as it is, as far as it matters to one group."""
+        sizes = [int(np.count_nonzero(one.codes == side)) for side in (GROUP, REST)]
+        given = np.bincount(one.codes[self.ratings.codes_of_raters] + 1, minlength=3)[1:]
+        n_items = int(np.count_nonzero(np.diff(self.ratings.offsets)))
+        shares = [float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True)]
+        return Design(sizes[0], sizes[1], n_items, *shares)
+
+    def _tell(self, more: int) -> None:
+        self.done += more
+        if self.progress is not None and more:
+            self.progress("simulating studies", self.done, self.total)
+
+
+def _impossible(crowd: Crowd, gai: float) -> str:
+    """Tell why no group can have the GAI, if so."""
+    if math.isnan(crowd.agreement):
+        return "the agreement of raters is undefined, so that no GAI can be looked for"
+    if crowd.agreement <= 0:
+        return "raters agree no more than by chance, so that no GAI can be looked for"
+    if gai >= crowd.highest_gai:
+        return f"raters agree so much that no GAI can be above {crowd.highest_gai:.2f}"
+    return ""
+
+
+def _needed(steps: Sequence[Step], now: Design, why_not: str) -> tuple[bool, int | None, int | None, str]:
+    """Return whether it is enough now, the raters and the items that are, and both in words."""
+    if not steps:
+        return False, None, None, why_not
+    first = steps[0]
+    if first.enough:
+        return True, first.n_raters, now.n_items, ENOUGH
+    if math.isnan(first.value):
+        return False, None, None, "MPA is undefined"
+    enough = [step for step in steps if step.enough]
+    needed = {step.what: step for step in enough}
+    raters, items = needed.get(simulated.MORE_RATERS), needed.get(simulated.MORE_ITEMS)
+    words = " or ".join(larger(first, step) for step in enough)
+    if not enough:
+        times = max(step.n_raters * step.n_items // max(first.n_raters * first.n_items, 1) for step in steps)
+        words = f"not within {times} times today's size" if times > 1 else "larger studies are not simulated"
+    tried = [step.n_items for step in steps if step.what == simulated.MORE_ITEMS]
+    if raters and tried and not items:
+        words += f"; more items alone, up to {max(tried):,}, are not enough"
+    return False, raters.n_raters if raters else None, items.n_items if items else None, words

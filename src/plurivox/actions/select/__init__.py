@@ -1,0 +1,1 @@
+"""Selection: the most responsive raters of every group."""

@@ -1,0 +1,332 @@
+"""Selection: the most responsive raters of every group, for tasks in which every group is to have a voice."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from plurivox.actions.select.result import FEW, SCHEMAS, VALUES, Selection, ordering
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.errors import InputError, SelectionError
+from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, named_axes, overlapping_axes
+from plurivox.lenses.responsiveness.references import ReferenceLike
+from plurivox.lenses.responsiveness.run import responsiveness
+from plurivox.ratings import Ratings
+from plurivox.results.result import Row, Table
+from plurivox.results.wording import counted, listed, too_small
+from plurivox.scale import Label
+
+METRICS = ("hm", "mpa", "wra")
+ORDERS = ("lower", "value")
+MIN_RATINGS = 20
+SAME = 1e-12
+"""Bounds no further apart are a tie."""
+
+
+class _Group(NamedTuple):
+    """A group that may be shown, and the names of its raters."""
+
+    axis: str
+    name: str
+    raters: list[str]
+
+
+class _Judged(NamedTuple):
+    """A rater with their values, what they are ordered by, and why they are not eligible, if so."""
+
+    rater: str
+    values: tuple[float | None, ...]
+    n_ratings: int
+    bound: float
+    reason: str
+    note: str
+
+
+class _Ranked(NamedTuple):
+    """The eligible raters of a group in the order of choice, and the names of those tied for the last place."""
+
+    chosen: list[_Judged]
+    others: list[_Judged]
+    tied: frozenset[str]
+
+
+def select_raters(
+    ratings: Ratings,
+    reference: ReferenceLike = "crowd",
+    by: By | Sequence[By] = (),
+    *,
+    per_group: int = 3,
+    metric: str = "hm",
+    order: str = "lower",
+    min_ratings: int = MIN_RATINGS,
+    threshold: Label | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    several: Mapping[str, str] | None = None,
+    min_group_size: int = MIN_GROUP_SIZE,
+    threads: int | None = None,
+    progress: Report | None = None,
+) -> Selection:
+    """Choose the most responsive raters of every group.
+
+    Every rater is held against the reference on their own, as :func:`plurivox.responsiveness` does with
+    ``by="rater"``; then the first few of each group are chosen. Every group large enough to show appears in the
+    result, also one of which nobody is eligible. The chosen raters are named, since that is what was asked for.
+
+    Ordered by the lower end of their 95 % intervals, raters with few ratings come later, so that luck does not win.
+    That pays where groups are large and raters much alike. Where raters differ widely, or groups are small, it can
+    miss good raters who rated little, and ``order="value"`` finds as many of the best or more.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what. Higher points mean more severe.
+    reference, threshold
+        What the scores are held against, and the lowest of its points that means unsafe, as in
+        :func:`plurivox.responsiveness`. Nobody is ever held against themselves.
+    by
+        Rater attributes, and crossings of several: ``["age", ("race", "gender")]``; each axis is done on its own.
+    per_group
+        How many raters to choose of each group, at most.
+    metric
+        ``"hm"``, or one of the two of which it is the harmonic mean: ``"mpa"`` and ``"wra"``.
+    order
+        By the ``"lower"`` end of the 95 % bootstrap interval over items (``ci_low``), or by the ``"value"`` itself.
+        Raters for whom it is undefined are not eligible.
+    min_ratings
+        Raters with fewer ratings of items that have a reference are not eligible.
+    bootstrap
+        How many bootstrap draws for the intervals; ``order="value"`` can do with 0.
+    seed
+        Same seed, same result, whatever the order of rows. It also decides between raters with the same bound and as
+        many ratings.
+    several
+        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Such a rater
+        can be chosen in each of their groups.
+    min_group_size
+        Groups with fewer raters are withheld and counted, and their raters not named on that axis.
+    threads
+        How many threads to use, all by default.
+    progress
+        Called with what is being done, how far it is, and how far it goes.
+
+    Returns
+    -------
+    Selection
+        With ``to_frame()``, ``table("groups")``, ``table("candidates")``, ``findings()`` and ``to_json()``.
+
+    Raises
+    ------
+    SelectionError
+        If no group has an eligible rater.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=100, n_raters=30, seed=1)
+    >>> found = pv.select_raters(study.ratings, study.trained, by="age", per_group=2, bootstrap=99)
+    >>> found
+    <Selection: 6 raters of 3 groups by HM>
+    >>> found.to_frame()["rater"].to_list()[:2]
+    ['rater-016', 'rater-013']
+    """
+    check_choice("metric", metric, METRICS)
+    check_choice("order", order, ORDERS)
+    check_draws(0, bootstrap, seed)
+    _check_numbers(per_group, min_ratings, order, bootstrap)
+    axes_by = each_axis(by)
+    _check_axes(axes_by)
+    overlapping = overlapping_axes(axes_by, several or {}, pairs=False)
+    axes = axes_of(ratings, axes_by, min_group_size)
+    groups, withheld = _groups(ratings, axes, overlapping, min_group_size)
+    settings = {
+        "by": named_axes(axes_by), "per_group": per_group,
+        "metric": metric, "order": order, "min_ratings": min_ratings, "threshold": threshold, "bootstrap": bootstrap,
+        "seed": seed, "several": overlapping, "min_group_size": min_group_size, "withheld": withheld,
+        "outside": {axis.name: axis.n_outside for axis in axes},
+    }  # fmt: skip
+    if not groups:
+        raise _nobody_shown(settings)
+    found = responsiveness(
+        ratings, reference, "rater", threshold=threshold, permutations=0, bootstrap=bootstrap, seed=seed,
+        min_group_size=min_group_size, threads=threads, progress=progress,
+    )  # fmt: skip
+    settings["reference"] = found.settings["reference"]
+    result = Selection(_tables(groups, _judged(found.rows, settings), settings), settings)
+    if result.to_frame()["rater"].null_count() == len(groups):
+        raise _nobody_eligible(result.table("candidates"), settings)
+    return result
+
+
+def _check_numbers(per_group: int, min_ratings: int, order: str, bootstrap: int) -> None:
+    if per_group < 1:
+        raise InputError(f"per_group is {per_group}", hint="Choose at least 1 rater of each group.")
+    if min_ratings < 0:
+        raise InputError(f"min_ratings is {min_ratings}", hint="Give 0 or more.")
+    if order == "lower" and bootstrap < 2:
+        raise InputError(
+            f"bootstrap is {bootstrap}, and the lower end of an interval needs draws",
+            hint="Give 1000, or set order='value' to rank by the value itself.",
+        )
+
+
+def _check_axes(by: Sequence[By]) -> None:
+    if not by:
+        raise InputError("by names no axis", hint="Give attributes of raters, such as by='gender'.")
+    if any("rater" in ((one,) if isinstance(one, str) else tuple(one)) for one in by):
+        raise InputError("by names 'rater', and raters are chosen from groups", hint="Give attributes of raters.")
+
+
+def _groups(
+    ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, str], min_group_size: int
+) -> tuple[list[_Group], dict[str, int]]:
+    """Return the groups that may be shown with their raters, and for each axis how many may not."""
+    alone = Axis.of(ratings, "rater")
+    names = [alone.groups[code] for code in alone.codes.tolist()]
+    groups: list[_Group] = []
+    withheld: dict[str, int] = {}
+    for axis in axes:
+        if axis.name in overlapping:
+            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
+            shown = [(part, 0) for part in parts if not part.withheld.any()]
+            withheld[axis.name] = len(parts) - len(shown)
+        else:
+            shown = [(axis, group) for group in np.flatnonzero(~axis.withheld).tolist()]
+            withheld[axis.name] = axis.n_withheld
+        for part, group in shown:
+            own = [names[rater] for rater in np.flatnonzero(part.codes == group).tolist()]
+            groups.append(_Group(axis.name, part.groups[group], own))
+    return groups, withheld
+
+
+def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, _Judged]:
+    """Return every rater with what they are ordered by, and why they are not eligible."""
+    by_rater: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row.kind == "rater":
+            by_rater.setdefault(row.group, {})[row.statistic] = row
+    found = {}
+    for rater, own in by_rater.items():
+        row = own[settings["metric"]]
+        bound = row.ci_low if settings["order"] == "lower" and row.ci_low is not None else row.value
+        values = (row.value, row.ci_low, row.ci_high, *(own[name].value for name in ("mpa", "wra", "hm")))
+        reason = ""
+        if row.n_ratings < settings["min_ratings"]:
+            of = "of items that have a reference"
+            reason = f"{counted(row.n_ratings, 'rating')} {of}, fewer than {settings['min_ratings']:,}"
+        elif math.isnan(bound):
+            why = row.note if math.isnan(row.value) else "fewer than two bootstrap draws are defined"
+            reason = f"{ordering(settings)} is undefined: {why}"
+        found[rater] = _Judged(rater, (*values, row.n_ratings), row.n_ratings, bound, reason, row.note)
+    return found
+
+
+def _ranked(eligible: Iterable[_Judged], per_group: int, seed: int) -> _Ranked:
+    """Put raters in order: by bound; where bounds are the same, more ratings first, then by seed and name."""
+    falling = sorted(eligible, key=lambda one: -one.bound)
+    bounds = np.array([one.bound for one in falling])
+    levels = np.append(0, np.cumsum(bounds[:-1] - bounds[1:] > SAME)).tolist()
+    level = {one.rater: at for one, at in zip(falling, levels, strict=False)}
+    ordered = sorted(falling, key=lambda one: (level[one.rater], -one.n_ratings, _drawn(seed, one.rater)))
+    chosen, others = ordered[:per_group], ordered[per_group:]
+    same = [one.rater for one in ordered if level[one.rater] == level[chosen[-1].rater]]
+    return _Ranked(chosen, others, frozenset(same if len(same) > 1 else ()))
+
+
+def _drawn(seed: int, rater: str) -> bytes:
+    """Return what puts raters into an order that looks random and depends on nothing but the seed and their names."""
+    return hashlib.blake2b(f"{seed}:{rater}".encode(), digest_size=8).digest() + rater.encode()
+
+
+def _tables(groups: Sequence[_Group], judged: Mapping[str, _Judged], settings: Mapping[str, Any]) -> tuple[Table, ...]:
+    """Choose in every group, and return the three tables."""
+    chosen: list[tuple[Any, ...]] = []
+    counts: list[tuple[Any, ...]] = []
+    candidates: list[tuple[Any, ...]] = []
+    for axis, name, raters in groups:
+        own = [judged[rater] for rater in raters]
+        excluded = sorted((one for one in own if one.reason), key=lambda one: one.rater)
+        ranked = _ranked((one for one in own if not one.reason), settings["per_group"], settings["seed"])
+        ties = _tie_notes(ranked)
+        n_few = sum(one.n_ratings < settings["min_ratings"] for one in excluded)
+        n_chosen, n_eligible = len(ranked.chosen), len(own) - len(excluded)
+        why = _why_short(n_eligible, n_few, len(excluded) - n_few, settings)
+        counts.append((axis, name, len(own), n_eligible, n_few, len(excluded) - n_few, n_chosen, why))
+        for rank, one in enumerate([*ranked.chosen, *ranked.others], start=1):
+            cells = (axis, name, rank, one.rater, *one.values)
+            tied, note = one.rater in ranked.tied, _joined(ties.get(one.rater, ""), one.note)
+            candidates.append((*cells, True, rank <= n_chosen, tied, note))
+            if rank <= n_chosen:
+                chosen.append((*cells, tied, note))
+        if not n_chosen:
+            chosen.append((axis, name, *[None] * (2 + len(VALUES)), False, why))
+        candidates += [(axis, name, None, one.rater, *one.values, False, False, False, one.reason) for one in excluded]
+    parts = {"chosen": chosen, "groups": counts, "candidates": candidates}
+    return tuple(Table(name, pl.DataFrame(rows, SCHEMAS[name], orient="row")) for name, rows in parts.items())
+
+
+def _tie_notes(ranked: _Ranked) -> dict[str, str]:
+    """Tell for each rater who is tied for the last place with whom, and what decided."""
+    taken = [one for one in ranked.chosen if one.rater in ranked.tied]
+    left = [one for one in ranked.others if one.rater in ranked.tied]
+    if not left:
+        names = [one.rater for one in taken]
+        return {own: f"tied with {listed((one for one in names if one != own), FEW)}, also chosen" for own in names}
+    most, fewest = left[0].n_ratings, taken[-1].n_ratings
+    with_left, with_taken = (f"tied with {listed((one.rater for one in part), FEW)}" for part in (left, taken))
+    notes = {}
+    for one in taken:
+        notes[one.rater] = f"{with_left}, not chosen; {_decided(clearly=one.n_ratings > most)}"
+    for one in left:
+        notes[one.rater] = f"{with_taken}, chosen; {_decided(clearly=one.n_ratings < fewest)}"
+    return notes
+
+
+def _decided(*, clearly: bool) -> str:
+    return "the number of ratings decided" if clearly else "the seed decided"
+
+
+def _why_short(n_eligible: int, n_few: int, n_undefined: int, settings: Mapping[str, Any]) -> str:
+    """Tell why a group has fewer eligible raters than were asked for; nothing if it has enough."""
+    if n_eligible >= settings["per_group"]:
+        return ""
+    reasons = []
+    if n_few:
+        have = "has" if n_few == 1 else "have"
+        of = "of items that have a reference"
+        reasons.append(f"{counted(n_few, 'rater')} {have} fewer than {settings['min_ratings']:,} ratings {of}")
+    if n_undefined:
+        what = ordering(settings)
+        reasons.append(f"{counted(n_undefined, 'rater')} {'has' if n_undefined == 1 else 'have'} no defined {what}")
+    because = " and ".join(reasons) or "it has no more raters"
+    return f"{n_eligible:,} eligible, {because}" if n_eligible else because
+
+
+def _nobody_shown(settings: Mapping[str, Any]) -> SelectionError:
+    n_withheld = sum(settings["withheld"].values())
+    if not n_withheld:
+        return SelectionError("no rater has a value on any axis of by", hint="Give the table of raters.")
+    groups = "the only group is" if n_withheld == 1 else f"all {n_withheld:,} groups are"
+    return SelectionError(
+        f"there is nobody to choose: {groups} withheld, {too_small(settings['min_group_size'])}",
+        hint="Cross fewer attributes, or lower min_group_size if these raters may be identified.",
+    )
+
+
+def _nobody_eligible(candidates: pl.DataFrame, settings: Mapping[str, Any]) -> SelectionError:
+    own = candidates.unique("rater")
+    n_few = own.filter(pl.col("n_ratings") < settings["min_ratings"]).height
+    why = _why_short(0, n_few, own.height - n_few, settings)
+    hint = "Lower min_ratings, or collect more ratings of items that have a reference."
+    if n_few < own.height:
+        hint = "See pv.responsiveness(…, by='rater') for the values of raters and why they are undefined."
+    return SelectionError(f"no group has an eligible rater: {why}", hint=hint)
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)

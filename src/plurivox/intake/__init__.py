@@ -1,0 +1,1 @@
+"""From any file, frame or database to checked codes."""

@@ -1,0 +1,186 @@
+"""What is known about raters and items: one row each, and columns that sort them into categories."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import AttributeConflictError, ColumnError, ConfigError, IdError
+from plurivox.intake.code import ABSENT, as_text
+from plurivox.scale import ALWAYS_MISSING
+
+Locate = Callable[[int], str]
+
+
+def row_number(first: int) -> Locate:
+    """Return a function that names positions as rows, position 0 being row ``first``."""
+    return lambda position: f"row {position + first}"
+
+
+COUNTED_FROM_1 = row_number(1)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeTable:
+    """A table with one row per rater (or item), as it came in."""
+
+    frame: pl.DataFrame
+    id_column: str
+    source: str
+    locate: Locate = COUNTED_FROM_1
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Attributes in the order of the ids they were matched to, and what did not match."""
+
+    frame: pl.DataFrame
+    unknown: int
+    idle: int
+
+
+def clean(column: pl.Series) -> pl.Series:
+    """Return the column with blank, NA, N/A, NaN and null as missing; other values keep their type."""
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    if column.dtype != pl.String:
+        return column
+    missing = column.str.strip_chars().str.to_lowercase().is_in(list(ALWAYS_MISSING))
+    return column.set(missing, None) if missing.any() else column
+
+
+def as_categories(column: pl.Series) -> pl.Series:
+    """Return the column as text, by which categories are compared; whole floats lose their ``.0``."""
+    if column.dtype.is_float():
+        whole = column.drop_nulls()
+        if (whole == whole.round()).all():
+            column = column.cast(pl.Int64)
+    return as_text(column)
+
+
+def category_order(column: pl.Series) -> list[str]:
+    """Return the categories in the order to show them: as declared, by number, or by text."""
+    if isinstance(column.dtype, pl.Enum):
+        present = set(column.drop_nulls().cast(pl.String).unique())
+        return [category for category in column.dtype.categories if category in present]
+    if column.dtype.is_numeric():
+        return as_categories(column.drop_nulls().unique().sort()).to_list()
+    return as_categories(column).drop_nulls().unique().sort().to_list()
+
+
+def match(table: AttributeTable, ids: pl.Series, what: str) -> Matched:
+    """Put the table's rows into the order of ``ids``; ids are compared by their text form."""
+    keyed = _one_row_per_id(table, what)
+    wanted = pl.DataFrame({"_id": as_text(ids)})
+    found = wanted.join(keyed.with_columns(_known=True), on="_id", how="left", maintain_order="left")
+    unknown = found["_known"].null_count()
+    if unknown == len(ids) and len(ids):
+        raise IdError(
+            f"none of its {keyed.height:,} ids occurs among the {len(ids):,} {what} ids of the ratings "
+            f"(here {keyed['_id'][0]!r}, there {wanted['_id'][0]!r})",
+            source=table.source,
+            column=table.id_column,
+            hint=f"Check that this is the right column and table of {what}s.",
+        )
+    idle = keyed.join(wanted, on="_id", how="anti").height
+    return Matched(found.drop("_id", "_known"), unknown, idle)
+
+
+def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
+    if table.id_column not in table.frame.columns:
+        raise ColumnError(
+            f"there is no column '{table.id_column}'; it has {', '.join(table.frame.columns)}",
+            source=table.source,
+            hint=f"The table of {what}s needs the {what} id under the name it has in the ratings.",
+        )
+    values = [clean(column) for column in table.frame.drop(table.id_column)]
+    keyed = pl.DataFrame({"_id": id_texts(table.frame[table.id_column])}).with_columns(values)
+    blank = keyed["_id"].is_null() | (keyed["_id"] == "")
+    if blank.any():
+        raise _at(IdError, table, blank, table.id_column, f"the {what} id is missing", "Give it or remove the row.")
+    distinct = keyed.unique(maintain_order=True)
+    repeated = distinct["_id"].is_duplicated()
+    if repeated.any():
+        culprit = distinct.filter(repeated)["_id"][0]
+        rows = keyed["_id"] == culprit
+        column = next(c for c in distinct.columns if distinct.filter(pl.col("_id") == culprit)[c].n_unique() > 1)
+        problem = f"{what} {culprit!r} has more than one value"
+        n = distinct.filter(repeated)["_id"].n_unique()
+        if n > 1:
+            problem += f" (as have {n - 1:,} other {what}s)"
+        raise _at(AttributeConflictError, table, rows, column, problem, "Keep one row for each.")
+    return distinct
+
+
+def id_texts(ids: pl.Series) -> pl.Series:
+    """Return ids as text, by which tables are matched; whole floats that a frame holds as the integers they were."""
+    return as_categories(ids.fill_nan(None)) if ids.dtype.is_float() else as_text(ids)
+
+
+def places_of(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
+    """Return for each id its row among the known ones, -1 if it is not there; 7 and "7" are the same."""
+    places = pl.DataFrame({"id": id_texts(known), "place": np.arange(len(known))})
+    found = pl.DataFrame({"id": id_texts(ids)}).join(places, on="id", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _at(
+    error: type[IdError] | type[AttributeConflictError],
+    table: AttributeTable,
+    rows: pl.Series,
+    column: str,
+    problem: str,
+    hint: str,
+) -> IdError | AttributeConflictError:
+    places = rows.arg_true().to_list()
+    shown = [table.locate(place) for place in places[:5]]
+    return error(problem, source=table.source, column=column, places=shown, n_places=len(places), hint=hint)
+
+
+def per_owner(values: NDArray[Any], owners: NDArray[Any], n_owners: int) -> NDArray[np.int32]:
+    """Return each owner's value from a column that repeats it on every row, -1 where no row has one."""
+    result = np.full(n_owners, ABSENT, dtype=np.int32)
+    known = values != ABSENT
+    result[owners[known]] = values[known]
+    return result
+
+
+def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str] | None = None) -> pl.Series:
+    """Sort numbers into the intervals that start at each edge, the last one open-ended.
+
+    Whole-number edges over whole numbers are named by what they hold: edges 18, 30, 50 give ``18–29``, ``30–49``
+    and ``50+``, and ``<18`` if there is anybody. Values that are not numbers become missing.
+
+    Examples
+    --------
+    >>> bin_numbers(pl.Series("age", ["18", "29", "30", "71", None]), [18, 30, 50]).to_list()
+    ['18–29', '18–29', '30–49', '50+', None]
+    """
+    if len(edges) < 1 or any(b <= a for a, b in itertools.pairwise(edges)):
+        raise ConfigError(f"the bins of '{column.name}' need increasing edges, not {list(edges)}")
+    numbers = clean(column).cast(pl.Float64, strict=False)
+    whole = bool((numbers.drop_nulls() == numbers.drop_nulls().round()).all())
+    names = [f"<{edges[0]:g}", *(labels or _bin_names(edges, whole=whole))]
+    if len(names) != len(edges) + 1:
+        raise ConfigError(f"the bins of '{column.name}' have {len(edges)} edges and {len(names) - 1} labels")
+    places = np.searchsorted(np.asarray(edges, dtype=float), numbers.fill_null(math.nan).to_numpy(), side="right")
+    binned = pl.Series(column.name, names).gather(places).set(numbers.is_null(), None)
+    return binned.cast(pl.Enum(names))
+
+
+def _bin_names(edges: Sequence[float], *, whole: bool) -> list[str]:
+    names = []
+    for low, high in itertools.pairwise(edges):
+        if whole and high == int(high):
+            last = int(high) - 1
+            names.append(f"{low:g}–{last}" if last > low else f"{low:g}")
+        else:
+            names.append(f"{low:g} to <{high:g}")
+    return [*names, f"{edges[-1]:g}+"]

@@ -1,0 +1,368 @@
+"""The border: raw columns come in, checked codes go out, and everything wrong is said here, once.
+
+Nothing behind this module validates data again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import (
+    AttributeConflictError,
+    ColumnError,
+    DuplicateError,
+    IdError,
+    InputError,
+    ScaleError,
+    ScoreError,
+    UnknownIdsWarning,
+)
+from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner
+from plurivox.intake.code import ABSENT, Coded, Coder
+from plurivox.intake.order import Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
+from plurivox.scale import Label, Scale, infer_scale, text_of
+
+MAX_DISTINCT_SCORES = 100_000  # a column with more different entries holds no scale
+
+
+CodedColumns = Callable[[Sequence[str]], list[Coded] | None]
+"""Codes columns named as in the source, all at once; None where that is not possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongTable:
+    """A table with one row per rating (or per item, point and count), in pieces.
+
+    The pieces have the columns ``item``, ``rater`` or ``count``, ``score``, and attributes under their own names;
+    ``names`` tells what each is called in the source.
+    """
+
+    source: str
+    pieces: Iterable[pl.DataFrame]
+    names: Mapping[str, str]
+    layout: Literal["long", "wide", "totals"] = "long"
+    text: bool = False
+    locate: Locate = COUNTED_FROM_1
+    coded: CodedColumns | None = None
+    rater_attributes: tuple[str, ...] = ()
+    item_attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What was noticed when the data came in; kept with the ratings so that nothing is lost silently."""
+
+    source: str = "frame"
+    layout: str = "long"
+    columns: dict[str, str] = field(default_factory=dict)
+    rows: int = 0
+    missing_scores: int = 0
+    repeated_pairs: int = 0
+    duplicates: str = "error"
+    tied_repeats: int = 0
+    scale_inferred: bool = False
+    unknown_raters: int = 0
+    idle_raters: int = 0
+    unknown_items: int = 0
+    idle_items: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Codes sorted by item and rater, and what belongs to them."""
+
+    scale: Scale
+    items: pl.DataFrame
+    raters: pl.DataFrame
+    item_codes: NDArray[np.int32]
+    rater_codes: NDArray[np.int32] | None
+    scores: NDArray[np.uint8] | NDArray[np.int16]
+    multiplicity: NDArray[np.int64] | None
+    intake: Intake
+
+
+def check(
+    table: LongTable,
+    scale: Scale | None = None,
+    *,
+    missing: Iterable[Label] = (),
+    duplicates: Duplicates = "error",
+    raters: AttributeTable | None = None,
+    items: AttributeTable | None = None,
+) -> Checked:
+    """Turn a table into checked codes, or raise one error that says what is wrong and where."""
+    if duplicates not in ("error", "first", "last", "mode"):
+        raise InputError(f"duplicates is {duplicates!r}", hint="It is one of error, first, last, mode.")
+    coded, multiplicity = _coded_columns(table)
+    n_rows = len(coded["score"].codes)
+    for role in ("item", "rater"):
+        if role in coded:
+            _check_ids(table, role, coded[role])
+    known_scale, positions = _positions(table, coded["score"], scale, missing)
+    rater_codes = coded["rater"].codes if "rater" in coded else None
+    rows = Entries(coded["item"].codes, rater_codes, positions, multiplicity)
+    kept, repeats = _ordered(table, rows, coded, known_scale, duplicates)
+    item_frame, item_match = _attributes(table, "item", coded, items)
+    rater_frame, rater_match = _attributes(table, "rater", coded, raters)
+    intake = Intake(
+        source=table.source,
+        layout=table.layout,
+        columns=dict(table.names),
+        rows=n_rows,
+        missing_scores=int(np.count_nonzero(positions == ABSENT)),
+        repeated_pairs=len(repeats),
+        duplicates=duplicates,
+        tied_repeats=repeats.tied,
+        scale_inferred=scale is None,
+        unknown_raters=rater_match.unknown,
+        idle_raters=rater_match.idle,
+        unknown_items=item_match.unknown,
+        idle_items=item_match.idle,
+    )
+    scores: Any = kept.score.astype(known_scale.dtype, copy=False)
+    return Checked(
+        scale=known_scale,
+        items=item_frame,
+        raters=rater_frame,
+        item_codes=kept.item.astype(np.int32, copy=False),
+        rater_codes=kept.rater,
+        scores=scores,
+        multiplicity=kept.count,
+        intake=intake,
+    )
+
+
+def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
+    if table.coded is not None:
+        sources = {**table.names, **{name: name for name in (*table.rater_attributes, *table.item_attributes)}}
+        at_once = table.coded(list(sources.values()))
+        if at_once is not None:
+            return dict(zip(sources, at_once, strict=True)), None
+    coders: dict[str, Coder] = {}
+    counts: list[NDArray[np.int64]] = []
+    with ThreadPoolExecutor(3, thread_name_prefix="plurivox-code") as pool:  # one of them reads ahead
+        for piece in _ahead(table.pieces, pool):
+            for name in piece.columns:
+                if name not in coders and name != "count":
+                    coders[name] = Coder(text=table.text)
+            if "count" in piece.columns:
+                counts.append(piece["count"].to_numpy())
+            columns = [name for name in piece.columns if name != "count"]
+            list(pool.map(lambda name, piece=piece: coders[name].add(piece[name]), columns))
+        coded = dict(zip(coders, pool.map(lambda coder: coder.finish(), coders.values()), strict=True))
+    if not coded or not len(coded["score"].codes):
+        raise InputError(
+            "there are no ratings, only a header",
+            source=table.source,
+            hint="A table of ratings has one row for each rating below its header.",
+        )
+    return coded, np.concatenate(counts) if counts else None
+
+
+def _ahead(pieces: Iterable[pl.DataFrame], pool: ThreadPoolExecutor) -> Iterator[pl.DataFrame]:
+    """Yield the pieces, reading the next one while the last one is worked on."""
+    iterator = iter(pieces)
+    coming = pool.submit(next, iterator, None)
+    while (piece := coming.result()) is not None:
+        coming = pool.submit(next, iterator, None)
+        yield piece
+
+
+def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
+    if (ids.codes == ABSENT).any():
+        raise _at(IdError, table, role, np.flatnonzero(ids.codes == ABSENT), f"the {role} id is missing")
+    if ids.values.dtype != pl.String:
+        return
+    blank = (ids.values.str.strip_chars() == "").arg_true()
+    if len(blank):
+        rows = np.flatnonzero(np.isin(ids.codes, blank.to_numpy()))
+        raise _at(IdError, table, role, rows, f"the {role} id is blank")
+    odd = ids.values.str.contains(r"\p{Cc}").arg_true()
+    if len(odd):
+        rows = np.flatnonzero(np.isin(ids.codes, odd.to_numpy()))
+        raise _at(
+            IdError,
+            table,
+            role,
+            rows,
+            f"the {role} id {ids.values[odd[0]]!r} holds a control character",
+            hint="Remove it; ids may hold any printable text.",
+        )
+
+
+def _positions(
+    table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label]
+) -> tuple[Scale, NDArray[Any]]:
+    """Return the scale and each row's position on it, -1 where the score is missing."""
+    column = table.names["score"]
+    answers: list[Any] = scores.values.to_list()
+    for place, answer in enumerate(answers):
+        if text_of(answer).casefold().lstrip("+-") in ("inf", "infinity"):
+            rows = np.flatnonzero(scores.codes == place)
+            raise _at(ScoreError, table, "score", rows, "a score is infinite", hint="Correct it or leave it blank.")
+    if len(answers) > MAX_DISTINCT_SCORES:
+        raise ScoreError(
+            f"there are {len(answers):,} different scores, which is no rating scale",
+            source=table.source,
+            column=column,
+            hint="Check that this is the score column.",
+        )
+    extra = [text_of(token) for token in missing]
+    try:
+        known = scale or infer_scale(answer for answer in answers if text_of(answer) not in extra)
+    except ScaleError as error:
+        raise ScaleError(error.problem, source=table.source, column=column, hint=error.hint) from None
+    if extra:
+        known = Scale(known.labels, values=known.values, missing=[*known.missing, *extra])
+    position_of = np.full(len(answers) + 1, ABSENT, dtype=np.min_scalar_type(-len(known) - 1))
+    off: list[int] = []
+    for place, answer in enumerate(answers):
+        try:
+            position_of[place] = known.position(answer)
+        except ScaleError:
+            off.append(place)
+    if off:
+        raise _off_scale(table, scores, known, off)
+    return known, position_of.take(scores.codes)
+
+
+def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) -> ScoreError:
+    rows = np.flatnonzero(np.isin(scores.codes, off))
+    found = [str(scores.values[place]) for place in off]
+    labels = {str(label).casefold(): str(label) for label in scale.labels}
+    close = [labels[text.strip().casefold()] for text in found if text.strip().casefold() in labels]
+    shown = ", ".join(repr(text) for text in found[:5]) + (", …" if len(found) > 5 else "")
+    verb = "is not a point" if len(found) == 1 else "are not points"
+    hint = "Extend the scale with --scale, or declare what means no answer with --missing."
+    if close:
+        hint = f"Did you mean {close[0]!r}? Labels are compared with upper and lower case."
+    error: ScoreError = _at(ScoreError, table, "score", rows, f"{shown} {verb} of the scale {scale}", hint=hint)
+    return error
+
+
+def _ordered(
+    table: LongTable, rows: Entries, coded: Mapping[str, Coded], scale: Scale, rule: Duplicates
+) -> tuple[Entries, Repeats]:
+    """Drop missing scores, order by item and rater, and deal with repeats."""
+    present = rows.score != ABSENT
+    if rows.count is not None:
+        present &= rows.count > 0
+    if not present.all():
+        rows = rows[present]
+    if rows.rater is None:
+        totals, twice = sorted_totals(rows)
+        if twice is not None:
+            raise _repeated_totals(table, coded["item"], twice)
+        return totals, Repeats(np.empty(0, np.int64), np.empty(0, np.int64))
+    kept, repeats = sorted_ratings(rows, len(coded["item"].values), len(coded["rater"].values), len(scale), rule)
+    if len(repeats) and rule == "error":
+        raise _repeated_pairs(table, coded, repeats)
+    return kept, repeats
+
+
+def _repeated_pairs(table: LongTable, coded: Mapping[str, Coded], repeats: Repeats) -> DuplicateError:
+    items, raters = coded["item"], coded["rater"]
+    places = []
+    for item, rater in zip(repeats.item[:3].tolist(), repeats.rater[:3].tolist(), strict=True):
+        rows = np.flatnonzero((items.codes == item) & (raters.codes == rater))
+        names = f"item {items.values[item]!r}, rater {raters.values[rater]!r}"
+        places.append(f"{' and '.join(table.locate(int(row)) for row in rows[:3])} ({names})")
+    pairs = "1 (item, rater) pair is" if len(repeats) == 1 else f"{len(repeats):,} (item, rater) pairs are"
+    return DuplicateError(
+        f"{pairs} rated more than once",
+        source=table.source,
+        places=places,
+        n_places=len(repeats),
+        hint="Say which rating counts with --duplicates first, last or mode, or remove the others.",
+    )
+
+
+def _repeated_totals(table: LongTable, items: Coded, item: int) -> DuplicateError:
+    rows = np.flatnonzero(items.codes == item)
+    return DuplicateError(
+        f"item {items.values[item]!r} has more than one row of totals",
+        source=table.source,
+        places=sorted({table.locate(int(row)) for row in rows}),
+        hint="Add the rows up, so that each item has one.",
+    )
+
+
+def _attributes(
+    table: LongTable, role: Literal["item", "rater"], coded: Mapping[str, Coded], given: AttributeTable | None
+) -> tuple[pl.DataFrame, Matched]:
+    """Return the attribute frame keyed by code, from columns of the ratings and from a table of its own."""
+    if role not in coded:
+        if given is not None:
+            raise InputError("totals have no raters", source=given.source, hint="Leave the table of raters out.")
+        return pl.DataFrame({role: []}, schema={role: pl.String}), Matched(pl.DataFrame(), 0, 0)
+    ids = coded[role].values.alias(role)
+    frame = pl.DataFrame({role: ids})
+    names = table.rater_attributes if role == "rater" else table.item_attributes
+    for name in names:
+        frame = frame.with_columns(_from_rows(table, role, name, coded))
+    if given is None:
+        return frame, Matched(pl.DataFrame(), 0, 0)
+    found = match(given, ids, role)
+    twice = sorted(set(found.frame.columns) & set(frame.columns))
+    if twice:
+        raise ColumnError(
+            f"'{twice[0]}' is both in the ratings and in the table of {role}s",
+            source=given.source,
+            column=twice[0],
+            hint="Take it from one of the two.",
+        )
+    if found.unknown:
+        warnings.warn(
+            f"{given.source} lacks {found.unknown:,} of the {len(ids):,} {role}s in {table.source}; "
+            "their attributes are unknown",
+            UnknownIdsWarning,
+            stacklevel=4,
+        )
+    return frame.hstack(found.frame), found
+
+
+def _from_rows(table: LongTable, role: str, name: str, coded: Mapping[str, Coded]) -> pl.Series:
+    """Return an attribute that the ratings repeat on every row, one value per owner."""
+    owners, column = coded[role], coded[name]
+    values = clean(column.values)
+    codes = column.codes
+    if values.null_count():  # a value such as NA means missing
+        codes = np.where(np.append(values.is_null().to_numpy(), False)[codes], ABSENT, codes).astype(np.int32)
+    own = per_owner(codes, owners.codes, len(owners.values))
+    clash = np.flatnonzero((codes != ABSENT) & (codes != own[owners.codes]))
+    if len(clash):
+        owner = owners.codes[clash[0]]
+        rows = np.flatnonzero(owners.codes == owner)
+        found = [str(values[int(code)]) for code in dict.fromkeys(codes[rows].tolist()) if code != ABSENT]
+        raise AttributeConflictError(
+            f"{role} {owners.values[int(owner)]!r} has more than one value: {', '.join(found[:4])}",
+            source=table.source,
+            column=name,
+            places=[table.locate(int(row)) for row in rows[:5]],
+            n_places=len(rows),
+            hint=f"An attribute of a {role} is the same on each of its rows; correct it, or leave the column out.",
+        )
+    absent = pl.Series(own == ABSENT)
+    if values.is_empty():
+        return pl.Series(name, [None] * len(own), dtype=values.dtype)
+    return values.gather(np.where(own == ABSENT, 0, own)).set(absent, None).alias(name)
+
+
+def _at(
+    error: type[InputError],
+    table: LongTable,
+    role: str,
+    rows: NDArray[np.intp],
+    problem: str,
+    hint: str = "Give it or remove the row.",
+) -> Any:
+    places = [table.locate(int(row)) for row in rows[: InputError.SHOWN]]
+    return error(problem, source=table.source, column=table.names[role], places=places, n_places=len(rows), hint=hint)

@@ -1,0 +1,95 @@
+"""Answers from the logs of other tools: Inspect and the lm-evaluation-harness, neither of which has to be installed.
+
+Both readers return a table with one row per answer, as alignment takes it:
+:data:`~plurivox.intake.logs.common.COLUMNS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from plurivox.intake.logs import inspect_log, lm_eval
+from plurivox.intake.logs.common import COLUMNS, Choices, Row, ScaleLike, Source, files_of, table_of
+from plurivox.intake.read import as_scale
+
+__all__ = ["COLUMNS", "read_inspect_log", "read_lm_eval_samples"]
+
+
+def read_inspect_log(path: Source, *, scale: ScaleLike | None = None) -> pl.DataFrame:
+    """Read the answers in a log of Inspect, or in all logs in a folder and below it.
+
+    Parameters
+    ----------
+    path
+        An ``.eval`` file, a ``.json`` file, or a folder.
+    scale
+        The scale whose points are the choices of the samples. It tells in which order they were shown; without it, they
+        must be in one and the same order, which is taken to be the scale's.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per sample and epoch. ``text`` is the model's last output, to be read; ``state`` is ``"refused"`` where
+        the server's filter stopped it, and ``"failed"`` where a sample has an error, was called invalid, has no output,
+        or was not asked before the evaluation ended. ``order`` tells how choices were shown, as positions on the scale,
+        and ``distribution`` what log-probabilities of the first token say of them.
+
+    Raises
+    ------
+    InputError
+        With the file, the sample, and what to do.
+    """
+    points = as_scale(scale)
+
+    def rows(file: Path) -> Iterator[Row]:
+        return inspect_log.open_log(file).rows(Choices(points, str(file)))
+
+    return table_of(files_of(path, inspect_log.NAME, "log of Inspect"), rows)
+
+
+def read_lm_eval_samples(
+    path: Source,
+    *,
+    model: str | None = None,
+    item: str | None = None,
+    filter_name: str | None = None,
+    scale: ScaleLike | None = None,
+) -> pl.DataFrame:
+    """Read the answers that lm-evaluation-harness 0.4.3 or newer keeps with ``--log_samples``.
+
+    Parameters
+    ----------
+    path
+        A file ``samples_<task>_<time>.jsonl``, or a folder with such files in it or below.
+    model
+        The model's name. By default the one in ``results_<time>.json`` beside the file, or else the folder's, in which
+        ``__`` stands for ``/``.
+    item
+        The field of the documents that holds the item's id; by default items are called by their ``doc_id``.
+    filter_name
+        The filter whose output is read; by default what the model itself gave, which is the same for all filters.
+    scale
+        The scale whose points are the choices. Without it, all documents must have the same choices, whose order is
+        taken to be the scale's.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per document and repetition. Where the model wrote, ``text`` is to be read. Where it chose,
+        ``distribution`` is the softmax of the choices' log-likelihoods, not corrected for length, and ``point`` the
+        likeliest, the first of several.
+
+    Raises
+    ------
+    InputError
+        With the file, the line, and what to do.
+    """
+    points = as_scale(scale)
+
+    def rows(file: Path) -> Iterator[Row]:
+        return lm_eval.SampleFile(file, Choices(points, str(file)), item, filter_name).rows(model)
+
+    return table_of(files_of(path, lm_eval.NAME, "file samples_….jsonl"), rows)

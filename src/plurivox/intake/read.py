@@ -1,0 +1,361 @@
+"""``read_ratings``: a file, a query or a stream becomes Ratings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from plurivox.errors import ColumnError, FileError, InputError, ScoreError
+from plurivox.intake import parquet as store
+from plurivox.intake.attributes import AttributeTable
+from plurivox.intake.check import LongTable, check
+from plurivox.intake.opening import Format, Opened, open_source
+from plurivox.intake.order import Duplicates
+from plurivox.intake.raw import RawTable
+from plurivox.intake.recognise import Layout, Recognised, id_column, recognise
+from plurivox.intake.text import read_delimited, read_json_lines
+from plurivox.predictions import Predictions
+from plurivox.ratings import Ratings, pick, require_columns, to_polars
+from plurivox.scale import Label, Scale
+
+Source = str | os.PathLike[str]
+
+
+def read_ratings(
+    source: Source,
+    *,
+    item: str | None = None,
+    rater: str | None = None,
+    score: str | None = None,
+    scale: Scale | str | Sequence[Label] | None = None,
+    missing: Iterable[Label] = (),
+    duplicates: Duplicates = "error",
+    raters: Any = None,
+    items: Any = None,
+    rater_attributes: Sequence[str] = (),
+    item_attributes: Sequence[str] = (),
+    layout: Layout | None = None,
+    format: Format | None = None,  # noqa: A002
+    encoding: str = "utf-8",
+    connection: Any = None,
+) -> Ratings:
+    """Read ratings from a file, from standard input (``"-"``) or from a database.
+
+    Parameters
+    ----------
+    source
+        A CSV, TSV, JSON lines or Parquet file, plain or compressed with gzip or zstd; or an SQL query if a
+        ``connection`` is given.
+    item, rater, score
+        The columns that hold them; obvious names are recognised.
+    scale
+        A :class:`Scale`, its points in order, or text such as ``"0:4"`` or ``"No,Unsure,Yes"``. Whole-number scores
+        may leave it out and then span the lowest to the highest seen.
+    missing
+        Answers besides blank, NA, NaN and null that mean "no rating".
+    duplicates
+        What to do when a rater rated an item twice: ``"error"``, ``"first"``, ``"last"`` or ``"mode"``.
+    raters, items
+        Files or frames with one row per rater or item.
+    rater_attributes, item_attributes
+        Columns of the ratings themselves that describe raters or items.
+    layout
+        ``"long"`` (one row per rating), ``"wide"`` (one column per rater) or ``"totals"`` (one column per point,
+        holding counts); recognised where that is safe.
+    format, encoding
+        What the file is, if its name does not tell, and the encoding of its text.
+    connection
+        A DBAPI or ADBC connection, or anything else that polars reads a query from.
+
+    Returns
+    -------
+    Ratings
+        With ``intake`` telling what was recognised, missing, repeated or unknown.
+
+    Raises
+    ------
+    InputError
+        With file, column, rows and what to do.
+    """
+    known = as_scale(scale)
+    attributes = (*rater_attributes, *item_attributes)
+    with _raw_table(source, format, encoding, connection) as table:
+        if isinstance(table, Ratings):
+            return _stored(table, raters, items)
+        require_columns(table.columns, attributes, table.name)
+        head = table.first().head(1000)
+        found = recognise(
+            table.columns,
+            head,
+            table.name,
+            given={"item": item, "rater": rater, "score": score},
+            layout=layout,
+            scale=known,
+            attributes=attributes,
+        )
+        if found.layout != "long" and rater_attributes:
+            raise InputError(
+                f"a {found.layout} table has no columns that describe raters",
+                source=table.name,
+                hint="Give them in a table of their own with --raters.",
+            )
+        known = known or _scale_of_totals(found)
+        long = _LAYOUTS[found.layout](table, found, tuple(rater_attributes), tuple(item_attributes))
+        rater_table = _attribute_table(raters, "rater", found.rater or "rater", encoding)
+        item_table = _attribute_table(items, "item", found.item, encoding)
+        checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
+    return Ratings.from_checked(checked)
+
+
+def read_predictions(
+    source: Source,
+    scale: Scale | str | Sequence[Label],
+    *,
+    item: str | None = None,
+    model: str | None = None,
+    like: Ratings | None = None,
+    format: Format | None = None,  # noqa: A002
+    encoding: str = "utf-8",
+) -> Predictions:
+    """Read predicted rating distributions from a file or from standard input (``"-"``).
+
+    Parameters
+    ----------
+    source
+        A CSV, TSV, JSON lines or Parquet file, plain or compressed: one row per model and item, with a column of
+        probabilities for each point of the scale, named like the point.
+    scale
+        A :class:`Scale`, its points in order, or text such as ``"1:5"``.
+    item, model
+        The columns that hold them; obvious names are recognised. In a table without a column ``model``, all rows are of
+        one model, called like the file.
+    like
+        Ratings: a column that is called like theirs of items holds the items, if there is one.
+    format, encoding
+        What the file is, if its name does not tell, and the encoding of its text.
+
+    Raises
+    ------
+    InputError
+        With file, column, rows and what to do.
+    """
+    points = as_scale(scale)
+    assert points is not None
+    table = read_table(source, format=format, encoding=encoding)
+    for given in (item, model):
+        if given is not None and given not in table.columns:
+            raise ColumnError(
+                f"there is no column '{given}'; it has {', '.join(table.columns)}",
+                source=table.name,
+                hint="Name the columns with item= and model=.",
+            )
+    wanted = "item" if like is None else like.intake.columns.get("item", "item")
+    return Predictions.from_frame(
+        table.frame(),
+        points,
+        item=item or id_column(table.columns, "item", wanted, table.name),
+        model=model or next((name for name in table.columns if name.casefold() == "model"), None),
+        name=_name_of(source),
+        source=table.name,
+        locate=table.locate,
+    )
+
+
+def _name_of(source: Source) -> str:
+    """Return the name of a file without what tells its format."""
+    name = "" if source == "-" else Path(source).name
+    for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet"):
+        name = name.removesuffix(ending)
+    return name.strip() or "model"
+
+
+def as_scale(scale: Scale | str | Sequence[Label] | None) -> Scale | None:
+    """Return a scale from a Scale, from text such as ``"0:4"``, or from a list of points."""
+    if scale is None or isinstance(scale, Scale):
+        return scale
+    return Scale.parse(scale) if isinstance(scale, str) else Scale(scale)
+
+
+def read_table(source: Source, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
+    """Read a whole file as a frame, for attribute tables."""
+    with _raw_table(source, format, encoding, None) as table:
+        if isinstance(table, Ratings):
+            raise FileError("it holds ratings that plurivox stored, not a table", source=os.fspath(source))
+        frame = table.frame()
+        return RawTable(table.name, table.columns, iter([frame]), text=table.text, locate=table.locate)
+
+
+@contextmanager
+def _raw_table(
+    source: Source,
+    kind: Format | None,
+    encoding: str,
+    connection: Any,
+) -> Iterator[RawTable | Ratings]:
+    if connection is not None:
+        yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
+        return
+    with open_source(source, kind) as opened:
+        if opened.format == "parquet":
+            yield _parquet(opened)
+        elif opened.format == "jsonl":
+            yield read_json_lines(opened, encoding=encoding)
+        else:
+            delimiter = "\t" if opened.format == "tsv" else None
+            yield read_delimited(opened, delimiter=delimiter, encoding=encoding)
+
+
+def _query(query: str, connection: Any) -> pl.DataFrame:
+    try:
+        return pl.read_database(query, connection, infer_schema_length=None)
+    except Exception as error:  # each database has exceptions of its own
+        raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
+
+
+def _parquet(opened: Opened) -> RawTable | Ratings:
+    # Polars maps a plain file into memory; what is packed or piped is read whole.
+    data: Any = opened.path or opened.stream.read()
+    try:
+        if (described := store.description(data)) is not None:
+            return store.restore(data, described, opened.name)
+        return RawTable.from_frame(pl.read_parquet(data), opened.name)
+    except pl.exceptions.PolarsError as error:
+        first = str(error).split("\n", 1)[0]
+        raise FileError(
+            f"the Parquet data is damaged or cut off ({first})",
+            source=opened.name,
+            hint="Fetch or write the file again.",
+        ) from None
+
+
+def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
+    if raters is not None or items is not None:
+        raise InputError(
+            "ratings stored by plurivox carry their attributes with them",
+            source=ratings.intake.source,
+            hint="Leave --raters and --items out, or read the original table.",
+        )
+    return ratings
+
+
+def _attribute_table(given: Any, role: Literal["item", "rater"], wanted: str, encoding: str) -> AttributeTable | None:
+    if given is None:
+        return None
+    if isinstance(given, str | os.PathLike):
+        table = read_table(given, encoding=encoding)
+        frame, name, locate = table.frame(), table.name, table.locate
+        if not frame.height:
+            raise FileError("there is only a header", source=name, hint=f"It needs one row per {role}.")
+        return AttributeTable(frame, id_column(frame.columns, role, wanted, name), name, locate)
+    frame = to_polars(given)
+    name = f"{role}s frame"
+    return AttributeTable(frame, id_column(frame.columns, role, wanted, name), name)
+
+
+def _scale_of_totals(found: Recognised) -> Scale | None:
+    return Scale.parse(",".join(found.values)) if found.layout == "totals" else None
+
+
+def _long(
+    table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
+) -> LongTable:
+    assert found.rater is not None
+    assert found.score is not None
+    names = {"item": found.item, "rater": found.rater, "score": found.score}
+    others = [*rater_attributes, *item_attributes]
+    return LongTable(
+        source=table.name,
+        pieces=(pick(piece, names, others) for piece in table.pieces),
+        names=names,
+        text=table.text,
+        locate=table.locate,
+        coded=table.coded,
+        rater_attributes=rater_attributes,
+        item_attributes=item_attributes,
+    )
+
+
+def _wide(
+    table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
+) -> LongTable:
+    frame = table.frame()
+    if frame[found.item].is_duplicated().any():
+        _refuse_repeated_items(frame, found.item, table, "a wide table")
+    n_rows = frame.height
+    long = frame.unpivot(
+        on=list(found.values), index=[found.item, *item_attributes], variable_name="rater", value_name="score"
+    ).rename({found.item: "item"})
+
+    def locate(position: int) -> str:
+        column, row = divmod(position, n_rows)
+        return f"{table.locate(row)}, column '{found.values[column]}'"
+
+    names = {"item": found.item, "rater": "one column each", "score": "their cells"}
+    return LongTable(
+        source=table.name,
+        pieces=[long],
+        names=names,
+        layout="wide",
+        text=table.text,
+        locate=locate,
+        item_attributes=item_attributes,
+    )
+
+
+def _totals(
+    table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
+) -> LongTable:
+    frame = table.frame()
+    for column in found.values:
+        frame = frame.with_columns(_whole_counts(frame[column], table))
+    n_rows = frame.height
+    long = frame.unpivot(
+        on=list(found.values), index=[found.item, *item_attributes], variable_name="score", value_name="count"
+    ).rename({found.item: "item"})
+    names = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}
+    return LongTable(
+        source=table.name,
+        pieces=[long],
+        names=names,
+        layout="totals",
+        text=table.text,
+        locate=lambda position: table.locate(position % n_rows),
+        item_attributes=item_attributes,
+    )
+
+
+_LAYOUTS = {"long": _long, "wide": _wide, "totals": _totals}
+
+
+def _whole_counts(column: pl.Series, table: RawTable) -> pl.Series:
+    numbers = column.cast(pl.Float64, strict=False)
+    bad = numbers.is_null() | (numbers < 0) | (numbers != numbers.round()) | (numbers > 2.0**53)
+    if bad.any():
+        rows = np.flatnonzero(bad.to_numpy())
+        raise ScoreError(
+            f"{column[int(rows[0])]!r} is not a count",
+            source=table.name,
+            column=column.name,
+            places=[table.locate(int(row)) for row in rows[: InputError.SHOWN]],
+            n_places=len(rows),
+            hint="Totals hold whole numbers from 0 up; describe other columns with --item-attributes.",
+        )
+    return numbers.cast(pl.Int64)
+
+
+def _refuse_repeated_items(frame: pl.DataFrame, item: str, table: RawTable, what: str) -> None:
+    rows = np.flatnonzero(frame[item].is_duplicated().to_numpy())
+    raise InputError(
+        f"{what} has one row per item, but {frame[item][int(rows[0])]!r} has more than one",
+        source=table.name,
+        column=item,
+        places=[table.locate(int(row)) for row in rows[: InputError.SHOWN]],
+        n_places=len(rows),
+        hint="Give one row per item, or a long table with one row per rating.",
+    )

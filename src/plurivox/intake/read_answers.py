@@ -1,0 +1,87 @@
+"""Answers of language models from files: a store of ``plurivox ask``, a table, or the log of another program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from plurivox.answers import Answers
+from plurivox.errors import ColumnError
+from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
+from plurivox.intake.opening import Format
+from plurivox.intake.read import as_scale, read_table
+from plurivox.intake.recognise import id_column
+from plurivox.ratings import Ratings
+from plurivox.scale import Label, Scale
+
+_SQLITE = b"SQLite format 3\x00"
+
+
+def read_answers(
+    source: str | os.PathLike[str],
+    scale: Scale | str | Sequence[Label],
+    *,
+    item: str | None = None,
+    model: str | None = None,
+    answer: str | None = None,
+    like: Ratings | None = None,
+    format: Format | None = None,  # noqa: A002
+    encoding: str = "utf-8",
+) -> Answers:
+    """Read answers of language models.
+
+    Parameters
+    ----------
+    source
+        A store that ``plurivox ask`` wrote; a CSV, TSV, JSON lines or Parquet file, plain or compressed, with one row
+        per answer; a log of Inspect (``.eval``, or ``.json``), or samples of lm-evaluation-harness
+        (``samples_….jsonl``), or a folder of either.
+    scale
+        A :class:`Scale`, its points in order, or text such as ``"1:5"``.
+    item, model, answer
+        The columns that hold them; obvious names are recognised.
+    like
+        Ratings: a column that is called like theirs of items holds the items, if there is one.
+    format, encoding
+        What the file is, if its name does not tell, and the encoding of its text.
+
+    Raises
+    ------
+    InputError
+        With file, column, rows and what to do.
+    """
+    points = as_scale(scale)
+    assert points is not None
+    path = Path(source)
+    if _is_store(path):
+        from plurivox.ask.store import Store
+        from plurivox.lenses.alignment.matching import from_store
+
+        with Store.read(path) as store:
+            return from_store(store, points)
+    samples = next(path.rglob("samples_*.jsonl"), None) if path.is_dir() else path
+    if samples is not None and samples.name.startswith("samples_") and samples.suffix == ".jsonl":
+        return Answers.from_frame(read_lm_eval_samples(path, scale=points, item=item), points, source=str(source))
+    if path.is_dir() or path.suffix in (".eval", ".json"):
+        return Answers.from_frame(read_inspect_log(path, scale=points), points, source=str(source))
+    table = read_table(os.fspath(source), format=format, encoding=encoding)
+    for given in (item, model, answer):
+        if given is not None and given not in table.columns:
+            raise ColumnError(
+                f"there is no column '{given}'; it has {', '.join(table.columns)}", source=table.name,
+                hint="Name the columns: --item, --model, --answer (item=, model=, answer=).",
+            )  # fmt: skip
+    wanted = "item" if like is None else like.intake.columns.get("item", "item")
+    return Answers.from_frame(
+        table.frame(), points, item=item or id_column(table.columns, "item", wanted, table.name),
+        model=model or "model", answer=answer, name=path.stem or "model", source=table.name, locate=table.locate,
+    )  # fmt: skip
+
+
+def _is_store(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""Alignment: whose view language models reflect."""

@@ -1,0 +1,224 @@
+"""What alignment starts from: answers in the order of the rated items, parts of the items, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.answers import Answers, Voice
+from plurivox.errors import InputError, SelectionError
+from plurivox.intake.answer_columns import ANSWERED, FAILED, NO_POINT, REFUSED, UNREADABLE
+from plurivox.intake.attributes import as_categories, category_order, places_of
+from plurivox.ratings import Ratings
+from plurivox.reader import STATES
+from plurivox.scale import Scale, text_of
+
+ALL = "all"
+ACCOUNTS = {
+    "model": pl.String, "prompt": pl.String, "subset": pl.String, "n_items": pl.Int64, "answered": pl.Int64,
+    "refused": pl.Int64, "unreadable": pl.Int64, "failed": pl.Int64, "missing": pl.Int64,
+}  # fmt: skip
+"""How many rated items each voice answered and how; with several samples, an item has the best of their states."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """Answers to rated items, sorted by item as in the ratings, then voice, then sample; without those that failed.
+
+    Attributes
+    ----------
+    ratings
+        The votes.
+    voices
+        Who answers.
+    rows
+        Answers to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``.
+    voice, point, part
+        Of each answer the voice, the position on the scale or -1, and its part of the item, which samples share.
+    shares
+        The probability of each point for each answer, NaN where unknown; None if nowhere known.
+    shown, order
+        At which place the option of each answer was shown, and the number of the order, -1 where unknown; None if
+        nowhere known.
+    subsets
+        The names of the parts of the items.
+    subset
+        The part of each item; the number of parts for items in none.
+    accounts
+        See :data:`ACCOUNTS`.
+    n_unrated
+        How many items have answers and no rating.
+    """
+
+    ratings: Ratings
+    voices: tuple[Voice, ...]
+    rows: Ints
+    voice: Ints
+    point: Ints
+    part: Floats
+    shares: Floats | None
+    shown: Ints | None
+    order: Ints | None
+    subsets: tuple[str, ...]
+    subset: Ints
+    accounts: pl.DataFrame
+    n_unrated: int
+
+    @property
+    def item(self) -> Ints:
+        """The item of each answer."""
+        return np.repeat(np.arange(len(self.rows) - 1), np.diff(self.rows))
+
+    @property
+    def n_unsorted(self) -> int:
+        """How many items with answers are in no part, though items were sorted into parts."""
+        unsorted = (self.subset == len(self.subsets)) & (np.diff(self.rows) > 0)
+        return int(np.count_nonzero(unsorted)) if self.subsets else 0
+
+    @property
+    def top(self) -> int:
+        """The last position of the scale, K."""
+        return len(self.ratings.scale) - 1
+
+
+def as_answers(given: Any, ratings: Ratings) -> Answers:
+    """Return answers from answers, a store, or a frame on the scale of the ratings."""
+    if isinstance(given, Answers):
+        answers = given
+    elif callable(getattr(given, "frame", None)) and hasattr(given, "about"):
+        answers = from_store(given, ratings.scale)
+    else:
+        answers = Answers.from_frame(given, ratings.scale)
+    if [text_of(one) for one in answers.scale.labels] != [text_of(one) for one in ratings.scale.labels]:
+        raise _other_scale(str(answers.scale), ratings.scale, answers.source)
+    return answers
+
+
+def from_store(store: Any, scale: Scale) -> Answers:
+    """Return the answers of a store that ``plurivox ask`` wrote."""
+    labels = [str(label) for label in store.about.get("labels", scale.labels)]
+    if labels != [str(one) for one in scale.labels]:
+        raise _other_scale(" < ".join(labels), scale, store.path)
+    return Answers.from_frame(store.frame(), scale, source=store.path)
+
+
+def _other_scale(there: str, here: Scale, source: str) -> InputError:
+    return InputError(
+        f"the answers are on {there}, the ratings on {here}", source=source, hint="Both need the same scale."
+    )
+
+
+def match(ratings: Ratings, answers: Answers, subset: str | None) -> Matched:
+    """Find the answers to rated items, and count what is missing on either side."""
+    place = places_of(answers.items, ratings.items["item"])
+    rated = np.diff(ratings.offsets) > 0
+    known = place >= 0
+    known[known] = rated[place[known]]
+    item = np.where(known[answers.item], place[answers.item], -1).astype(np.int64)
+    if not (item >= 0).any():
+        there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], answers.items))
+        raise InputError(
+            f"no item with an answer is rated: answers have items like {here}, ratings {there}",
+            source=answers.source,
+            hint="Both tables need the same item ids.",
+        )
+    names, subset_of = _subsets(ratings, subset)
+    accounts = _accounts(answers, item, rated, names, subset_of)
+    if not (answers.state[item >= 0] == ANSWERED).any():
+        raise InputError(
+            _nothing_answered(answers, accounts), source=answers.source,
+            hint=f"Answers should be labels of {ratings.scale}; see how they were read with plurivox answers.",
+        )  # fmt: skip
+    kept = (item >= 0) & (answers.state != FAILED)
+    order = np.flatnonzero(kept)[np.argsort(item[kept], kind="stable")]
+    item, voice = item[order], answers.voice[order].astype(np.int64)
+    cell = item * len(answers.voices) + voice
+    size = np.bincount(cell)
+    return Matched(
+        ratings, answers.voices, np.searchsorted(item, np.arange(ratings.n_items + 1)).astype(np.int64), voice,
+        answers.point[order].astype(np.int64), 1.0 / size[cell],
+        None if answers.shares is None else answers.shares[order],
+        None if answers.shown is None else answers.shown[order].astype(np.int64),
+        None if answers.order is None else answers.order[order].astype(np.int64),
+        names, subset_of, accounts, int(np.count_nonzero(~known)),
+    )  # fmt: skip
+
+
+def _subsets(ratings: Ratings, subset: str | None) -> tuple[tuple[str, ...], Ints]:
+    """Return the values of an item attribute, and that of each item."""
+    if subset is None:
+        return (), np.zeros(ratings.n_items, dtype=np.int64)
+    if subset not in ratings.items.columns[1:]:
+        known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
+        raise SelectionError(f"items have no attribute '{subset}'; they have: {known}")
+    column = ratings.items[subset]
+    order = category_order(column)
+    if ALL in order:
+        raise SelectionError(f"'{subset}' has the value 'all', which stands for all items", hint="Rename the value.")
+    codes = as_categories(column).replace_strict(order, range(len(order)), default=len(order), return_dtype=pl.Int64)
+    return tuple(order), codes.fill_null(len(order)).to_numpy().astype(np.int64)
+
+
+def _accounts(
+    answers: Answers, item: Ints, rated: NDArray[np.bool_], subsets: tuple[str, ...], subset_of: Ints
+) -> pl.DataFrame:
+    """Count for each voice and subset the rated items by the best state of their answers."""
+    n_items, n_voices = len(rated), len(answers.voices)
+    missing = len(STATES)
+    best = np.full(n_voices * n_items, missing, dtype=np.int64)
+    inside = item >= 0
+    np.minimum.at(best, answers.voice[inside] * np.int64(n_items) + item[inside], answers.state[inside])
+    states = best.reshape(n_voices, n_items)[:, rated]
+    parts = subset_of[rated]
+    found = []
+    for v, (model, prompt) in enumerate(answers.voices):
+        for number, name in [(-1, ALL), *enumerate(subsets)]:
+            of_part = states[v] if number < 0 else states[v][parts == number]
+            n = np.bincount(of_part, minlength=missing + 1).tolist()
+            found.append((model, prompt, name, len(of_part), *(n[s] for s in (ANSWERED, REFUSED, UNREADABLE, FAILED)),
+                          n[missing]))  # fmt: skip
+    return pl.DataFrame(found, schema=ACCOUNTS, orient="row")
+
+
+def _nothing_answered(answers: Answers, accounts: pl.DataFrame) -> str:
+    whole = accounts.filter(pl.col("subset") == ALL).sum()
+    counts = ", ".join(f"{whole[state][0]:,} {state}" for state in STATES[1:] if whole[state][0])
+    elsewhere = f"; {answers.n_elsewhere:,} name a point that is not on the scale" if answers.n_elsewhere else ""
+    return f"no rated item has an answer on the scale: {counts}{elsewhere}"
+
+
+def soft_voices(matched: Matched) -> list[int]:
+    """Return the voices that have more than one point for some item: by log-probabilities, or by repeated samples."""
+    soft = matched.part < 1.0
+    if matched.shares is not None:
+        soft |= ~np.isnan(matched.shares[:, 0])
+    return np.flatnonzero(np.bincount(matched.voice[soft], minlength=len(matched.voices))).tolist()
+
+
+def distributions(matched: Matched, v: int) -> tuple[Ints, Floats, Floats]:
+    """Return the items that a voice answered, its distributions over the points, and which part was answered.
+
+    From log-probabilities where they are known, else from repeated samples.
+    """
+    own = np.flatnonzero(matched.voice == v)
+    item, point, part = matched.item[own], matched.point[own], matched.part[own]
+    shares = None if matched.shares is None else matched.shares[own]
+    n_points = matched.top + 1
+    q = np.zeros((len(own), n_points))
+    answered = point != NO_POINT
+    q[answered, point[answered]] = 1.0
+    if shares is not None:
+        known = ~np.isnan(shares[:, 0]) & answered
+        q[known] = shares[known]
+    items, at = np.unique(item[answered], return_inverse=True)
+    summed = np.zeros((len(items), n_points))
+    np.add.at(summed, at, q[answered] * part[answered, None])
+    weight = np.bincount(at, weights=part[answered], minlength=len(items))
+    return items, summed / weight[:, None], np.asarray(weight, dtype=float)

@@ -1,0 +1,291 @@
+"""Models among themselves and beside humans: agreement, prompts, samples, position bias, standing in for a rater."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from plurivox.answers import Answers, Voice
+from plurivox.engine.families import adjust
+from plurivox.intake.answer_columns import ANSWERED, REFUSED, UNREADABLE
+from plurivox.lenses.alignment.matching import Ints, Matched
+from plurivox.lenses.alignment.sums import Aligner
+from plurivox.results.result import SIGNIFICANT
+from plurivox.statistics.alignment import modes, stand_in
+from plurivox.statistics.cohesion import krippendorff_alpha
+
+ALL_MODELS, WITH_HUMANS = "all models", "all models and humans"
+LEAST_ITEMS = 30
+"""Humans with fewer items in common with a model are counted, and not compared with it."""
+
+ALPHAS = {
+    "models": pl.String, "prompt": pl.String, "level": pl.String, "value": pl.Float64, "n_models": pl.Int64,
+    "n_items": pl.Int64,
+}  # fmt: skip
+PROMPTS = {
+    "model": pl.String, "prompt": pl.String, "other": pl.String, "same": pl.Float64, "distance": pl.Float64,
+    "alpha": pl.Float64, "n_items": pl.Int64,
+}  # fmt: skip
+STABILITY = {
+    "model": pl.String, "prompt": pl.String, "n_samples": pl.Int64, "same": pl.Float64, "spread": pl.Float64,
+    "alpha": pl.Float64, "n_items": pl.Int64,
+}  # fmt: skip
+POSITIONS = {
+    "model": pl.String, "prompt": pl.String, "position": pl.Int64, "n": pl.Int64, "share": pl.Float64,
+    "expected": pl.Float64, "p_value": pl.Float64,
+}  # fmt: skip
+STAND_INS = {
+    "model": pl.String, "prompt": pl.String, "omega": pl.Float64, "advantage": pl.Float64, "advantage_low": pl.Float64,
+    "advantage_high": pl.Float64, "n_humans": pl.Int64, "n_rejected": pl.Int64, "n_few": pl.Int64,
+    "tolerance": pl.Float64,
+}  # fmt: skip
+DISTANCES = {"model": pl.String, "prompt": pl.String, "distance": pl.Float64, "n_items": pl.Int64}
+ITEMS = {
+    "item": pl.String, "mode": pl.Float64, "mean": pl.Float64, "n_votes": pl.Int64, "answer": pl.Float64,
+    "distance": pl.Float64, "n_voices": pl.Int64, "n_silent": pl.Int64,
+}  # fmt: skip
+
+
+# Agreement among models ----------------------------------------------------------------------------------------------
+
+
+def first_answers(answers: Answers) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
+    """Return items × voices: state and point of the first sample that has an answer, else of the first; -1 for none."""
+    shape = (len(answers.items), len(answers.voices))
+    state, point = np.full(shape, -1, dtype=np.int8), np.full(shape, -1, dtype=np.int16)
+    if answers.sample.any():
+        last_wins = np.lexsort((-answers.sample, -answers.state, answers.voice, answers.item))
+    else:
+        last_wins = slice(None)  # type: ignore[assignment]  # one sample of each
+    place = answers.item[last_wins], answers.voice[last_wins]
+    state[place], point[place] = answers.state[last_wins], answers.point[last_wins]
+    return state, point
+
+
+def alphas(
+    answers: Answers, matched: Matched, families: Mapping[str, Sequence[str]], *, published: bool
+) -> pl.DataFrame:
+    """Return Krippendorff's alpha among models, within families and with humans, for each prompt, on two levels.
+
+    Refusals and unreadable answers are missing; under the published convention they are two more categories, of the
+    nominal level only.
+    """
+    state, point = first_answers(answers)
+    n_points = len(answers.scale)
+    human = _human_counts(answers, matched)
+    found = []
+    for prompt in sorted({voice.prompt for voice in answers.voices}):
+        for name, chosen in _sets(answers.voices, prompt, families):
+            counts, n_models = _counted(state[:, chosen], point[:, chosen], n_points, published=published), len(chosen)
+            if name == WITH_HUMANS:
+                counts = counts + np.pad(human, ((0, 0), (0, counts.shape[1] - n_points)))
+            n_items = int(np.count_nonzero(counts.sum(axis=1) >= 2))
+            found += [
+                (name, prompt, level, krippendorff_alpha(counts, level), n_models, n_items)
+                for level in (("nominal",) if published else ("nominal", "ordinal"))
+            ]
+    return pl.DataFrame(found, schema=ALPHAS, orient="row")
+
+
+def _sets(
+    voices: Sequence[Voice], prompt: str, families: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield sets of voices that share a prompt: all, each family of two or more, and all beside humans."""
+    own = [v for v, voice in enumerate(voices) if voice.prompt == prompt]
+    if len(own) > 1:
+        yield ALL_MODELS, own
+    for family, models in families.items():
+        chosen = [v for v in own if voices[v].model in models]
+        if len(chosen) > 1 and len(chosen) < len(own):
+            yield family, chosen
+    yield WITH_HUMANS, own
+
+
+def _counted(state: NDArray[np.int8], point: NDArray[np.int16], n_points: int, *, published: bool) -> Ints:
+    """Return how many voices chose each point; under the published convention also how many refused or fumbled."""
+    columns = [np.count_nonzero((state == ANSWERED) & (point == p), axis=1) for p in range(n_points)]
+    if published:
+        columns += [np.count_nonzero(state == one, axis=1) for one in (REFUSED, UNREADABLE)]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _human_counts(answers: Answers, matched: Matched) -> Ints:
+    """Return the votes of all raters, in the order of the answers' items."""
+    from plurivox.intake.attributes import places_of
+
+    place = places_of(answers.items, matched.ratings.items["item"])
+    counts = np.zeros((len(place), len(answers.scale)), dtype=np.int64)
+    counts[place >= 0] = matched.ratings.counts()[place[place >= 0]]
+    return counts
+
+
+def guessed_families(models: Sequence[str], known: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return models by family: as a table tells, else by the letters with which their names begin.
+
+    Examples
+    --------
+    >>> guessed_families(["gpt-4o", "gpt-3.5", "claude-4"], {})
+    {'claude': ['claude-4'], 'gpt': ['gpt-3.5', 'gpt-4o']}
+    """
+    found: dict[str, list[str]] = {}
+    for model in sorted(models):
+        base = re.match(r"(?:.*/)?([^\W\d_]+)", model)
+        found.setdefault(known.get(model) or (base[1].lower() if base else model), []).append(model)
+    return dict(sorted(found.items()))
+
+
+def between_prompts(answers: Answers) -> pl.DataFrame:
+    """Return for every two prompts of a model how alike its answers are."""
+    state, point = first_answers(answers)
+    n_points = len(answers.scale)
+    found = []
+    for (v, one), (w, other) in itertools.combinations(enumerate(answers.voices), 2):
+        if one.model != other.model:
+            continue
+        both = (state[:, v] == ANSWERED) & (state[:, w] == ANSWERED)
+        pair = point[both][:, [v, w]]
+        far = np.abs(pair[:, 0] - pair[:, 1])
+        counts = sum((np.eye(n_points, dtype=np.int64)[pair[:, at]] for at in (0, 1)), np.zeros((len(pair), n_points)))
+        found.append((one.model, one.prompt, other.prompt, _mean(far == 0), _mean(far),
+                      krippendorff_alpha(counts, "ordinal") if len(pair) else np.nan, len(pair)))  # fmt: skip
+    return pl.DataFrame(found, schema=PROMPTS, orient="row")
+
+
+def stability(answers: Answers) -> pl.DataFrame:
+    """Return for each voice with repeated samples how alike they are: share of items with one answer, spread, alpha."""
+    n_points, found = len(answers.scale), []
+    repeated = np.unique(answers.voice[answers.sample != answers.sample.min(initial=0)])
+    for v in repeated.tolist():
+        model, prompt = answers.voices[v]
+        own = (answers.voice == v) & (answers.state == ANSWERED)
+        counts = np.bincount(
+            answers.item[own].astype(np.int64) * n_points + answers.point[own],
+            minlength=len(answers.items) * n_points,
+        ).reshape(-1, n_points)
+        counts = counts[counts.sum(axis=1) > 1]
+        if not len(counts):
+            continue
+        n, at = counts.sum(axis=1), np.arange(n_points)
+        center = (counts @ at) / n
+        spread = np.sqrt(np.maximum((counts @ at**2) / n - center**2, 0))
+        found.append((model, prompt, int(n.max()), _mean(counts.max(axis=1) == n), _mean(spread),
+                      krippendorff_alpha(counts, "ordinal"), len(counts)))  # fmt: skip
+    return pl.DataFrame(found, schema=STABILITY, orient="row")
+
+
+def positions(matched: Matched) -> pl.DataFrame:
+    """Return how often each voice chose the option at each place shown, and a test that place does not matter.
+
+    Options are shown in random order, so without a liking for places each is chosen equally often: χ² with one degree
+    of freedom less than options. Nothing where the order was always the same.
+    """
+    found: list[tuple[object, ...]] = []
+    if matched.shown is None or matched.order is None:
+        return pl.DataFrame(found, schema=POSITIONS, orient="row")
+    n_points = matched.top + 1
+    for v, (model, prompt) in enumerate(matched.voices):
+        own = (matched.voice == v) & (matched.shown >= 0)
+        if len(np.unique(matched.order[own])) < 2:
+            continue
+        counts = np.bincount(matched.shown[own], minlength=n_points)
+        total = int(counts.sum())
+        if not total:
+            continue
+        expected = total / n_points
+        p = float(chdtrc(n_points - 1, float(((counts - expected) ** 2 / expected).sum())))
+        found += [
+            (model, prompt, at + 1, n, n / total, 1 / n_points, p) for at, n in enumerate(counts.tolist())
+        ]  # fmt: skip
+    return pl.DataFrame(found, schema=POSITIONS, orient="row")
+
+
+# Beside humans -------------------------------------------------------------------------------------------------------
+
+
+def stand_ins(aligner: Aligner, tolerance: float, least_humans: int, *, nominal: bool) -> pl.DataFrame:
+    """Return for each voice the share of humans for whom it may stand in (ω), and how often it wins (ρ).
+
+    For each human with enough items, the test of ρ against ½ − ε is corrected over humans by Benjamini–Yekutieli. With
+    fewer humans than ``least_humans``, nothing is said of them. On the nominal level, closer means agreeing more.
+    """
+    from plurivox.kernels.alignment import contests
+
+    matched, ratings = aligner.matched, aligner.matched.ratings
+    if ratings.rater_codes is None:
+        return pl.DataFrame(schema=STAND_INS)
+    shape = (len(matched.voices), ratings.n_raters)
+    wins, met = np.zeros(shape), np.zeros(shape)
+    offsets, raters, scores, _ = aligner.votes
+    contests(offsets, raters, scores, matched.top + 1, nominal, *aligner.answers, wins, met)
+    found = []
+    for (model, prompt), won, of in zip(matched.voices, wins, met, strict=True):
+        items = np.floor(of + 1e-9).astype(int)
+        enough = np.flatnonzero(items >= LEAST_ITEMS)
+        each = [stand_in(int(np.floor(won[h] + 1e-9)), int(items[h]), tolerance) for h in enough]
+        shares = np.array([one.advantage for one in each])
+        adjusted = adjust([one.p_value for one in each], "by") if each else np.zeros(0)
+        n_rejected = int(np.count_nonzero(adjusted < SIGNIFICANT))
+        if len(each) < least_humans:
+            each, shares = [], np.zeros(0)
+        spread = np.quantile(shares, [0.25, 0.75]) if each else (np.nan, np.nan)
+        found.append((
+            model, prompt, n_rejected / len(each) if each else np.nan, _mean(shares), float(spread[0]),
+            float(spread[1]), len(each), n_rejected, int(np.count_nonzero((items > 0) & (items < LEAST_ITEMS))),
+            tolerance,
+        ))  # fmt: skip
+    return pl.DataFrame(found, schema=STAND_INS, orient="row")
+
+
+def distances(matched: Matched) -> pl.DataFrame:
+    """Return how often each voice's answers are how far from the mode of all votes; null where it gave none."""
+    counts = matched.ratings.counts()
+    far = np.abs(modes(counts)[:, np.newaxis] - np.arange(counts.shape[1])).round(6)
+    known, code = np.unique(far, return_inverse=True)
+    none = len(known)
+    of_answer = np.where(matched.point >= 0, code.reshape(far.shape)[matched.item, matched.point], none)
+    cells = matched.voice * (none + 1) + of_answer
+    n = np.bincount(cells, weights=matched.part, minlength=len(matched.voices) * (none + 1)).reshape(-1, none + 1)
+    found = [
+        (*voice, None if at == none else float(known[at]), round(float(n[v, at])))
+        for v, voice in enumerate(matched.voices)
+        for at in range(none + 1)
+        if n[v, at] > 0
+    ]
+    return pl.DataFrame(found, schema=DISTANCES, orient="row")
+
+
+def item_table(matched: Matched) -> pl.DataFrame:
+    """Return each item with votes and answers: mode, mean, mean answer, mean distance of answers from votes.
+
+    Those come first whose mean answer and mean vote are farthest apart.
+    """
+    counts = matched.ratings.counts()
+    n_items, n_points = counts.shape
+    n_votes, at = counts.sum(axis=1), np.arange(n_points)
+    cells = matched.item * (n_points + 1) + np.where(matched.point >= 0, matched.point, n_points)
+    given = np.bincount(cells, weights=matched.part, minlength=n_items * (n_points + 1)).reshape(n_items, -1)
+    silent, given = given[:, n_points], given[:, :n_points]
+    weight = given.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        per_point = (counts @ np.abs(at[:, None] - at)) / n_votes[:, None]
+        far = (given * per_point).sum(axis=1) / weight
+        mean, answer = (counts @ at) / n_votes, (given @ at) / weight
+    frame = pl.DataFrame({
+        "item": matched.ratings.items["item"].cast(pl.String), "mode": modes(counts), "mean": mean, "n_votes": n_votes,
+        "answer": answer, "distance": far, "n_voices": weight.round(), "n_silent": silent.round(),
+    })  # fmt: skip
+    frame = frame.select([pl.col(name).cast(kind) for name, kind in ITEMS.items()])
+    asked = (pl.col("n_voices") + pl.col("n_silent") > 0) & (pl.col("n_votes") > 0)
+    apart = (pl.col("answer") - pl.col("mean")).abs()
+    return frame.filter(asked).sort(apart, "item", descending=[True, False], nulls_last=True)
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")

@@ -1,0 +1,1 @@
+"""Cohesion: which groups see things alike."""

@@ -1,0 +1,90 @@
+"""What :func:`plurivox.cohesion` found, as tables, sentences and JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import polars as pl
+
+from plurivox.results.result import SIGNIFICANT, GroupResult, Row, Statement, frame_of, p_text, stated, survival
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cohesion(GroupResult):
+    """Which groups agree among themselves more than with others.
+
+    Attributes
+    ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
+    draws
+        For each axis its permutations and bootstrap draws.
+    settings
+        What was asked for, the seed included.
+    pair_rows
+        Every pair of groups, if asked for.
+    """
+
+    pair_rows: tuple[Row, ...] = ()
+
+    KIND: ClassVar[str] = "cohesion"
+    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row}
+
+    def __repr__(self) -> str:
+        groups = len({(row.axis, row.group) for row in self.rows if row.kind == "group"})
+        return f"<Cohesion: {groups} groups on {len(self.axes)} axes, {self.settings['permutations']} permutations>"
+
+    def of_question(self, question: str) -> Cohesion:
+        """Return the result with the name of the question it is about, which becomes the ``subset`` of its frames."""
+        return replace(
+            self,
+            rows=tuple(replace(row, subset=question) for row in self.rows),
+            pair_rows=tuple(replace(row, subset=question) for row in self.pair_rows),
+            draws=tuple(replace(draws, subset=question) for draws in self.draws),
+            settings={**self.settings, "question": question},
+        )
+
+    def pairs(self) -> pl.DataFrame:
+        """Return one row per pair of groups: XRR, and on the diagonal each group's IRR."""
+        others = pl.Series("other", [row.other for row in self.pair_rows], dtype=pl.String)
+        return frame_of(self.pair_rows).insert_column(2, others)
+
+    def ranked_axes(self) -> list[Row]:
+        """Return the DSI rows, the most dividing axis first: by p-value, then by size."""
+        rows = [row for row in self.rows if row.statistic == "dsi" and not math.isnan(row.value)]
+        return sorted(rows, key=lambda row: (1.0 if row.p_value is None else row.p_value, -row.value))
+
+    def statements(self) -> list[Statement]:
+        """Return which groups stand out, which axis divides most, and what was withheld."""
+        tested = [row for row in self.rows if row.kind == "group" and row.statistic == "gai" and row.tested]
+        found = [row for row in tested if (row.p_value or 0.0) < SIGNIFICANT]
+        found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
+        sentences = stated(found, len(tested), _sentence)
+        if tested and not found:
+            text = f"No group stands out from chance: none of {len(tested)} GAI values has p < .05."
+            sentences.append(Statement(text, 2.0, statistic="gai"))
+        most = next(iter(self.ranked_axes()), None)
+        if most is not None and most.p_value is not None and most.p_value < SIGNIFICANT:
+            text = (
+                f"{most.axis} divides the raters most: its largest GAI, {most.value:.2f} of {most.group}, "
+                f"is more than shuffled raters reach, {p_text(most.p_value)}."
+            )
+            sentences.append(Statement(text, 2.5, most.axis, "dsi"))
+        return sentences + self.withheld_statement()
+
+
+def _sentence(row: Row, n_tested: int) -> str:
+    if row.direction == "above":
+        others = "others" if row.value > 1 else "a random group of that size would"
+        what = f"agree with each other more than {'with ' if row.value > 1 else ''}{others}"
+    else:
+        what = "agree with each other less than a random group of that size would"
+    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
+    return (
+        f"{row.group} {what}: GAI {row.value:.2f}{interval} where chance gives about {row.null_median:.2f}, "
+        f"{p_text(row.p_value or 0.0)}, {survival(row, n_tested)}."
+    )

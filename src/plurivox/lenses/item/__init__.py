@@ -1,0 +1,1 @@
+"""One item: which scores it got, and from whom."""

@@ -1,0 +1,136 @@
+"""What :func:`plurivox.item_view` found, as tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from plurivox.results.result import SIGNIFICANT, p_text
+from plurivox.results.tables import TableResult
+from plurivox.results.wording import counted, listed
+
+FEW = 3
+"""Points given most often that are named; more are counted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ItemView(TableResult):
+    """What is known of one item.
+
+    Its tables are:
+
+    ``groups``
+        One row for all raters (axis and group ``all``) and one for each group shown: ``plurality``, the points given
+        most often; ``mean``; ``difference``, the group's mean less that of the item's other raters on the axis;
+        ``value``, the earth mover's distance between the two distributions, 1 being the length of the scale;
+        ``null_median``, ``p_value`` and ``p_adjusted``, what shuffled raters give; ``direction`` of the difference.
+    ``distribution``
+        How often all raters and each group gave each point.
+    ``use``
+        How often each point was given to this item, beside its share among all ratings of the study.
+    ``attributes``
+        What the study says of the item, such as its text.
+    """
+
+    KIND: ClassVar[str] = "item"
+
+    def __repr__(self) -> str:
+        frame = self.to_frame()
+        shown = ""
+        if self.settings["withheld"]:
+            axes = counted(len(self.settings["withheld"]), "axis", "axes")
+            shown = f", {counted(frame.height - 1, 'group')} on {axes}"
+        return f"<ItemView: item {self.settings['item']}, {counted(frame['n_ratings'][0], 'rating')}{shown}>"
+
+    def findings(self) -> list[str]:
+        """Return what matters, one sentence each: the item's scores, groups that stand apart, and what is not shown."""
+        return [*self._scores(), *self._apart(), *self._unseen()]
+
+    def _scores(self) -> Iterator[str]:
+        """Tell what the item got most often, and how often the study as a whole gives that."""
+        use = self.table("use")
+        n, most = sum(use["n_ratings"]), max(use["n_ratings"])
+        top = use.filter(pl.col("n_ratings") == most)
+        start = f"Item {self.settings['item']}: {counted(n, 'rating')}"
+        if top.height == 1:
+            yield f"{start}, most often {top['point'][0]} ({most:,} of {n:,})."
+            if self.settings["n_items"] > 1:
+                share, usual = top["share"][0], top["share_of_study"][0]
+                yield f"That score has {share:.0%} of the item's ratings and {usual:.0%} of all ratings of the study."
+        elif top.height <= FEW:
+            yield f"{start}, most often {listed(top['point'].to_list())} ({most:,} of {n:,} each)."
+        else:
+            yield f"{start}; {top.height} points are the most frequent ones ({most:,} of {n:,} each)."
+
+    def _apart(self) -> Iterator[str]:
+        """Tell which groups stand apart, the surest first."""
+        rows = self.to_frame()[1:]
+        tested = rows.filter(pl.col("p_value").is_not_null())
+        if not self.settings["withheld"]:
+            return
+        if tested.is_empty():
+            if rows.is_empty():
+                yield "No group gave enough ratings of this item to be shown."
+            elif not self.settings["permutations"]:
+                yield "Without permutations, groups are not compared with chance."
+            return
+        over = f"over {counted(tested.height, 'group')}"
+        apart = tested.filter(pl.col("p_adjusted") < SIGNIFICANT).sort("p_adjusted", "value", descending=[False, True])
+        told: set[str] = set()
+        for row in apart.iter_rows(named=True):
+            both = rows.filter(pl.col("axis") == row["axis"])
+            if self._mirrored(row["axis"], both.height):
+                if row["axis"] not in told:
+                    yield _pair_sentence(both, over)
+                told.add(row["axis"])
+            else:
+                yield _group_sentence(row, over)
+        if apart.is_empty():
+            least = float(tested["p_value"].to_numpy().min())
+            before = f"; before correction the smallest is {p_text(least)}" if least < SIGNIFICANT else ""
+            yield f"After correction {over}, no group stands apart from chance{before}."
+
+    def _mirrored(self, axis: str, n_shown: int) -> bool:
+        """Tell whether an axis has two groups, of which each is the other's rest."""
+        return n_shown == 2 and not self.settings["withheld"][axis] and axis not in self.settings["several"]
+
+    def _unseen(self) -> Iterator[str]:
+        """Tell what is not shown."""
+        least = self.settings["min_group_size"]
+        for axis, n in self.settings["withheld"].items():
+            if n:
+                groups = "1 group is" if n == 1 else f"{n:,} groups are"
+                why = f"a group with fewer than {least} ratings of this item could be recognised"
+                yield f"{axis}: {groups} withheld, since otherwise {why}."
+        for axis, n in self.settings["outside"].items():
+            if n:
+                are = "1 rater of this item is" if n == 1 else f"{n:,} raters of this item are"
+                yield f"{axis}: {are} in no group, for want of a value."
+        if not self.settings["has_raters"]:
+            yield "The table holds counts per scale point; to show groups, it must say who gave which rating."
+
+
+def _group_sentence(row: dict[str, Any], over: str) -> str:
+    """Tell by how much a group stands apart."""
+    mean, difference = row["mean"], row["difference"]
+    if row["direction"] is None:
+        means = f"its mean is that of the others, {mean:.2f}, but its scores spread otherwise"
+    else:
+        means = f"its mean, {mean:.2f}, is {abs(difference):.2f} {row['direction']} that of the others"
+    return f"{row['axis']}: {row['group']} stands apart from the item's other raters: {means}; {_distance(row, over)}."
+
+
+def _pair_sentence(both: pl.DataFrame, over: str) -> str:
+    """Tell by how much two groups stand apart that are each other's rest."""
+    first, second = both.iter_rows(named=True)
+    means = f"their means are {first['mean']:.2f} and {second['mean']:.2f}"
+    names = f"{first['group']} and {second['group']}"
+    return f"{first['axis']}: {names} stand apart from each other: {means}; {_distance(first, over)}."
+
+
+def _distance(row: dict[str, Any], over: str) -> str:
+    apart = f"the distributions are {row['value']:.0%} of the scale's length apart, {row['null_median']:.0%} by chance"
+    return f"{apart} ({p_text(row['p_adjusted'])} after correction {over})"

@@ -1,0 +1,285 @@
+"""The view of one item: which scores it got, from whom, and which groups stand apart by more than chance."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, By, memberships
+from plurivox.engine.families import adjust
+from plurivox.engine.permutation import upper_p
+from plurivox.engine.tallies import group_counts
+from plurivox.engine.withholding import Counts, Members, Side, withheld_groups
+from plurivox.errors import SelectionError
+from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
+from plurivox.lenses.calls import axes_of, check_draws, each_axis, named_axes, overlapping_axes
+from plurivox.lenses.item.result import ItemView
+from plurivox.ratings import Ratings
+from plurivox.results.result import Table
+from plurivox.results.wording import counted, listed
+
+CLOSE = 3
+"""How many ids an unknown one is likened to, at most."""
+_CANDIDATES = 5_000  # ids to liken it to: each takes some microseconds
+_CELLS = 4_000_000  # labels of shuffled raters held at once
+_EQUAL = 1e-12  # of the scale's length: means that differ by less are the same but for rounding
+
+Floats = NDArray[np.float64]
+
+_GROUPS = {
+    "axis": pl.String, "group": pl.String, "plurality": pl.String, "mean": pl.Float64, "difference": pl.Float64,
+    "value": pl.Float64, "null_median": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64,
+    "direction": pl.String, "n_ratings": pl.Int64, "note": pl.String,
+}  # fmt: skip
+_DISTRIBUTION = {
+    "axis": pl.String, "group": pl.String, "point": pl.String, "n_ratings": pl.Int64, "share": pl.Float64,
+}  # fmt: skip
+
+
+def item_view(
+    ratings: Ratings,
+    item: str | float,
+    by: By | Sequence[By] = (),
+    *,
+    several: Mapping[str, str] | None = None,
+    permutations: int = 1000,
+    seed: int = 0,
+    min_group_size: int = MIN_GROUP_SIZE,
+) -> ItemView:
+    """Show one item: the scores it got, from which groups, and which groups stand apart by more than chance.
+
+    A group is compared with the item's other raters on its axis, by the earth mover's distance between their
+    distributions. With F the cumulative shares and v the values of the points::
+
+        d = Σ_k |F_group(k) − F_others(k)| · (v(k+1) − v(k)) / (v(last) − v(first))
+
+    It is 0 if both are alike and 1 if they are at opposite ends. The item's raters are shuffled between the groups of
+    the axis: p = (1 + #{d* ≥ d})/(1 + permutations), corrected after Benjamini and Hochberg over all groups of the
+    call. A group that stands apart sees the item differently; who is right is another question.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what. Of totals only the use of the scale is shown.
+    item
+        The id; ``173`` and ``"173"`` are the same.
+    by
+        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
+    several
+        Attributes of which a rater may have several values, and what separates them.
+    permutations
+        How often to shuffle raters; 0 for no p-values.
+    seed
+        Same seed, same result, whatever the order of rows.
+    min_group_size
+        Groups with fewer ratings of this item are withheld and counted, and so are groups that would give them away.
+
+    Raises
+    ------
+    SelectionError
+        If there is no such item, nobody rated it, or ``by`` names something that raters lack.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=10, n_raters=40, seed=1)
+    >>> view = pv.item_view(study.ratings, study.ratings.items["item"][0], by="gender", permutations=99)
+    >>> view.to_frame()["n_ratings"][0]
+    40
+    >>> view.table("use")["n_ratings"].sum()
+    40
+    """
+    check_draws(permutations, 0, seed)
+    place = _place(ratings, item)
+    whole = group_counts(ratings, None, place, place + 1)[0, 0]
+    if not whole.sum():
+        raise SelectionError(
+            f"nobody rated item {str(item)!r}", hint="It is listed, but each of its scores is missing."
+        )
+    axes_by = each_axis(by) if ratings.has_raters else []
+    sides = _sides(ratings, axes_by, several or {}, place)
+    hidden = withheld_groups(sides, min_group_size)
+    values = np.array(ratings.scale.values)
+    rows: list[dict[str, Any]] = [_row("all", "all", whole, ratings)]
+    parts = [("all", "all", whole)]
+    for side, unseen in zip(sides, hidden, strict=True):
+        shown = np.flatnonzero((side.sizes > 0) & ~unseen & ~side.unlisted)
+        rows += _compared(side, shown, ratings, values, permutations, seed)
+        parts += [(side.axis.name, side.axis.groups[g], side.counts[g]) for g in shown.tolist()]
+    _correct(rows)
+    tables = (
+        Table("groups", pl.DataFrame(rows, schema=_GROUPS)),
+        Table("distribution", _distribution(parts, ratings)),
+        Table("use", _use(whole, ratings)),
+        Table("attributes", _attributes(ratings, place)),
+    )
+    settings = {
+        "item": str(id_texts(ratings.items["item"].slice(place, 1))[0]), "n_items": ratings.n_items,
+        "has_raters": ratings.has_raters, "by": named_axes(axes_by),
+        "several": sorted(several or {}), "points": [str(label) for label in ratings.scale.labels],
+        "values": list(ratings.scale.values), "permutations": permutations, "seed": seed,
+        "min_group_size": min_group_size, **_uncounted(sides, hidden),
+    }  # fmt: skip
+    return ItemView(tables, settings)
+
+
+def _place(ratings: Ratings, item: str | float) -> int:
+    """Return the row of an item, or raise with ids that are spelt alike."""
+    ids = ratings.items["item"]
+    place = int(places_of(pl.Series([item], strict=False), ids)[0])
+    if place < 0:
+        wanted, texts = str(item), id_texts(ids)
+        half = max(1, len(wanted) // 2)
+        if len(texts) > _CANDIDATES:
+            texts = texts.filter(texts.str.starts_with(wanted[:half]) | texts.str.ends_with(wanted[-half:]))
+        close = difflib.get_close_matches(wanted, texts.head(_CANDIDATES).to_list(), CLOSE)
+        known = f"The study has {counted(len(ids), 'item')}."
+        hint = f"Is it {listed([repr(one) for one in close], word='or')}?" if close else known
+        raise SelectionError(f"there is no item {wanted!r}", source=ratings.intake.source, hint=hint)
+    return place
+
+
+def _sides(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place: int) -> list[Side]:
+    """Sort the raters of an item along each axis, and along each value of an attribute that may have several."""
+    if any("rater" in ([one] if isinstance(one, str) else one) for one in by):
+        raise SelectionError("an item's view compares groups, not raters", hint="Ratings.to_frame() says who rated it.")
+    overlapping = overlapping_axes(by, several, pairs=False)
+    entries = slice(ratings.offsets[place], ratings.offsets[place + 1])
+    found = []
+    for axis in axes_of(ratings, by, 1):
+        if axis.name in overlapping:
+            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=1)
+            made = [(part, np.array([False, True])) for part in parts]
+        else:
+            made = [(axis, np.zeros(len(axis), dtype=bool))]
+        for one, unlisted in made:
+            codes = one.codes[ratings.codes_of_raters[entries]]
+            counts = group_counts(ratings, one, place, place + 1)[0]
+            found.append(Side(one, codes, ratings.scores[entries].astype(np.int64), counts, unlisted))
+    return found
+
+
+def _compared(
+    side: Side, shown: NDArray[np.intp], ratings: Ratings, values: Floats, permutations: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives."""
+    total = side.counts.sum(axis=0)
+    steps = np.diff(values) / (values[-1] - values[0])
+    observed = _distances(side.counts[shown], total, steps)
+    null = _shuffled(side, shown, steps, permutations, seed) if len(shown) else np.empty((0, 0))
+    rows = []
+    for at, g in enumerate(shown.tolist()):
+        own = side.counts[g]
+        row = _row(side.axis.name, side.axis.groups[g], own, ratings)
+        row["value"] = float(observed[at])
+        if own.sum() == total.sum():
+            rows.append({**row, "difference": math.nan, "note": "nobody else on this axis rated the item"})
+            continue
+        rest = total - own
+        difference = row["mean"] - float(rest @ values / rest.sum())
+        if abs(difference) <= _EQUAL * (values[-1] - values[0]):
+            difference = 0.0
+        row["difference"] = difference
+        row["direction"] = "above" if difference > 0 else "below" if difference < 0 else None
+        if permutations:
+            row["null_median"] = float(np.median(null[:, at]))
+            row["p_value"] = float(upper_p(observed[at], null[:, at]))
+        rows.append(row)
+    return rows
+
+
+def _distances(counts: Counts, total: Counts, steps: Floats) -> Floats:
+    """Return the earth mover's distance between each distribution and what it leaves of the total."""
+    n = counts.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0/0 is the NaN that is meant
+        own = np.cumsum(counts, axis=-1) / n
+        rest = np.cumsum(total - counts, axis=-1) / (total.sum() - n)
+    distances: Floats = (np.abs(own - rest)[..., :-1] * steps).sum(axis=-1)
+    return np.where(np.isnan(rest[..., 0]), np.nan, distances)
+
+
+def _shuffled(side: Side, shown: NDArray[np.intp], steps: Floats, permutations: int, seed: int) -> Floats:
+    """Return the distances of the shown groups when the item's raters are shuffled between them: draws × groups."""
+    from plurivox.kernels.shuffling import permute
+
+    inside = side.codes != OUTSIDE
+    codes, scores = np.ascontiguousarray(side.codes[inside]), side.scores[inside]
+    everyone, bounds = np.arange(len(codes)), np.array([0, len(codes)])
+    n_groups, n_points = side.counts.shape
+    total = side.counts.sum(axis=0)
+    batch = max(1, _CELLS // max(len(codes), side.counts.size))
+    null = np.empty((permutations, len(shown)))
+    for first in range(0, permutations, batch):
+        n = min(batch, permutations - first)
+        labels = np.empty((n, len(codes)), dtype=np.int32)
+        for at in range(n):
+            permute(codes, everyone, bounds, seed, first + at + 1, labels[at])
+        cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + scores
+        counts = np.bincount(cells.ravel(), minlength=n * side.counts.size).reshape(n, n_groups, n_points)
+        null[first : first + n] = _distances(counts[:, shown], total, steps)
+    return null
+
+
+def _correct(rows: list[dict[str, Any]]) -> None:
+    """Complete the rows by p-values corrected over all of them."""
+    tested = [row for row in rows if row["p_value"] is not None]
+    for row, p in zip(tested, adjust([row["p_value"] for row in tested]).tolist(), strict=True):
+        row["p_adjusted"] = p
+
+
+def _row(axis: str, group: str, counts: Counts, ratings: Ratings) -> dict[str, Any]:
+    """Return a row that tells what a group gave, and does not yet compare it."""
+    top = [str(label) for label, n in zip(ratings.scale.labels, counts.tolist(), strict=True) if n == counts.max()]
+    known = {
+        "axis": axis, "group": group, "plurality": ", ".join(top), "note": "", "n_ratings": int(counts.sum()),
+        "mean": float(counts @ np.array(ratings.scale.values) / counts.sum()),
+    }  # fmt: skip
+    return {**dict.fromkeys(_GROUPS), **known}
+
+
+def _distribution(parts: Sequence[tuple[str, str, Counts]], ratings: Ratings) -> pl.DataFrame:
+    """Return how often each group gave each point."""
+    cells = [
+        (axis, group, str(label), n, n / int(counts.sum()))
+        for axis, group, counts in parts
+        for label, n in zip(ratings.scale.labels, counts.tolist(), strict=True)
+    ]
+    return pl.DataFrame(cells, schema=_DISTRIBUTION, orient="row")
+
+
+def _use(whole: Counts, ratings: Ratings) -> pl.DataFrame:
+    """Return how often each point was given to the item, and its share among all ratings of the study."""
+    study = np.zeros(len(ratings.scale), dtype=np.int64)
+    np.add.at(study, ratings.scores, 1 if ratings.multiplicity is None else ratings.multiplicity)
+    return pl.DataFrame(
+        {
+            "point": [str(label) for label in ratings.scale.labels], "n_ratings": whole,
+            "share": whole / whole.sum(), "share_of_study": study / study.sum(),
+        },
+        schema={"point": pl.String, "n_ratings": pl.Int64, "share": pl.Float64, "share_of_study": pl.Float64},
+    )  # fmt: skip
+
+
+def _attributes(ratings: Ratings, place: int) -> pl.DataFrame:
+    """Return what is known of an item, as text."""
+    row = ratings.items.slice(place, 1)
+    values = {name: as_categories(clean(row[name]))[0] for name in row.columns[1:]}
+    known = [(name, value) for name, value in values.items() if value is not None]
+    return pl.DataFrame(known, schema={"name": pl.String, "value": pl.String}, orient="row")
+
+
+def _uncounted(sides: Sequence[Side], hidden: Sequence[Members]) -> dict[str, dict[str, int]]:
+    """Count per axis the groups that are withheld, and the item's raters who are in none."""
+    withheld: dict[str, int] = {}
+    outside: dict[str, int] = {}
+    for side, unseen in zip(sides, hidden, strict=True):
+        name = side.axis.name
+        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & ~side.unlisted))
+        outside[name] = int(np.count_nonzero(side.codes == OUTSIDE))
+    return {"withheld": withheld, "outside": outside}

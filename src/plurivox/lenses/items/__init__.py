@@ -1,0 +1,1 @@
+"""Items: which divide groups, and which deserve more ratings."""

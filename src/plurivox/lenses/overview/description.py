@@ -1,0 +1,246 @@
+"""What a table of ratings holds: sizes, design, scale use, groups, and what is missing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.engine.tallies import tally, usage
+from plurivox.ratings import Ratings
+
+MAX_GROUPS_TO_CROSS = 50
+N_BINS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How many ratings the items, or the raters, have: extremes, median and a histogram of equal bins."""
+
+    low: int
+    median: float
+    high: int
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of raters that is large enough to show, and how much it rated."""
+
+    name: str
+    n_raters: int
+    n_items: int
+    n_ratings: int
+
+
+@dataclass(frozen=True, slots=True)
+class AxisSummary:
+    """The groups of one attribute or crossing, those withheld for size, and raters without a value."""
+
+    name: str
+    groups: tuple[Group, ...]
+    n_withheld: int
+    n_outside: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What :func:`describe` found; ``to_dict`` and ``to_json`` for programs, ``to_frame`` for the groups."""
+
+    source: str
+    layout: str
+    columns: dict[str, str]
+    n_ratings: int
+    n_items: int
+    n_raters: int
+    has_raters: bool
+    crossed: bool
+    density: float
+    per_item: Spread
+    per_rater: Spread | None
+    points: tuple[str, ...]
+    usage: tuple[int, ...]
+    scale_inferred: bool
+    axes: tuple[AxisSummary, ...]
+    min_group_size: int
+    missing_scores: int
+    unrated_items: int
+    silent_raters: int
+    repeated_pairs: int
+    duplicates: str
+    tied_repeats: int
+    unknown_raters: int
+    idle_raters: int
+    unknown_items: int
+    idle_items: int
+    notes: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists and dicts."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Return everything as strict JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per group that is large enough to show."""
+        rows = [
+            {
+                "axis": axis.name,
+                "group": g.name,
+                "n_raters": g.n_raters,
+                "n_items": g.n_items,
+                "n_ratings": g.n_ratings,
+            }
+            for axis in self.axes
+            for g in axis.groups
+        ]
+        whole = {
+            "axis": "all",
+            "group": "all",
+            "n_raters": self.n_raters,
+            "n_items": self.n_items,
+            "n_ratings": self.n_ratings,
+        }
+        return pl.DataFrame([whole, *rows])
+
+
+def describe(
+    ratings: Ratings,
+    by: Sequence[By] | None = None,
+    *,
+    several: Mapping[str, str] | None = None,
+    min_group_size: int = MIN_GROUP_SIZE,
+) -> Description:
+    """Describe a table of ratings.
+
+    Parameters
+    ----------
+    ratings
+        The table.
+    by
+        The rater attributes and crossings to show; by default every attribute and every crossing of two.
+    several
+        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater is then
+        in the group of each, and the attribute is not crossed with others.
+    min_group_size
+        Groups with fewer raters are withheld and counted.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "score": [0, 2, 1]})
+    >>> describe(Ratings.from_frame(frame)).crossed
+    False
+    """
+    intake = ratings.intake
+    entries = np.diff(ratings.offsets)
+    per_item = entries if ratings.multiplicity is None else ratings.counts().sum(axis=1)
+    per_rater = None
+    if ratings.rater_codes is not None:
+        per_rater = np.bincount(ratings.rater_codes, minlength=ratings.n_raters)
+    cells = ratings.n_items * ratings.n_raters
+    used = tally(ratings, usage).total()[0]
+    known = several or {}
+    chosen = default_axes(ratings, known) if by is None else list(by)
+    axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in chosen] if ratings.has_raters else []
+    summaries = [
+        _overlapping(ratings, axis.name, known[axis.name], min_group_size)
+        if axis.name in known
+        else _summary(ratings, axis)
+        for axis in axes
+    ]
+    return Description(
+        source=intake.source,
+        layout=intake.layout,
+        columns=intake.columns,
+        n_ratings=len(ratings),
+        n_items=ratings.n_items,
+        n_raters=ratings.n_raters,
+        has_raters=ratings.has_raters,
+        crossed=ratings.crossed,
+        density=len(ratings) / cells if cells else 1.0,
+        per_item=_spread(per_item),
+        per_rater=None if per_rater is None else _spread(per_rater),
+        points=tuple(str(label) for label in ratings.scale.labels),
+        usage=tuple(used.tolist()),
+        scale_inferred=intake.scale_inferred,
+        axes=tuple(summaries),
+        min_group_size=min_group_size,
+        missing_scores=intake.missing_scores,
+        unrated_items=int(np.count_nonzero(per_item == 0)),
+        silent_raters=0 if per_rater is None else int(np.count_nonzero(per_rater == 0)),
+        repeated_pairs=intake.repeated_pairs,
+        duplicates=intake.duplicates,
+        tied_repeats=intake.tied_repeats,
+        unknown_raters=intake.unknown_raters,
+        idle_raters=intake.idle_raters,
+        unknown_items=intake.unknown_items,
+        idle_items=intake.idle_items,
+        notes=tuple(_notes(ratings, axes)),
+    )
+
+
+def default_axes(ratings: Ratings, several: Mapping[str, str]) -> list[By]:
+    """Return every rater attribute and every crossing of two that makes sense to show."""
+    attributes = ratings.raters.columns[1:]
+    single = [name for name in attributes if name not in several]
+    few = [name for name in single if ratings.raters[name].n_unique() <= MAX_GROUPS_TO_CROSS]
+    return [*attributes, *itertools.combinations(few, 2)]
+
+
+def _summary(ratings: Ratings, axis: Axis) -> AxisSummary:
+    group_of = axis.codes[ratings.codes_of_raters]
+    inside = group_of >= 0
+    n_ratings = np.bincount(group_of[inside], minlength=len(axis))
+    cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
+    n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
+    groups = tuple(
+        Group(name, int(axis.sizes[i]), int(n_items[i]), int(n_ratings[i]))
+        for i, name in enumerate(axis.groups)
+        if not axis.withheld[i]
+    )
+    return AxisSummary(axis.name, groups, axis.n_withheld, axis.n_outside)
+
+
+def _overlapping(ratings: Ratings, attribute: str, separator: str, min_group_size: int) -> AxisSummary:
+    """Return the groups of an attribute of which raters may have several values."""
+    axes = memberships(ratings, attribute, separator, min_group_size=min_group_size)
+    groups = [group for axis in axes for group in _summary(ratings, axis).groups[:1]]
+    n_outside = axes[0].n_outside if axes else ratings.n_raters
+    return AxisSummary(attribute, tuple(groups), sum(axis.n_withheld > 0 for axis in axes), n_outside)
+
+
+def _spread(numbers: NDArray[Any]) -> Spread:
+    if not len(numbers):
+        return Spread(0, 0.0, 0, (0.0, 1.0), (0,))
+    low, high = int(numbers.min()), int(numbers.max())
+    width = max(1, -(-(high - low + 1) // N_BINS))
+    n_bins = (high - low) // width + 1
+    counts = np.bincount((numbers - low) // width, minlength=n_bins)
+    edges = tuple(float(low + width * i) for i in range(n_bins + 1))
+    return Spread(low, float(np.median(numbers)), high, edges, tuple(counts.tolist()))
+
+
+def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
+    notes = []
+    if ratings.intake.scale_inferred:
+        notes.append(
+            "The scale was inferred from the scores: end points that nobody used are invisible. "
+            "Give it with --scale to be sure."
+        )
+    notes += [
+        f"{axis.name} has {len(axis):,} different values. If they are numbers, such as ages, "
+        "sort them into bins in plurivox.toml."
+        for axis in axes
+        if len(axis.attributes) == 1 and len(axis) > MAX_GROUPS_TO_CROSS
+    ]
+    return notes

@@ -1,0 +1,184 @@
+"""Overview: the design of a study, how groups use the scale, and how raters answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.lenses.calls import each_axis
+from plurivox.lenses.overview.description import Description, describe
+from plurivox.ratings import Ratings
+
+CELLS = 48
+"""Rows and columns of the picture of the design, at most."""
+QUANTILES = {"low": 0.1, "median": 0.5, "high": 0.9}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Overview:
+    """What a study looks like.
+
+    Attributes
+    ----------
+    description
+        Sizes, gaps and groups, as :func:`plurivox.describe` gives them.
+    design
+        Rectangles of raters × items, those with most ratings first: ``rater_from``, ``rater_to``, ``item_from``,
+        ``item_to``, and the ``share`` of their pairs that was rated. Empty for totals.
+    usage
+        How often each group gave each point: ``axis``, ``group``, ``point``, ``position``, ``n_ratings``, ``share``.
+    styles
+        How raters of each group answer: the share of their ratings at the two ends of the scale (``ends_low``,
+        ``ends_median``, ``ends_high``: its 10 %, 50 % and 90 % quantile over raters), the median share in the middle,
+        and the share of raters who gave one score only.
+    """
+
+    description: Description
+    design: pl.DataFrame
+    usage: pl.DataFrame
+    styles: pl.DataFrame
+
+    def __repr__(self) -> str:
+        return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"
+
+
+def overview(
+    ratings: Ratings,
+    by: By | Sequence[By] = (),
+    *,
+    several: Mapping[str, str] | None = None,
+    min_group_size: int = MIN_GROUP_SIZE,
+) -> Overview:
+    """Show how a study is designed and how its raters use the scale.
+
+    Parameters
+    ----------
+    ratings
+        Who rated what.
+    by
+        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
+    several
+        Attributes of which a rater may have several values, and what separates them.
+    min_group_size
+        Groups with fewer raters are withheld and counted.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> seen = pv.overview(pv.simulate(n_items=30, n_raters=20).ratings, by="gender")
+    >>> seen.design["share"].to_list()[:2]
+    [1.0, 1.0]
+    """
+    axes_by = each_axis(by)
+    described = describe(ratings, axes_by, several=several, min_group_size=min_group_size)
+    totals = ratings.counts().sum(axis=0)
+    usage, styles = [_usage("all", "all", totals, ratings)], []
+    if ratings.has_raters:
+        profile = _profiles(ratings)
+        styles.append(_style("all", "all", profile))
+        for axis in _axes(ratings, axes_by, several or {}, min_group_size):
+            for g in np.flatnonzero(~axis.withheld).tolist():
+                members = axis.codes == g
+                usage.append(_usage(axis.name, axis.groups[g], profile[members].sum(axis=0), ratings))
+                styles.append(_style(axis.name, axis.groups[g], profile[members]))
+    return Overview(described, _design(ratings), pl.concat(usage), pl.DataFrame(styles, schema=_STYLE_SCHEMA))
+
+
+def _axes(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], min_group_size: int) -> list[Axis]:
+    """Return the axes; of an attribute with several values, one for each value without those who lack it."""
+    axes = []
+    for one in by:
+        if isinstance(one, str) and one in several:
+            parts = memberships(ratings, one, several[one], min_group_size=min_group_size)
+            axes += [_first_only(part) for part in parts]
+        else:
+            axes.append(Axis.of(ratings, one, min_group_size=min_group_size))
+    return axes
+
+
+def _first_only(axis: Axis) -> Axis:
+    withheld = axis.withheld | np.array([False, True])
+    return Axis(axis.name, axis.attributes, axis.groups, axis.codes, axis.sizes, withheld, axis.min_group_size)
+
+
+def _profiles(ratings: Ratings) -> NDArray[np.int64]:
+    """Return how often each rater gave each point, raters × points."""
+    cells = ratings.codes_of_raters.astype(np.int64) * len(ratings.scale) + ratings.scores
+    counts = np.bincount(cells, minlength=ratings.n_raters * len(ratings.scale))
+    return counts.reshape(ratings.n_raters, len(ratings.scale)).astype(np.int64, copy=False)
+
+
+def _usage(axis: str, group: str, counts: NDArray[np.int64], ratings: Ratings) -> pl.DataFrame:
+    n = len(counts)
+    return pl.DataFrame(
+        {
+            "axis": [axis] * n,
+            "group": [group] * n,
+            "point": [str(label) for label in ratings.scale.labels],
+            "position": np.arange(n),
+            "n_ratings": counts,
+            "share": counts / max(int(counts.sum()), 1),
+        }
+    )
+
+
+_STYLE_SCHEMA = {
+    "axis": pl.String, "group": pl.String, "n_raters": pl.Int64, "ends_low": pl.Float64, "ends_median": pl.Float64,
+    "ends_high": pl.Float64, "middle_median": pl.Float64, "one_score": pl.Float64,
+}  # fmt: skip
+
+
+def _style(axis: str, group: str, profile: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the response style of some raters; those without a rating are left out."""
+    profile = profile[profile.sum(axis=1) > 0]
+    n_points = profile.shape[1]
+    share = profile / profile.sum(axis=1, keepdims=True)
+    ends = share[:, [0, -1]].sum(axis=1)
+    middle = share[:, (n_points - 1) // 2 : n_points // 2 + 1].sum(axis=1)
+    defined = n_points > 2 and len(profile) > 0  # two points are nothing but ends
+    return {
+        "axis": axis, "group": group, "n_raters": len(profile),
+        **{f"ends_{name}": float(np.quantile(ends, q)) if defined else None for name, q in QUANTILES.items()},
+        "middle_median": float(np.median(middle)) if defined else None,
+        "one_score": float(np.mean((profile > 0).sum(axis=1) == 1)) if len(profile) else None,
+    }  # fmt: skip
+
+
+def _design(ratings: Ratings) -> pl.DataFrame:
+    """Return the picture of who rated what."""
+    schema = {"rater_from": pl.Int64, "rater_to": pl.Int64, "item_from": pl.Int64, "item_to": pl.Int64,
+              "share": pl.Float64}  # fmt: skip
+    if not ratings.has_raters or not len(ratings):
+        return pl.DataFrame(schema=schema)
+    rater_bin, rater_edges = _binned(np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters))
+    item_bin, item_edges = _binned(np.diff(ratings.offsets))
+    n_items = len(item_edges) - 1
+    cells = rater_bin[ratings.codes_of_raters] * n_items + item_bin[ratings.item_codes]
+    rated = np.bincount(cells, minlength=(len(rater_edges) - 1) * n_items).reshape(-1, n_items)
+    pairs = np.diff(rater_edges)[:, np.newaxis] * np.diff(item_edges)
+    rows, columns = np.indices(rated.shape)
+    return pl.DataFrame(
+        {
+            "rater_from": rater_edges[rows.ravel()] + 1,
+            "rater_to": rater_edges[rows.ravel() + 1],
+            "item_from": item_edges[columns.ravel()] + 1,
+            "item_to": item_edges[columns.ravel() + 1],
+            "share": (rated / pairs).ravel(),
+        },
+        schema=schema,
+    )
+
+
+def _binned(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort by size, the largest first, and return each one's bin and the edges of the bins."""
+    n = len(numbers)
+    edges = np.unique(np.linspace(0, n, min(n, CELLS) + 1).astype(np.int64))
+    place = np.empty(n, dtype=np.int64)
+    place[np.argsort(-numbers, kind="stable")] = np.arange(n)
+    return np.searchsorted(edges, place, side="right") - 1, edges

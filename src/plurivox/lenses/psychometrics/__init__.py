@@ -1,0 +1,1 @@
+"""Psychometrics: do raters, or groups, measure one and the same severity."""

@@ -1,0 +1,1 @@
+"""Responsiveness: whose scores convey severity."""

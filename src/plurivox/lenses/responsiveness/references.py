@@ -1,0 +1,214 @@
+"""What raters are judged against: the rest of the crowd, trained raters, a named group, or a language model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import InputError, SelectionError, SharedRatersWarning
+from plurivox.intake.attributes import places_of
+from plurivox.ratings import Ratings, chosen_rows
+from plurivox.scale import Label, Scale
+
+CROWD = "crowd"
+EACH = "each"
+
+ReferenceLike = str | Ratings | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Reference ratings of the judged items, sorted by item.
+
+    Attributes
+    ----------
+    kind, name
+        ``"crowd"``, ``"ratings"`` or ``"group"``, and how to call it in a sentence.
+    offsets, raters, scores
+        Those of item ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]``: who gave it, as a code among the judged
+        raters or -1, and its position among the reference's points.
+    boundaries
+        For each boundary the lowest point that counts as unsafe; one point more than boundaries.
+    n_raters
+        How many raters it has, as far as that is known.
+    n_shared
+        How many of them are among the judged raters, in a reference of its own.
+    n_unused
+        How many of its items nobody judged has rated.
+    """
+
+    kind: str
+    name: str
+    offsets: NDArray[np.int64]
+    raters: NDArray[np.int32]
+    scores: NDArray[np.int64]
+    boundaries: tuple[str, ...]
+    n_raters: int
+    n_shared: int = 0
+    n_unused: int = 0
+
+    @property
+    def n_points(self) -> int:
+        """How many points it tells apart."""
+        return len(self.boundaries) + 1
+
+    @property
+    def n_items(self) -> int:
+        """How many items have a reference."""
+        return int(np.count_nonzero(np.diff(self.offsets)))
+
+    def totals(self) -> NDArray[np.int64]:
+        """Return how often each item got each point, items × points."""
+        n_items = len(self.offsets) - 1
+        cells = np.repeat(np.arange(n_items), np.diff(self.offsets)) * self.n_points + self.scores
+        counts = np.bincount(cells, minlength=n_items * self.n_points).reshape(n_items, self.n_points)
+        return counts.astype(np.int64, copy=False)
+
+    def within(self, ratings: Ratings, part: Ratings) -> Reference:
+        """Return the reference of some items of the ratings, by the same raters."""
+        items = places_of(ratings.items["item"], part.items["item"])
+        return _sorted(self, np.repeat(items, np.diff(self.offsets)), part.n_items)
+
+    def on_axis(self, codes: NDArray[np.int32]) -> Reference:
+        """Return the reference for groups: the rest of a crowd are those with a known value on the axis."""
+        if self.kind != CROWD or (codes >= 0).all():
+            return self
+        inside = codes[self.raters] >= 0
+        item = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return _sorted(self, np.where(inside, item, -1), len(self.offsets) - 1)
+
+
+def resolve(
+    ratings: Ratings, reference: ReferenceLike, *, threshold: Label | None = None, min_group_size: int = 1
+) -> Reference:
+    """Find the reference ratings of the items in ``ratings``.
+
+    Parameters
+    ----------
+    reference
+        ``"crowd"``; another Ratings; or a group of the same raters as ``{"gender": "Woman"}`` or ``"gender=Woman"``,
+        with ``{"rater": "gpt-4o"}`` for a single one.
+    threshold
+        The lowest point of the reference that counts as unsafe, or ``"each"`` for every boundary in turn. A binary
+        scale needs none; the crowd and groups take each boundary by default.
+    min_group_size
+        A smaller group cannot be the reference, unless raters are named by their id.
+    """
+    if isinstance(reference, Ratings):
+        return _other(ratings, reference, threshold)
+    if not isinstance(reference, str | Mapping):
+        raise InputError(
+            f"the reference is a {type(reference).__name__}",
+            hint='Give "crowd", Ratings (Ratings.from_frame makes them of a frame), or a group as {"gender": "Woman"}.',
+        )
+    split_at = EACH if threshold is None else threshold
+    if reference == CROWD:
+        boundaries, scores = _split(ratings.scale, ratings.scores, split_at)
+        raters, n_raters = ratings.codes_of_raters, ratings.n_raters
+        return Reference(CROWD, "the rest of the crowd", ratings.offsets, raters, scores, boundaries, n_raters)
+    return _group(ratings, _condition(reference), split_at, min_group_size)
+
+
+def _condition(reference: str | Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(reference, str):
+        return dict(reference)
+    attribute, sign, value = reference.partition("=")
+    if not sign:
+        raise InputError(
+            f"reference is {reference!r}",
+            hint='Give "crowd", other ratings, or a group of raters as {"gender": "Woman"}.',
+        )
+    return {attribute.strip(): value.strip()}
+
+
+def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_group_size: int) -> Reference:
+    name = " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
+    members = chosen_rows(ratings.raters, condition, "rater")
+    n_members = int(np.count_nonzero(members))
+    if n_members < min_group_size and "rater" not in condition:
+        raise SelectionError(
+            f"the reference {name} has fewer than {min_group_size} raters, too few to show",
+            hint="Take a larger group, or lower min_group_size if these raters may be identified.",
+        )
+    boundaries, scores = _split(ratings.scale, ratings.scores, threshold)
+    raters = ratings.codes_of_raters
+    whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members)
+    return _sorted(whole, np.where(members[raters], ratings.item_codes, -1), ratings.n_items)
+
+
+def _other(ratings: Ratings, reference: Ratings, threshold: Label | None) -> Reference:
+    """Match other ratings by the value of item and rater ids."""
+    if threshold is None and len(reference.scale) > 2:
+        raise InputError(
+            f"the reference has the scale {reference.scale}, and which of its points mean unsafe is open",
+            hint="Give the lowest of them as threshold, or threshold='each' to take every boundary in turn.",
+        )
+    boundaries, scores = _split(reference.scale, reference.scores, EACH if threshold is None else threshold)
+    items = places_of(reference.items["item"], ratings.items["item"])
+    if (items < 0).all():
+        a, b = (_example(frame["item"]) for frame in (reference.items, ratings.items))
+        raise InputError(
+            f"no item of the reference is among the ratings: it has items like {a}, they have {b}",
+            hint="Both tables need the same item ids.",
+        )
+    shared = places_of(reference.raters["rater"], ratings.raters["rater"]) if reference.has_raters else np.zeros(0, int)
+    n_shared = int(np.count_nonzero(shared >= 0))
+    if n_shared:
+        warnings.warn(
+            f"{n_shared} of the {reference.n_raters} raters of the reference are also among the raters that it judges; "
+            "where such a rater's group is judged, their reference ratings are left out",
+            SharedRatersWarning,
+            stacklevel=4,
+        )
+    item = items[reference.item_codes]
+    rater = shared[reference.codes_of_raters] if reference.has_raters else np.full(len(item), -1)
+    if reference.multiplicity is not None:
+        item, rater, scores = (np.repeat(each, reference.multiplicity) for each in (item, rater, scores))
+    whole = Reference(
+        "ratings", _name(reference), np.zeros(0, np.int64), rater.astype(np.int32), scores, boundaries,
+        reference.n_raters, n_shared, int(np.count_nonzero(items < 0)),
+    )  # fmt: skip
+    return _sorted(whole, item, ratings.n_items)
+
+
+def _sorted(reference: Reference, item: NDArray[Any], n_items: int) -> Reference:
+    """Return the reference sorted by the item of each of its ratings, without those whose item is -1."""
+    order = np.argsort(item, kind="stable")
+    order = order[item[order] >= 0]
+    offsets = np.searchsorted(item[order], np.arange(n_items + 1)).astype(np.int64)
+    raters, scores = reference.raters[order], reference.scores[order]
+    for array in (offsets, raters):  # as those of ratings are, so that kernels are compiled once for all references
+        array.flags.writeable = False
+    return replace(reference, offsets=offsets, raters=raters, scores=scores)
+
+
+def _split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the boundaries and the scores as positions between them."""
+    if threshold == EACH:
+        return tuple(str(label) for label in scale.labels[1:]), scores.astype(np.int64)
+    place = scale.position(threshold)
+    if place < 0:
+        raise InputError(f"threshold is {threshold!r}, which means no rating", hint=f"Give a point of {scale}.")
+    if place == 0:
+        raise InputError(
+            f"threshold is {threshold!r}, the lowest point, so that everything would be unsafe",
+            hint=f"Give a higher point of {scale}.",
+        )
+    return (str(scale.labels[place]),), (scores >= place).astype(np.int64)
+
+
+def _name(reference: Ratings) -> str:
+    """Return the file that the reference came from, if it did."""
+    source = reference.intake.source
+    return "the reference" if source in ("frame", "-") else PurePath(source).name
+
+
+def _example(ids: pl.Series) -> str:
+    return ", ".join(repr(value) for value in ids.head(2).to_list())

@@ -1,0 +1,342 @@
+"""What :func:`plurivox.responsiveness` found, as tables, sentences and JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.engine.bootstrap import NORMAL_95
+from plurivox.errors import SelectionError
+from plurivox.lenses.psychometrics.result import Psychometrics
+from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
+from plurivox.lenses.responsiveness.passes import STATISTICS
+from plurivox.results.result import (
+    SIGNIFICANT,
+    GroupResult,
+    Row,
+    Statement,
+    Table,
+    as_lists,
+    frame_of,
+    p_text,
+    stated,
+    survival,
+    weight_of,
+)
+from plurivox.statistics.registry import LABELS
+
+TRADITIONAL = ("kendall_tau_b", "spearman_rho", "auroc", "average_precision")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The scores of each group of an axis against the reference.
+
+    Attributes
+    ----------
+    tables
+        Groups × scores × reference points: how many reference ratings of a point met a score of the group.
+    votes
+        Groups × scores: of how many items with a reference it was the group's score.
+    usage
+        Groups × scores: how often the group's raters gave it.
+    """
+
+    axis: str
+    groups: tuple[str, ...]
+    tables: NDArray[np.float64]
+    votes: NDArray[np.float64]
+    usage: NDArray[Any]
+    subset: str = "all"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as lists and texts; the shape tells what empty lists do not."""
+        return {**as_lists(self), "shape": list(self.tables.shape)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Scored:
+        """Undo :meth:`as_dict`."""
+        shape = data["shape"]
+        return cls(
+            data["axis"],
+            tuple(data["groups"]),
+            np.array(data["tables"], dtype=float).reshape(shape),
+            np.array(data["votes"], dtype=float).reshape(shape[:2]),
+            np.array(data["usage"], dtype=np.int64).reshape(shape[:2]),
+            data["subset"],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Responsiveness(GroupResult):
+    """Who conveys severity by their scores.
+
+    Attributes
+    ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
+    draws
+        For each axis its permutations and bootstrap draws.
+    settings
+        What was asked for, the seed and what is known of the reference included.
+    pair_rows
+        The difference of every two groups, if asked for.
+    scored
+        For each axis, the scores against the reference; :meth:`scores` and :meth:`boundaries` show them as tables.
+    tables
+        The finer tables of the scales that raters or groups form, if asked for; see :meth:`psychometrics`.
+    """
+
+    pair_rows: tuple[Row, ...] = ()
+    scored: tuple[Scored, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+    KIND: ClassVar[str] = "responsiveness"
+    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "scored": Scored, "tables": Table}
+
+    def __repr__(self) -> str:
+        groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})
+        return (
+            f"<Responsiveness: {groups} groups on {len(self.axes)} axes against {self.settings['reference']['name']}>"
+        )
+
+    @property
+    def subsets(self) -> list[str]:
+        """The sets of items, ``"all"`` first."""
+        return list(dict.fromkeys(row.subset for row in self.rows))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per axis, group, subset and statistic, with how many boundaries its value is the mean of."""
+        counts = [
+            (found.axis, group, found.subset, _two_classes(table))
+            for found in self.scored
+            for group, table in zip(found.groups, found.tables, strict=True)
+        ]
+        keys = ("axis", "group", "subset")
+        schema = {**dict.fromkeys(keys, pl.String), "n_boundaries_used": pl.Int64}
+        used = pl.DataFrame(counts, schema=schema, orient="row")
+        return frame_of(self.rows).join(used, on=keys, how="left", maintain_order="left")
+
+    def pairs(self) -> pl.DataFrame:
+        """Return the difference of every two groups, one row per pair and statistic."""
+        return frame_of(self.pair_rows)
+
+    def psychometrics(self) -> Psychometrics:
+        """Return what was found by comparing raters or groups with each other: Mokken's H_j and the discrimination."""
+        if not self.tables:
+            raise SelectionError("psychometrics were not asked for", hint="Set psychometrics=True.")
+        rows = tuple(row for row in self.rows if row.statistic in PSYCHOMETRIC)
+        ties = "lowest" if self.settings["ties"] == "share" else self.settings["ties"]
+        return Psychometrics(rows, self.withheld, self.outside, (), {**self.settings, "ties": ties}, self.tables)
+
+    def scores(self) -> pl.DataFrame:
+        """Return precision and recall at each score and boundary, with what they rest on and how often it is used.
+
+        ``boundary`` is the lowest reference point that counts as unsafe; ``share`` is of the group's ratings.
+        """
+        labels, boundaries = self.settings["points"], self.settings["reference"]["boundaries"]
+        frames = []
+        for found in self.scored:
+            share = found.usage / np.maximum(found.usage.sum(axis=1, keepdims=True), 1)
+            for b, boundary in enumerate(boundaries, start=1):
+                zeros, ones = found.tables[:, :, :b].sum(axis=2), found.tables[:, :, b:].sum(axis=2)
+                with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a score is unused or nothing unsafe
+                    precision, recall = ones / (ones + zeros), ones / ones.sum(axis=1, keepdims=True)
+                n_groups = len(found.groups)
+                columns = {
+                    "axis": [found.axis] * n_groups * len(labels),
+                    "group": [group for group in found.groups for _ in labels],
+                    "subset": [found.subset] * n_groups * len(labels),
+                    "boundary": [boundary] * n_groups * len(labels),
+                    "score": list(labels) * n_groups,
+                    "precision": precision.ravel(), "recall": recall.ravel(),
+                    "ones": ones.ravel(), "zeros": zeros.ravel(),
+                    "n_items": found.votes.ravel(), "n_ratings": found.usage.astype(np.int64).ravel(),
+                    "share": share.ravel(), "rare": (found.votes < self.settings["min_support"]).ravel(),
+                }  # fmt: skip
+                frames.append(pl.DataFrame(columns, schema_overrides=_SCORE_TEXTS))
+        return pl.concat(frames)
+
+    def boundaries(self) -> pl.DataFrame:
+        """Return the values at each boundary, of which the rows hold the means."""
+        from plurivox.kernels.metrics import boundary_values
+
+        names, capped = self.settings["reference"]["boundaries"], self.settings["convention"] != "published"
+        kept = [at for at, name in enumerate(STATISTICS) if name != "hm_of_means"]
+        rows = []
+        for found in self.scored:
+            for group, table in zip(found.groups, found.tables, strict=True):
+                values = np.zeros((len(names), len(STATISTICS)))
+                boundary_values(table, capped, values)
+                rows += [
+                    (found.axis, group, found.subset, boundary, STATISTICS[at], float(values[b, at]))
+                    for b, boundary in enumerate(names)
+                    for at in kept
+                ]
+        schema = dict.fromkeys(("axis", "group", "subset", "boundary", "statistic"), pl.String) | {"value": pl.Float64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def correlations(self) -> pl.DataFrame:
+        """Return Pearson's r over the groups of each axis between MPA or WRA and each other metric.
+
+        The 95 % interval is Fisher's, which takes groups for independent; with few of them it is wide.
+        """
+        rows = []
+        for subset in self.subsets:
+            for axis in self.axes:
+                own = [row for row in self.rows if (row.axis, row.subset) == (axis, subset)]
+                values = {name: _column(own, name) for name in (*STATISTICS, *PSYCHOMETRIC)}
+                others = (*TRADITIONAL, *(name for name in PSYCHOMETRIC if len(values[name])))
+                rows += [
+                    (axis, subset, first, second, *_correlation(values[first], values[second]))
+                    for first in ("mpa", "wra")
+                    for second in others
+                ]
+        schema = {
+            "axis": pl.String, "subset": pl.String, "statistic": pl.String, "other": pl.String, "value": pl.Float64,
+            "ci_low": pl.Float64, "ci_high": pl.Float64, "n_groups": pl.Int64, "note": pl.String,
+        }  # fmt: skip
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def statements(self) -> list[Statement]:
+        """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
+        tested = {name: self._tested(name) for name in ("mpa", "wra")}
+        found = [row for rows in tested.values() for row in rows if (row.p_value or 0.0) < SIGNIFICANT]
+        found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
+        sentences = self._overall() + self._families()
+        for name, rows in tested.items():
+            whole = [row for row in found if row.statistic == name and row.subset == "all"]
+            sentences += stated(whole, len(rows), _sentence)
+        sentences += _on_parts([row for row in found if row.subset != "all" and row.survives])
+        if any(tested.values()) and not found:
+            numbers = " and ".join(f"{len(rows)} {LABELS[name]}" for name, rows in tested.items())
+            text = f"No group stands out from chance: none of {numbers} values has p < .05."
+            sentences.append(Statement(text, 2.0, statistic="mpa"))
+        if self.tables:
+            found_beside = self.psychometrics().statements()
+            sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
+        return sentences + self._each_rater() + self._left_out() + self.withheld_statement()
+
+    def _overall(self) -> list[Statement]:
+        mpa, wra = (self.row("all", "all", name) for name in ("mpa", "wra"))
+        if math.isnan(mpa.value):
+            return []
+        text = (
+            f"All raters together, against {self.settings['reference']['name']}: MPA {_with_interval(mpa)}, "
+            f"WRA {_with_interval(wra)}."
+        )
+        return [Statement(text, 2.2, statistic="mpa")]
+
+    def _families(self) -> list[Statement]:
+        """Return the families of which all groups lie below, or above, all others, more than chance would put them."""
+        return [
+            Statement(
+                f"{row.group.rpartition(', all')[0]} have {'lower' if 'lowest' in row.group else 'higher'} "
+                f"{LABELS[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}.",
+                weight_of(row), row.axis, row.statistic,
+            )
+            for row in self.rows
+            if row.kind == "family" and row.statistic in ("mpa", "wra", "hm") and row.subset == "all"
+            and ", all " in row.group and row.value > 0 and row.tested and row.survives
+        ]  # fmt: skip
+
+    def _each_rater(self) -> list[Statement]:
+        own = [row for row in self.rows if row.kind == "rater" and row.subset == "all"]
+        if not own:
+            return []
+        parts = []
+        for name in ("mpa", "wra"):
+            values = _column(own, name)
+            values = values[~np.isnan(values)]
+            if len(values):
+                low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+                parts.append(f"{LABELS[name]} {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}")
+        n_raters = len({row.group for row in own})
+        text = f"{n_raters:,} raters one by one: {'; '.join(parts) or 'no value is defined'}."
+        return [Statement(text, 2.1, "rater", "mpa")]
+
+    def _left_out(self) -> list[Statement]:
+        """Return how many items are left out and why."""
+        reference, sentences = self.settings["reference"], []
+        missing, unsorted = reference["n_items_without"], self.settings["n_items_in_no_subset"]
+        if missing:
+            items = "1 item has" if missing == 1 else f"{missing:,} items have"
+            sentences.append(f"{items} no reference and count for nothing, of {reference['n_items'] + missing:,}.")
+        if unsorted:
+            items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
+            sentences.append(f"{items} no value of {self.settings['items_by']}, in no part but in the whole.")
+        return [Statement(text, 0.0) for text in sentences]
+
+    def _tested(self, statistic: str) -> list[Row]:
+        return [row for row in self.rows if row.kind == "group" and row.statistic == statistic and row.tested]
+
+
+_SCORE_TEXTS = {"axis": pl.String, "group": pl.String, "subset": pl.String, "boundary": pl.String, "score": pl.String}
+
+
+def _two_classes(table: NDArray[np.float64]) -> int:
+    """Return at how many boundaries there are reference ratings on both sides."""
+    rated = np.flatnonzero(table.sum(axis=0) > 0)
+    return int(rated[-1] - rated[0]) if len(rated) else 0
+
+
+def _column(rows: list[Row], statistic: str) -> NDArray[np.float64]:
+    return np.array([row.value for row in rows if row.statistic == statistic and row.kind in ("group", "rater")])
+
+
+def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float, float, int, str]:
+    """Return Pearson's r, the ends of its interval, the number of groups, and why something is undefined."""
+    both = ~(np.isnan(x) | np.isnan(y))
+    x, y, n = x[both], y[both], int(np.count_nonzero(both))
+    if n < 3:
+        return math.nan, math.nan, math.nan, n, "fewer than three groups"
+    dx, dy = x - x.mean(), y - y.mean()
+    spread = math.sqrt(float(dx @ dx) * float(dy @ dy))
+    if np.ptp(x) < 1e-12 or np.ptp(y) < 1e-12:
+        return math.nan, math.nan, math.nan, n, "all groups have the same value"
+    r = min(1.0, max(-1.0, float(dx @ dy) / spread))
+    if n < 4 or abs(r) == 1:
+        return r, math.nan, math.nan, n, "too few groups for an interval" if n < 4 else "no interval at a perfect r"
+    centre, half = math.atanh(r), NORMAL_95 / math.sqrt(n - 3)
+    return r, math.tanh(centre - half), math.tanh(centre + half), n, ""
+
+
+def _with_interval(row: Row) -> str:
+    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
+    return f"{row.value:.2f}{interval}"
+
+
+def _habit(row: Row) -> str:
+    above = row.direction == "above"
+    if row.statistic == "mpa":
+        return f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
+    return f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
+
+
+def _sentence(row: Row, n_tested: int) -> str:
+    return (
+        f"{row.group} {_habit(row)}: {LABELS[row.statistic]} {_with_interval(row)} where chance gives about "
+        f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested, 'value')}."
+    )
+
+
+def _on_parts(rows: list[Row]) -> list[Statement]:
+    """Return one sentence for each group and statistic that stands out on parts of the items."""
+    parts: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        parts.setdefault((row.axis, row.group, _habit(row)), []).append(row)
+    statements = []
+    for (axis, group, habit), found in parts.items():
+        where = ", ".join(
+            f"{row.subset} ({LABELS[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})" for row in found
+        )
+        text = f"{group} {habit} on {where}, after correction."
+        statements.append(Statement(text, weight_of(found[0]) - 1.5, axis, found[0].statistic))
+    return statements

@@ -1,0 +1,1 @@
+"""Soft scores: how good predicted rating distributions are."""

@@ -1,0 +1,265 @@
+"""What soft scores start from: matched items, a prior, bins of rating counts, and predictions to compare with."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from plurivox.errors import InputError
+from plurivox.intake.attributes import places_of
+from plurivox.predictions import Predictions
+from plurivox.ratings import Ratings
+from plurivox.scale import Scale, text_of
+from plurivox.statistics.checks import prior_of
+from plurivox.statistics.priors import PriorFit, fit_prior
+
+EMPIRICAL_BAYES = "empirical-bayes"
+UNIFORM, MARGINAL, POSTERIOR_MEAN = REFERENCES = ("uniform", "marginal", "posterior mean")
+"""Predictions that always stand beside the models."""
+FOLDS = 10
+MOST_BINS = 5
+NO_PREDICTION, NO_RATING = "no prediction", "no rating"
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+# Items ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """Items that are scored: those of the ratings that every model predicts.
+
+    Attributes
+    ----------
+    items
+        Their codes in the ratings, rising.
+    shares
+        Models × items × points.
+    missing
+        One row per ``model``, ``item`` and ``problem``: a rated item that the model does not predict, or one it
+        predicts that has no row in the ratings.
+    n_few
+        How many predicted items have fewer ratings than were asked for.
+    """
+
+    items: NDArray[np.int64]
+    shares: Floats
+    missing: pl.DataFrame
+    n_few: int
+
+
+def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, strict: bool) -> Matched:
+    """Find the items that every model predicts, and list what is missing on either side."""
+    if not same_points(predictions.scale, ratings.scale):
+        raise InputError(
+            f"the predictions are on {predictions.scale}, the ratings on {ratings.scale}",
+            source=predictions.source,
+            hint="Both need the same scale.",
+        )
+    for name in predictions.models:
+        if name in REFERENCES:
+            raise InputError(
+                f"a model is called {name!r}, which is the name of a prediction that all are compared with",
+                source=predictions.source,
+                hint="Give the model another name.",
+            )
+    place = places_of(ratings.items["item"], predictions.items)
+    known = ~np.isnan(predictions.shares[:, :, 0])
+    predicted = np.where(place >= 0, known[:, np.maximum(place, 0)], False)
+    rated = np.diff(ratings.offsets) > 0
+    unknown = np.ones(len(predictions.items), dtype=bool)
+    unknown[place[place >= 0]] = False
+    missing = pl.concat(
+        _missing(name, NO_PREDICTION, ratings.items["item"], rated & ~of_ratings)
+        .vstack(_missing(name, NO_RATING, predictions.items, unknown & of_predictions))
+        for name, of_ratings, of_predictions in zip(predictions.models, predicted, known, strict=True)
+    )  # fmt: skip
+    if strict and missing.height:
+        _refuse_missing(missing, predictions.source)
+    n = ratings.counts().sum(axis=1)
+    shared = predicted.all(axis=0)
+    chosen = np.flatnonzero(shared & (n >= min_ratings))
+    if not len(chosen):
+        _refuse_nothing(ratings, predictions, int(np.count_nonzero(shared)), min_ratings)
+    shares = predictions.shares[:, place[chosen]]
+    return Matched(chosen, shares, missing, int(np.count_nonzero(shared)) - len(chosen))
+
+
+def same_points(one: Scale, other: Scale) -> bool:
+    """Tell whether two scales have the same points; 1 and "1" are the same."""
+    return [text_of(label) for label in one.labels] == [text_of(label) for label in other.labels]
+
+
+def _missing(model: str, problem: str, ids: pl.Series, chosen: NDArray[np.bool_]) -> pl.DataFrame:
+    found = ids.filter(pl.Series(chosen)).cast(pl.String)
+    return pl.DataFrame({"item": found}).select(pl.lit(model).alias("model"), "item", pl.lit(problem).alias("problem"))
+
+
+def _refuse_missing(missing: pl.DataFrame, source: str) -> None:
+    first = missing.row(0, named=True)
+    where = "is rated but not predicted" if first["problem"] == NO_PREDICTION else "is predicted but not rated"
+    raise InputError(
+        f"{missing.height:,} predictions or ratings are missing; the first: by {first['model']}, item "
+        f"{first['item']!r} {where}",
+        source=source,
+        hint="Complete them, or leave out --strict (strict=False) to score the items that both sides have.",
+    )
+
+
+def _refuse_nothing(ratings: Ratings, predictions: Predictions, n: int, least: int) -> None:
+    if n:
+        wanted = "a rating" if least == 1 else f"{least:,} ratings"
+        raise InputError(f"no predicted item has {wanted}", hint="Lower --min-ratings (min_ratings=).")
+    known = places_of(predictions.items, ratings.items["item"]) >= 0
+    if len(predictions.models) > 1 and known.any():
+        problem = "no item of the ratings is predicted by every model"
+    else:
+        there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], predictions.items))
+        problem = f"no predicted item is among the ratings: predictions have items like {here}, ratings {there}"
+    raise InputError(problem, source=predictions.source, hint="Both tables need the same item ids.")
+
+
+# Prior ---------------------------------------------------------------------------------------------------------------
+
+
+class Prior(NamedTuple):
+    """The prior's weight on each point, how it was chosen, and how its fit went."""
+
+    weights: Floats
+    name: str
+    fit: PriorFit | None
+
+    @property
+    def total(self) -> float:
+        """How many ratings it is worth."""
+        return float(self.weights.sum())
+
+
+def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None) -> Prior:
+    """Read a number, a vector, or ``"empirical-bayes"``, which is fitted to the training items, or else to these."""
+    if not isinstance(prior, str):
+        return Prior(prior_of(prior, counts.shape[1]), "given", None)
+    if prior != EMPIRICAL_BAYES:
+        raise InputError(
+            f"prior is {prior!r}", hint=f'Give a number, one number for each point, or "{EMPIRICAL_BAYES}".'
+        )
+    fit = fit_prior(counts if train is None else train.counts())
+    where = "fitted to the scored items" if train is None else "fitted to training items"
+    return Prior(np.asarray(fit.alpha, dtype=float), where, fit)
+
+
+def check_train(ratings: Ratings, train: Ratings | None) -> None:
+    """Raise unless training ratings are on the same scale."""
+    if train is not None and not same_points(train.scale, ratings.scale):
+        raise InputError(
+            f"the training ratings are on {train.scale}, the ratings on {ratings.scale}",
+            hint="Both need the same scale.",
+        )
+
+
+# Predictions to compare with -----------------------------------------------------------------------------------------
+
+
+def reference_predictions(
+    counts: Counts, pool: Counts, chosen: NDArray[np.int64], prior: Floats, folds: NDArray[np.int64], train: bool
+) -> dict[str, Floats]:
+    """Return the uniform prediction, the marginal one, and the posterior mean, each items × points.
+
+    The marginal prediction of an item is the share of each point among all ratings of other items: training items if
+    there are any (``pool`` then holds them), else the items of other folds. One rating's worth is spread over all
+    points, so that none is impossible.
+    """
+    n_points = counts.shape[1]
+    total = pool.sum(axis=0) + 1 / n_points
+    if train:
+        marginal = np.broadcast_to(total / total.sum(), counts.shape)
+    else:
+        held_out = np.zeros((FOLDS, n_points))
+        np.add.at(held_out, folds, pool[chosen])
+        left = total - held_out
+        marginal = (left / left.sum(axis=1, keepdims=True))[folds]
+    a = counts + prior
+    return {
+        UNIFORM: np.broadcast_to(np.full(n_points, 1 / n_points), counts.shape),
+        MARGINAL: np.asarray(marginal),
+        POSTERIOR_MEAN: a / a.sum(axis=1, keepdims=True),
+    }
+
+
+def folds_of(n_items: int, seed: int) -> NDArray[np.int64]:
+    """Return the fold of each item, all folds about equally large."""
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1004,))).permutation(n_items)
+    folds = np.empty(n_items, dtype=np.int64)
+    folds[order] = np.arange(n_items) % FOLDS
+    return folds
+
+
+# Bins of rating counts -----------------------------------------------------------------------------------------------
+
+
+class Bin(NamedTuple):
+    """Items with ``low`` to ``high`` ratings, both included; no upper end if ``high`` is None."""
+
+    name: str
+    low: int
+    high: int | None
+
+    def holds(self, n: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which numbers of ratings are in it."""
+        return np.asarray((n >= self.low) & (n <= (np.inf if self.high is None else self.high)))
+
+
+def bins_of(n: Counts, given: str | Iterable[str] | None) -> list[Bin]:
+    """Return the bins that were given, as ``"2-3"``, ``"4"`` or ``"10+"``, or up to five that the data suggest."""
+    if given is not None:
+        texts = given.split(",") if isinstance(given, str) else [str(one) for one in given]
+        return _apart([_bin(text.strip()) for text in texts])
+    rated = n[n > 0]
+    unrated = [Bin("0", 0, 0)] if len(rated) < len(n) else []
+    distinct = np.unique(rated)
+    if len(distinct) <= MOST_BINS:
+        return unrated + [Bin(f"{low}", int(low), int(low)) for low in distinct]
+    ends = np.unique(np.quantile(rated, np.arange(1, MOST_BINS + 1) / MOST_BINS, method="inverted_cdf"))
+    starts = [int(distinct[0]), *(int(distinct[distinct > end][0]) for end in ends[:-1])]
+    return unrated + [_named(low, int(end)) for low, end in zip(starts, ends, strict=True)]
+
+
+def bin_codes(n: Counts, bins: Sequence[Bin]) -> NDArray[np.int64]:
+    """Return the number of each item's bin, one more than the last for items in none."""
+    codes = np.full(len(n), len(bins), dtype=np.int64)
+    for number, one in enumerate(bins):
+        codes[one.holds(n)] = number
+    return codes
+
+
+def _bin(text: str) -> Bin:
+    found = re.fullmatch(r"(\d+)(?:\s*[-–]\s*(\d+)|(\+))?", text)
+    if not found:
+        raise InputError(f"{text!r} is no bin of rating counts", hint="Write 2-3, 4 or 10+, with commas between.")
+    low = int(found[1])
+    high = low if found[2] is None else int(found[2])
+    if high < low:
+        raise InputError(f"the bin {text!r} holds nothing", hint="Write the lower number first.")
+    return Bin(text, low, None if found[3] else high)
+
+
+def _named(low: int, high: int) -> Bin:
+    return Bin(f"{low}" if low == high else f"{low}-{high}", low, high)
+
+
+def _apart(bins: list[Bin]) -> list[Bin]:
+    """Return the bins in order; raise if two of them overlap."""
+    ordered = sorted(bins, key=lambda one: one.low)
+    for one, other in itertools.pairwise(ordered):
+        if one.high is None or one.high >= other.low:
+            raise InputError(f"the bins {one.name} and {other.name} overlap", hint="Put each number into one bin.")
+    return ordered

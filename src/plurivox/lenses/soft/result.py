@@ -1,0 +1,148 @@
+"""What :func:`plurivox.soft_scores` found, as tables, sentences and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from plurivox.errors import SelectionError
+from plurivox.lenses.soft.sums import ALL, ranked, shortened
+from plurivox.lenses.soft.words import MAIN, SoftFindings
+from plurivox.results.result import Result, Row, Statement, Table, frame_of
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SoftScores(Result):
+    """How good predicted rating distributions are.
+
+    Attributes
+    ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis of groups, how many were too small to show, and how many raters have no value on it.
+    draws
+        The bootstrap draws of each bin: ``groups`` are the predictions, ``resampled`` the metrics.
+    settings
+        What was asked for, the seed included, the prior, and how many items were scored.
+    tables
+        The finer tables, which the methods return.
+    """
+
+    tables: tuple[Table, ...] = ()
+
+    KIND: ClassVar[str] = "soft scores"
+    PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
+
+    def __repr__(self) -> str:
+        return f"<SoftScores: {len(self.models)} models on {self.settings['n_items']:,} items>"
+
+    @property
+    def models(self) -> list[str]:
+        """The models, without what they are compared with."""
+        return list(self.settings["models"])
+
+    @property
+    def bins(self) -> list[str]:
+        """The bins of rating counts, from few to many."""
+        return list(self.settings["bins"])
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that were computed."""
+        return list(self.settings["metrics"])
+
+    @property
+    def main(self) -> str:
+        """The metric of which sentences speak and by which charts sort: E[EMD], or the last one if that is missing."""
+        return MAIN if MAIN in self.metrics else self.metrics[-1]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per model, bin and statistic, for each group that was asked for.
+
+        Models have a ``rank``, 1 the best; ``reference`` tells which rows are predictions to compare with.
+        """
+        frame = frame_of(self.rows).rename({"subset": "bin"}).drop("null_median")
+        own = pl.DataFrame(
+            {
+                "model": [row.model for row in self.rows],
+                "reference": [row.kind == "reference" for row in self.rows],
+            },
+            schema={"model": pl.String, "reference": pl.Boolean},
+        )
+        rounded = pl.Series("rounded", [shortened(row.value) for row in self.rows], dtype=pl.Float64)
+        place = pl.when(~pl.col("reference") & pl.col("rounded").is_not_nan()).then("rounded").rank("min")
+        keys = ["axis", "group", "bin", "statistic"]
+        whole = pl.concat([own, frame, rounded.to_frame()], how="horizontal")
+        whole = whole.with_columns(rank=place.over(keys).cast(pl.Int64)).drop("rounded")
+        first = ["model", "bin", "axis", "group", "statistic"]
+        return whole.select(*first, pl.exclude(*first))
+
+    def row(self, model: str, statistic: str, bin: str = ALL, axis: str = ALL, group: str = ALL) -> Row:  # noqa: A002
+        """Return one row."""
+        for row in self.rows:
+            if (row.model, row.statistic, row.subset, row.axis, row.group) == (model, statistic, bin, axis, group):
+                return row
+        raise SelectionError(f"there is no {statistic} of {model!r} in bin {bin!r}", hint="to_frame() lists all.")
+
+    def value(self, model: str, statistic: str, bin: str = ALL) -> float:  # noqa: A002
+        """Return one value."""
+        return self.row(model, statistic, bin).value
+
+    def ranking(self, statistic: str = MAIN, bin: str = ALL, axis: str = ALL, group: str = ALL) -> list[str]:  # noqa: A002
+        """Return the models from best to worst by one metric."""
+        return ranked(self.values(statistic, bin, axis, group))
+
+    def comparisons(self) -> pl.DataFrame:
+        """Return the difference of every two models, and of each with uniform and marginal, per bin and metric.
+
+        Negative: the first is better. ``p_better`` is how often it is so when items are drawn anew.
+        """
+        return self._table("comparisons")
+
+    def prior_weight(self) -> pl.DataFrame:
+        """Return which share of the weight the prior holds in each bin."""
+        return self._table("prior weight")
+
+    def sensitivity(self) -> pl.DataFrame:
+        """Return expected scores and ranks for priors of other strengths, the mean weight of a point."""
+        return self._table("sensitivity")
+
+    def calibration(self) -> pl.DataFrame:
+        """Return for each model the mean and variance of PITs, the calibration error and slope, and a test of PITs.
+
+        PITs should have the mean ½ and the variance 1/12. The error is how far observed shares are from predicted ones
+        on average, the slope how they rise with them, 1 if all is right. The test, Kolmogorov's and Smirnov's, is of
+        one randomised PIT per item.
+        """
+        return self._table("calibration")
+
+    def pit(self) -> pl.DataFrame:
+        """Return how the PITs of all ratings spread over ten bars, with 95 % intervals over items."""
+        return self._table("pit")
+
+    def reliability(self) -> pl.DataFrame:
+        """Return how often ratings reach each point where that was predicted with some probability."""
+        return self._table("reliability")
+
+    def missing(self) -> pl.DataFrame:
+        """Return which items a model lacks, and which of its items have no ratings."""
+        return self._table("missing")
+
+    def statements(self) -> list[Statement]:
+        """Return which model is best, how sure that is, what it depends on, and what was left out."""
+        return SoftFindings(self).statements()
+
+    def values(self, statistic: str, bin: str = ALL, axis: str = ALL, group: str = ALL) -> dict[str, float]:  # noqa: A002
+        """Return the value of each model by one metric."""
+        key = (statistic, bin, axis, group)
+        return {
+            row.model: row.value
+            for row in self.rows
+            if row.kind == "model" and (row.statistic, row.subset, row.axis, row.group) == key
+        }
+
+    def _table(self, name: str) -> pl.DataFrame:
+        return next(table.frame for table in self.tables if table.name == name)

@@ -1,0 +1,205 @@
+"""Texts, what came before them, and their ratings, from the caller's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of
+from plurivox.models.texts import Turns
+from plurivox.ratings import Ratings, to_polars
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemTable:
+    """One row per item, in the order given.
+
+    Attributes
+    ----------
+    ids
+        As they were given.
+    keys
+        The same as text.
+    texts
+        None where there is none.
+    contexts
+        What came before each, oldest first, without blanks.
+    column
+        The name of the column of texts.
+    source, locate
+        How to name the table and its rows in messages.
+    """
+
+    ids: pl.Series
+    keys: pl.Series
+    texts: list[str | None]
+    contexts: list[Turns]
+    column: str
+    source: str
+    locate: Locate
+
+    @classmethod
+    def read(
+        cls, frame: Any, *, text: str, context: Sequence[str], item: str, source: str, locate: Locate | None = None
+    ) -> ItemTable:
+        """Take the columns from any frame, and check that each item is there once."""
+        table = to_polars(frame)
+        for name, role, argument in ((item, "the ids", "item"), (text, "the texts", "text")):
+            _require(table.columns, name, role, argument, source)
+        for name in context:
+            _require(table.columns, name, "context", "context", source)
+        if not table.height:
+            raise InputError("there is no item", source=source, hint="Give one row per item.")
+        own, *turns = (_texts(table[name], source) for name in (text, *context))
+        before: list[Turns] = [tuple(turn for turn in row if turn is not None) for row in zip(*turns, strict=True)]
+        found = cls(
+            table[item], id_texts(table[item]), own, before or [()] * table.height, text, source,
+            locate or COUNTED_FROM_1,
+        )  # fmt: skip
+        found._check_ids()
+        return found
+
+    def _check_ids(self) -> None:
+        blank = (self.keys.is_null() | (self.keys.str.strip_chars() == "")).to_numpy()
+        if blank.any():
+            raise IdError("the item is missing", column=self.ids.name, **self._where(blank), hint="Give it.")
+        repeated = self.keys.is_duplicated().to_numpy()
+        if repeated.any():
+            first = self.keys[int(repeated.argmax())]
+            rows = repeated & (self.keys == first).to_numpy()
+            others = self.keys.filter(pl.Series(repeated)).n_unique() - 1
+            also = f", as {'is' if others == 1 else 'are'} {others:,} other{'s' * (others > 1)}" if others else ""
+            raise DuplicateError(
+                f"item {first!r} is there more than once{also}",
+                column=self.ids.name,
+                **self._where(rows),
+                hint="Keep one row per item.",
+            )
+
+    def complete(self) -> list[str]:
+        """Return the texts, or raise if one is missing."""
+        blank = np.array([text is None for text in self.texts])
+        if blank.any():
+            raise InputError(
+                "the text is missing", column=self.column, **self._where(blank), hint="Give it, or leave out the row."
+            )
+        return [text for text in self.texts if text is not None]
+
+    def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
+        rows = np.flatnonzero(wrong)
+        places = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
+        return {"source": self.source, "places": places, "n_places": len(rows)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Items with text and ratings, sorted by id, so that the order of rows does not matter.
+
+    Attributes
+    ----------
+    texts, contexts, counts
+        Of each item; ``counts`` are its ratings, items × points.
+    notes
+        What was left out.
+    """
+
+    texts: list[str]
+    contexts: list[Turns]
+    counts: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def join(cls, ratings: Ratings, table: ItemTable) -> Examples:
+        """Bring ratings and texts together."""
+        place = places_of(table.keys, ratings.items["item"])
+        every = ratings.counts()
+        rated = every.sum(axis=1) > 0
+        row_rated = (place >= 0) & rated[place] if len(rated) else np.zeros(len(place), dtype=bool)
+        has_text = np.array([text is not None for text in table.texts])
+        _refuse_too_few(ratings, table, has_text, row_rated)
+        n_rated, n_rows = int(rated.sum()), len(place)
+        notes = (
+            _left_out(
+                n_rated - int(row_rated.sum()), n_rated, "rated item", ("is", "are"), "not in the table of items"
+            ),
+            _left_out(int((row_rated & ~has_text).sum()), n_rated, "rated item", ("has", "have"), "no text"),
+            _left_out(int((~row_rated).sum()), n_rows, "item of the table", ("has", "have"), "no rating"),
+        )
+        used = table.keys.to_frame("key").with_row_index("row").filter(pl.Series(row_rated & has_text))
+        rows = used.sort("key")["row"].to_list()
+        texts, contexts = [table.texts[row] or "" for row in rows], [table.contexts[row] for row in rows]
+        return cls(texts, contexts, every[place[rows]], tuple(note for note in notes if note))
+
+    def take(self, rows: NDArray[np.int64]) -> Examples:
+        """Return some of them."""
+        return Examples(
+            [self.texts[row] for row in rows], [self.contexts[row] for row in rows], self.counts[rows], self.notes
+        )
+
+
+def turns_of(given: Any) -> Turns:
+    """Return what came before one text, given as one text or several, without blanks."""
+    several = [given] if given is None or isinstance(given, str) else list(given)
+    return tuple(str(turn) for turn in several if turn is not None and str(turn).strip())
+
+
+def _require(columns: Sequence[str], name: str, role: str, argument: str, source: str) -> None:
+    if name not in columns:
+        raise ColumnError(
+            f"there is no column '{name}' with {role}; it has {', '.join(columns[:20])}",
+            source=source,
+            hint=f"Name it with {argument}= or --{argument}.",
+        )
+
+
+def _texts(column: pl.Series, source: str) -> list[str | None]:
+    """Return a column as text; blank is None."""
+    if column.dtype == pl.Object or column.dtype == pl.Binary or column.dtype.is_nested():
+        raise ColumnError(
+            f"it holds {column.dtype} instead of text", source=source, column=column.name, hint="Give one text per row."
+        )
+    return [text if text is not None and text.strip() else None for text in id_texts(column)]
+
+
+def _left_out(n: int, total: int, what: str, verbs: tuple[str, str], why: str) -> str:
+    """Return ``3 of 200 rated items have no text and are left out``, nothing if n is 0."""
+    if not n:
+        return ""
+    several = what.replace("item", "items", 1) if total != 1 else what
+    return f"{n:,} of {total:,} {several} {verbs[n > 1]} {why} and {('is', 'are')[n > 1]} left out"
+
+
+def _refuse_too_few(ratings: Ratings, table: ItemTable, has_text: NDArray[np.bool_], rated: NDArray[np.bool_]) -> None:
+    """Raise unless two items have both text and ratings."""
+    if not has_text.any():
+        raise InputError(
+            "no item has a text",
+            source=table.source,
+            column=table.column,
+            hint="Name the column of texts with text= or --text.",
+        )
+    if not len(ratings):
+        raise InputError("there is no rating", source=ratings.intake.source, hint="Give ratings of the items.")
+    n = int((has_text & rated).sum())
+    if n == 0:
+        here, there = table.keys[0], id_texts(ratings.items["item"]).head(1).to_list()
+        raise InputError(
+            f"none of the {int(has_text.sum()):,} items with a text has a rating (the first item here is {here!r}, in "
+            f"the ratings {there[0] if there else None!r})",
+            source=table.source,
+            column=table.ids.name,
+            hint="Name the column that has the ids of the ratings with item= or --item.",
+        )
+    if n == 1:
+        raise InputError(
+            "only one item has both a text and a rating, and training needs at least two: one to learn from and one "
+            "to tell when to stop",
+            source=table.source,
+            hint="Give more items.",
+        )

@@ -1,0 +1,1 @@
+"""What all results share: rows, frames, JSON, sentences, and writing them."""

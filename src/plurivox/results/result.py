@@ -1,0 +1,359 @@
+"""What every lens gives back: rows of values with all that belongs to them, draws, settings; frames and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import SelectionError
+from plurivox.results.wording import are, counted
+
+SIGNIFICANT = 0.05
+FEW = 3
+"""Values that stand out before correction only and get a sentence each."""
+MANY_UNDEFINED = 0.05  # a larger share of undefined permutations is noted
+_SCHEMA = {
+    "axis": pl.String, "group": pl.String, "subset": pl.String, "statistic": pl.String, "value": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64,
+    "direction": pl.String, "null_median": pl.Float64, "n_raters": pl.Int64, "n_items": pl.Int64,
+    "n_ratings": pl.Int64, "note": pl.String,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value with all that belongs to it.
+
+    ``other`` is the second group of a pair, ``model`` who predicted or answered, ``prompt`` what it was asked with.
+    """
+
+    kind: str
+    axis: str
+    group: str
+    statistic: str
+    value: float
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    direction: str | None = None
+    null_median: float | None = None
+    n_raters: int = 0
+    n_items: int = 0
+    n_ratings: int = 0
+    note: str = ""
+    other: str = ""
+    subset: str = "all"
+    model: str = ""
+    prompt: str = ""
+
+    def with_interval(self, low: float, high: float, undefined: float = 0.0) -> Row:
+        """Return the row with a 95 % interval; many undefined draws are noted."""
+        return replace(self, ci_low=float(low), ci_high=float(high)).with_undefined(undefined, "bootstrap draws")
+
+    def with_test(self, p: float, direction: str | None, median: float, undefined: float) -> Row:
+        """Return the row with the result of a permutation test; many undefined draws are noted."""
+        tested = replace(self, p_value=float(p), direction=direction, null_median=float(median))
+        return tested.with_undefined(undefined)
+
+    def with_undefined(self, share: float, draws: str = "permutations") -> Row:
+        """Return the row with a note if many draws are undefined."""
+        if share > MANY_UNDEFINED and not math.isnan(self.value):
+            return self.with_note(f"{share:.0%} of the {draws} are undefined and left out")
+        return self
+
+    def with_note(self, note: str) -> Row:
+        """Return the row with one more note."""
+        return replace(self, note=f"{self.note}; {note}" if self.note and note else self.note or note)
+
+    def set_adjusted(self, p: float) -> None:
+        """Complete a row that nobody has seen yet; a copy of each of 100,000 would take seconds."""
+        object.__setattr__(self, "p_adjusted", p)
+
+    def with_sizes(self, n_raters: int, n_items: int, n_ratings: int) -> Row:
+        """Return the row with what it rests on."""
+        return replace(self, n_raters=n_raters, n_items=n_items, n_ratings=n_ratings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Row:
+        """Undo :meth:`as_dict` after JSON."""
+        numbers = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "null_median")
+        return cls(**{**data, **{name: _loose(data[name]) for name in numbers}})
+
+    @property
+    def survives(self) -> bool:
+        """Whether it is significant after correction."""
+        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is a p-value."""
+        return self.p_value is not None and not math.isnan(self.p_value)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A finding in words: what it is about, and how much it matters.
+
+    ``weight`` puts statements of all lenses in one order: 3 and more for what survives correction, 2 for what holds for
+    the whole study, 1 and more for what is notable before correction only, 0 for remarks on the analysis itself.
+    """
+
+    text: str
+    weight: float
+    axis: str = "all"
+    statistic: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """The draws behind the values of one axis, of the groups that may be shown.
+
+    Attributes
+    ----------
+    null
+        Permutations × groups × ``statistics``.
+    bootstrap
+        Draws × groups × ``resampled``; empty if there were none or too many to keep.
+    """
+
+    axis: str
+    groups: tuple[str, ...]
+    statistics: tuple[str, ...]
+    null: NDArray[np.float64]
+    resampled: tuple[str, ...]
+    bootstrap: NDArray[np.float64]
+    subset: str = "all"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as lists and texts."""
+        return as_lists(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Draws:
+        """Undo :meth:`as_dict`."""
+        n_groups = len(data["groups"])
+        return cls(
+            **{
+                **data,
+                **{name: tuple(data[name]) for name in ("groups", "statistics", "resampled")},
+                "null": array_of(data["null"], n_groups, len(data["statistics"])),
+                "bootstrap": array_of(data["bootstrap"], n_groups, len(data["resampled"])),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A finer table of a result, by its name."""
+
+    name: str
+    frame: pl.DataFrame
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the columns as lists, with their types."""
+        types = {name: str(kind) for name, kind in self.frame.schema.items()}
+        return {"name": self.name, "types": types, "columns": self.frame.to_dict(as_series=False)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Table:
+        """Undo :meth:`as_dict` after JSON."""
+        schema = {name: getattr(pl, kind) for name, kind in data["types"].items()}
+        columns = {
+            name: _loose(values) if schema[name] == pl.Float64 else values for name, values in data["columns"].items()
+        }
+        return cls(data["name"], pl.DataFrame(columns, schema=schema))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Result(ABC):
+    """What a lens found.
+
+    Attributes
+    ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
+    draws
+        The permutations and bootstrap draws of each axis.
+    settings
+        What was asked for, the seed included.
+    """
+
+    rows: tuple[Row, ...]
+    withheld: dict[str, int]
+    outside: dict[str, int]
+    draws: tuple[Draws, ...]
+    settings: dict[str, Any]
+
+    KIND: ClassVar[str] = "result"
+    PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
+    """Fields that hold several of something that knows ``as_dict`` and ``from_dict``."""
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes, in the order asked for."""
+        return list(self.outside)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per axis, group, subset and statistic."""
+        return frame_of(self.rows)
+
+    @abstractmethod
+    def statements(self) -> list[Statement]:
+        """Return what stands out, the surest first, and remarks at the end."""
+
+    def findings(self) -> list[str]:
+        """Return what stands out, one sentence each, the surest first; and what does not, in one."""
+        return [statement.text for statement in self.statements()]
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        from plurivox.results.notebook import result_html
+
+        return result_html(repr(self)[1:-1], self.findings(), self.to_frame())
+
+    def withheld_statement(self) -> list[Statement]:
+        """Return a sentence on what was withheld, if anything was."""
+        on_all = [n for where, n in self.withheld.items() if where in self.outside]  # not those of parts of the items
+        n_withheld = sum(on_all or self.withheld.values())
+        if not n_withheld:
+            return []
+        groups = f"{counted(n_withheld, 'group')} {are(n_withheld)}"
+        return [
+            Statement(
+                f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.",
+                0.0,
+                statistic="withheld",
+            )
+        ]
+
+    def to_json(self, *, draws: bool = True) -> str:
+        """Return everything as strict JSON, with or without the draws; NaN and infinities are strings."""
+        data: dict[str, Any] = {"kind": self.KIND}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in self.PARTS:
+                value = [part.as_dict() for part in value if draws or field.name != "draws"]
+            data[field.name] = value
+        data["findings"] = self.findings()
+        return json.dumps(strict(data), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild a result from :meth:`to_json`."""
+        data = json.loads(text)
+        if data.get("kind") != cls.KIND:
+            raise SelectionError(f"this is the JSON of a {data.get('kind')!r} result, not of {cls.KIND!r}")
+        found: dict[str, Any] = {field.name: data[field.name] for field in fields(cls)}
+        for name, part in cls.PARTS.items():
+            found[name] = tuple(part.from_dict(one) for one in found[name])
+        return cls(**found)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroupResult(Result):
+    """A result whose rows are of groups, so that axis, group and statistic name a value."""
+
+    def row(self, axis: str, group: str, statistic: str, subset: str = "all") -> Row:
+        """Return one row."""
+        for row in self.rows:
+            if (row.axis, row.group, row.statistic, row.subset) == (axis, group, statistic, subset):
+                return row
+        raise SelectionError(
+            f"there is no {statistic} of {group!r} on {axis!r}", hint="to_frame() lists what there is."
+        )
+
+    def value(self, axis: str, group: str, statistic: str, subset: str = "all") -> float:
+        """Return one value."""
+        return self.row(axis, group, statistic, subset).value
+
+    def null(self, axis: str, group: str, statistic: str, subset: str = "all") -> NDArray[np.float64]:
+        """Return the permutation draws of one value."""
+        for draws in self.draws:
+            if (draws.axis, draws.subset) == (axis, subset) and group in draws.groups:
+                null: NDArray[np.float64] = draws.null[:, draws.groups.index(group), draws.statistics.index(statistic)]
+                return null
+        raise SelectionError(f"there are no draws of {group!r} on {axis!r}")
+
+
+def weight_of(row: Row) -> float:
+    """Return how much a tested value matters: first whether it survives correction, then how unlikely it is."""
+    p = row.p_adjusted if row.survives else row.p_value
+    return (3.0 if row.survives else 1.0) + 1.0 - (p or 0.0)
+
+
+def stated(rows: Sequence[Row], n_tested: int, sentence: Callable[[Row, int], str]) -> list[Statement]:
+    """Return a sentence for every value that survives correction, and for the first few that only stand out before.
+
+    The others are counted beside what chance alone gives, so that a long list is not taken for many findings.
+    """
+    survivors = [row for row in rows if row.survives]
+    others = [row for row in rows if not row.survives]
+    shown = [*survivors, *others[:FEW]]
+    found = [Statement(sentence(row, n_tested), weight_of(row), row.axis, row.statistic) for row in shown]
+    if len(others) > FEW:
+        number = f"{len(others) - FEW} more of {n_tested} {others[0].statistic.upper()} values have"
+        by_chance = f"about {SIGNIFICANT * n_tested:.0f} would by chance alone"
+        text = f"{number} p < .05 before correction only; {by_chance}."
+        found.append(Statement(text, 1.0, others[0].axis, others[0].statistic))
+    return found
+
+
+def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
+    """Return rows as a frame."""
+    cells = [tuple(getattr(row, name) for name in _SCHEMA) for row in rows]
+    return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+
+
+def p_text(p: float) -> str:
+    """Write p as journals do: p = .012, p < .001."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")
+
+
+def survival(row: Row, n_tested: int, what: str = "group") -> str:
+    """Tell whether a finding survives the correction over all that were tested."""
+    return f"{'survives' if row.survives else 'does not survive'} correction over {counted(n_tested, what)}"
+
+
+def as_lists(part: Any) -> dict[str, Any]:
+    """Return the fields of a part of a result, arrays as lists."""
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+def array_of(values: Any, *shape: int) -> NDArray[np.float64]:
+    """Return nested lists of JSON as an array of which all dimensions but the first are known."""
+    return np.array(_loose(values), dtype=np.float64).reshape(len(values), *shape)
+
+
+_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def strict(value: Any) -> Any:
+    """Return a value with numbers that JSON lacks as words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: strict(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(part) for part in value]
+    return value
+
+
+def _loose(value: Any) -> Any:
+    """Undo :func:`strict` where there are only numbers."""
+    return [_loose(part) for part in value] if isinstance(value, list) else _WORDS.get(value, value)

@@ -1,0 +1,71 @@
+"""Results that are tables rather than one value per row: what to do next, whom to choose, what to train on."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from plurivox.errors import SelectionError
+from plurivox.results.result import Table, strict
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TableResult(ABC):
+    """Several tables, the first of which is the result itself.
+
+    Attributes
+    ----------
+    tables
+        The tables by name.
+    settings
+        What was asked for, the seed included.
+    """
+
+    tables: tuple[Table, ...]
+    settings: dict[str, Any]
+
+    KIND: ClassVar[str] = "tables"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the first table."""
+        return self.tables[0].frame
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return one of the tables."""
+        for table in self.tables:
+            if table.name == name:
+                return table.frame
+        known = ", ".join(table.name for table in self.tables)
+        raise SelectionError(f"there is no table {name!r}; there are: {known}")
+
+    @abstractmethod
+    def findings(self) -> list[str]:
+        """Return what matters, one sentence each."""
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        from plurivox.results.notebook import result_html
+
+        return result_html(repr(self)[1:-1], self.findings(), self.to_frame())
+
+    def to_json(self) -> str:
+        """Return everything as strict JSON; NaN and infinities are strings."""
+        data = {
+            "kind": self.KIND,
+            "tables": [table.as_dict() for table in self.tables],
+            "settings": self.settings,
+            "findings": self.findings(),
+        }
+        return json.dumps(strict(data), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild a result from :meth:`to_json`."""
+        data = json.loads(text)
+        if data.get("kind") != cls.KIND:
+            raise SelectionError(f"this is the JSON of a {data.get('kind')!r} result, not of {cls.KIND!r}")
+        return cls(tuple(Table.from_dict(one) for one in data["tables"]), data["settings"])

@@ -1,0 +1,1 @@
+"""Rating studies with a known truth."""

@@ -1,0 +1,408 @@
+"""How simulated raters and models see and answer: effects, cut-points, response styles, refusals, predictions.
+
+Apart from :mod:`plurivox.simulation.simulate`, which puts a study together, because these pieces can be used alone:
+pure functions of arrays, and the records that describe groups, models and predictors. Checks of arguments come last.
+
+A response style changes a rater's scores without changing what the rater saw. It takes the positions 0..K the
+rater chose, the severities the rater perceived, the number of points K + 1 and a random generator, and
+returns new positions of the same type. The first three are the patterns of appendix D of Mishra et al. (arXiv
+2503.05609); numbers that the paper leaves open are keyword options.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plurivox.errors import InputError, SelectionError
+
+Positions = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.float64]
+Style = Callable[..., Positions]
+Proportions = Mapping[str, float]
+
+LEAST_SPREAD = 1e-9  # of a predicted distribution, so that even ratings without any spread have one
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How the raters that meet a condition see items differently from the others.
+
+    Parameters
+    ----------
+    condition
+        Attribute values that a member has, all of them: ``{"gender": "Woman", "age": "18-29"}``.
+    bias
+        What members add to the severity of the items.
+    shared_sd
+        Spread over items of a deviation that all members share; this is what makes a group cohesive.
+    violation
+        The only topic on which bias and deviation act; by default they act on all.
+    """
+
+    condition: Mapping[str, str]
+    bias: float = 0.0
+    shared_sd: float = 0.0
+    violation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedModel:
+    """A language model that rates every item once.
+
+    Parameters
+    ----------
+    name
+        The model's name in the answers.
+    bias, noise_sd
+        What the model adds to the severity of every item, and the spread of its noise.
+    refusal_rate
+        Share of items refused, on average over the items; see :func:`refusal_probabilities`.
+    unreadable_rate
+        Share of the answers that are not refusals which cannot be read.
+    like
+        Attribute values of the person the model sees with: it gets the bias and the shared deviations of each
+        effect whose condition that person meets.
+    refusal_slope
+        How much likelier severe items are to be refused: the change in log-odds per unit of severity.
+    """
+
+    name: str
+    bias: float = 0.0
+    noise_sd: float = 0.3
+    refusal_rate: float = 0.0
+    unreadable_rate: float = 0.0
+    like: Mapping[str, str] = field(default_factory=dict)
+    refusal_slope: float = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPredictor:
+    """A model that predicts for every item how the ratings will be distributed.
+
+    Parameters
+    ----------
+    name
+        The model's name in the predictions.
+    error_sd
+        Spread of its error in the severity of an item.
+    sharpness
+        How narrow its predictions are. 1 is the spread that the raters' biases and the noise give the ratings of an
+        item, 2 half of that spread (overconfident), 0.5 twice as much (vague). Effects and response styles are not
+        foreseen.
+    bias
+        What it adds to the severity of every item.
+    """
+
+    name: str
+    error_sd: float = 0.3
+    sharpness: float = 1.0
+    bias: float = 0.0
+
+
+def normal(positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator) -> Positions:
+    """Return the scores as they are."""
+    return positions.copy()
+
+
+def downward_shift(
+    positions: Positions,
+    severity: Floats,
+    n_points: int,
+    rng: np.random.Generator,
+    *,
+    probability: float = 0.5,
+) -> Positions:
+    """Lower each score of 2 or more by one with the given probability; a scale of 2 points has none."""
+    lowered = (positions >= 2) & (rng.random(len(positions)) < probability)
+    return np.where(lowered, positions - 1, positions)
+
+
+def conservative(
+    positions: Positions,
+    severity: Floats,
+    n_points: int,
+    rng: np.random.Generator,
+    *,
+    share: float = 0.3,
+) -> Positions:
+    """Give the most severe share of the items a uniform score in 1..K and all others 0.
+
+    Of n items, ⌊share·n + ½⌋ are scored above 0; among items of equal severity the earlier ones come first.
+    """
+    n_top = math.floor(share * len(positions) + 0.5 + 1e-9)  # 0.7 · 45 falls short of 31.5 in binary
+    top = np.argsort(-severity, kind="stable")[:n_top]
+    result = np.zeros_like(positions)
+    result[top] = rng.integers(1, n_points, size=n_top)
+    return result
+
+
+def extreme(
+    positions: Positions,
+    severity: Floats,
+    n_points: int,
+    rng: np.random.Generator,
+    *,
+    probability: float = 0.8,
+) -> Positions:
+    """Push each interior score to the nearer end with the given probability, the exact middle to either end.
+
+    A scale of 2 points has no interior, so nothing changes.
+    """
+    top = n_points - 1
+    interior = (positions > 0) & (positions < top)
+    pushed = interior & (rng.random(len(positions)) < probability)
+    coin = rng.random(len(positions)) < 0.5
+    doubled = positions.astype(np.int64) * 2
+    upward = (doubled > top) | ((doubled == top) & coin)
+    return np.where(pushed, np.where(upward, top, 0), positions).astype(positions.dtype)
+
+
+def central(
+    positions: Positions,
+    severity: Floats,
+    n_points: int,
+    rng: np.random.Generator,
+    *,
+    probability: float = 0.8,
+) -> Positions:
+    """Move each score at an end to its inner neighbour with the given probability.
+
+    On 3 points both ends move to the middle. On 2 points an end has no inner neighbour, so nothing changes.
+    """
+    if n_points == 2:
+        return positions.copy()
+    top = n_points - 1
+    moved = rng.random(len(positions)) < probability
+    inner = np.clip(positions, 1, top - 1)
+    return np.where(moved, inner, positions).astype(positions.dtype)
+
+
+STYLES: dict[str, Style] = {
+    "normal": normal,
+    "downward_shift": downward_shift,
+    "conservative": conservative,
+    "extreme": extreme,
+    "central": central,
+}
+
+
+def cut_points(n_points: int, *, reach: float = 1.5) -> Floats:
+    """Return the K cut-points of a scale of K + 1 points: evenly from -reach to reach, both included.
+
+    A scale of 2 points has a single one, which cannot be at both ends and is put at 0.
+    """
+    return np.linspace(-reach, reach, n_points - 1) if n_points > 2 else np.zeros(1)
+
+
+def strictness(
+    n: int,
+    rng: np.random.Generator,
+    mean: float = 70.0,
+    sd: float = 12.0,
+    bounds: tuple[float, float] = (50.0, 90.0),
+) -> Floats:
+    """Return the percentile of severity above which each of n trained raters says unsafe.
+
+    Drawn from a normal distribution truncated to the bounds, by inverting its distribution function.
+    """
+    curve = NormalDist(mean, sd)
+    low, high = (curve.cdf(bound) for bound in bounds)
+    shares = np.clip(low + (high - low) * rng.random(n), 1e-300, 1 - 1e-16)
+    return np.clip([curve.inv_cdf(share) for share in shares], *bounds)
+
+
+def refusal_probabilities(severity: Floats, rate: float, slope: float) -> Floats:
+    """Return logistic(a + slope·V_i) for each item, with a such that the mean over the items is the rate."""
+    if rate == 0:
+        return np.zeros_like(severity)
+    high = 50.0 + abs(slope) * float(np.abs(severity).max())
+    low = -high
+    for _ in range(100):
+        middle = (low + high) / 2
+        if _logistic(middle + slope * severity).mean() < rate:
+            low = middle
+        else:
+            high = middle
+    return _logistic(high + slope * severity)
+
+
+def point_probabilities(perceived: Floats, spread: float, cuts: Floats) -> Floats:
+    """Return items × points: the probability of each point if the severity seen is N(perceived, spread²).
+
+    Points far from the centre keep their digits, as a tail is never taken as the difference of two numbers near 1.
+    """
+    z = (cuts - perceived[:, None]) / max(spread, LEAST_SPREAD)
+    z = np.pad(z, ((0, 0), (1, 1)), constant_values=(-np.inf, np.inf))
+    tail = np.asarray(np.frompyfunc(math.erfc, 1, 1)(np.abs(z) / math.sqrt(2)), np.float64) / 2
+    low, high = tail[:, :-1], tail[:, 1:]
+    above, below = z[:, :-1] > 0, z[:, 1:] < 0
+    chances = np.select([above, below], [low - high, high - low], 1 - low - high).clip(min=0.0)
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def _logistic(x: Floats) -> Floats:
+    return 0.5 * (1.0 + np.tanh(x / 2))  # unlike 1 / (1 + exp(-x)), never overflows
+
+
+def check_numbers(given: Mapping[str, Any]) -> None:
+    """Raise unless sizes, fractions and spreads, by the names of the arguments, are in range."""
+    for name, least in {"n_items": 1, "n_raters": 1, "trained": 0, "seed": 0}.items():
+        _require_count(name, given[name], least)
+    for name in ("missing", "missing_attributes"):
+        _require_fraction(name, given[name])
+    for name in ("rater_sd", "noise_sd", "cut_reach"):
+        _require_spread(name, given[name])
+    if given["ratings_per_item"] is not None:
+        _check_per_item(given["ratings_per_item"], given["n_raters"], given["missing"])
+
+
+def check_population(
+    attributes: Mapping[str, Proportions],
+    violations: Proportions,
+    styles: Proportions,
+    style_options: Mapping[str, Mapping[str, float]],
+    effects: Sequence[Effect],
+    models: Sequence[SimulatedModel],
+) -> None:
+    """Raise unless proportions add up and styles, effects and models name only what there is."""
+    for name, proportions in attributes.items():
+        _require(name != "rater", "a name in attributes", name, "another one: it is the column of ids")
+        _check_proportions(f"attributes[{name!r}]", proportions)
+    _check_proportions("violations", violations)
+    _check_proportions("styles", styles)
+    for name in styles:
+        _require_known(f"styles: style {name!r}", name, STYLES)
+    for name, options in style_options.items():
+        _check_options(name, options)
+    for number, effect in enumerate(effects):
+        _check_effect(f"effects[{number}]", effect, attributes, violations)
+    for number, model in enumerate(models):
+        _check_model(f"models[{number}]", model, attributes)
+    names = [model.name for model in models]
+    _require(len(set(names)) == len(names), "the list of names in models", names, "without repeats")
+
+
+def check_predictors(predictors: Sequence[SimulatedPredictor], labels: Sequence[object]) -> None:
+    """Raise unless predictors have names and numbers to work with, and the labels can name columns beside them."""
+    for number, predictor in enumerate(predictors):
+        where = f"predictors[{number}]"
+        named = isinstance(predictor.name, str) and bool(predictor.name.strip())
+        _require(named, f"{where}.name", predictor.name, "a text that is not blank")
+        _require_spread(f"{where}.error_sd", predictor.error_sd)
+        sharp = _is_real(predictor.sharpness) and predictor.sharpness > 0
+        _require(sharp, f"{where}.sharpness", predictor.sharpness, "a finite number above 0")
+        _require_finite(f"{where}.bias", predictor.bias)
+    names = [predictor.name for predictor in predictors]
+    _require(len(set(names)) == len(names), "the list of names in predictors", names, "without repeats")
+    for label in labels if predictors else ():
+        allowed = str(label) not in ("model", "item")
+        _require(allowed, "a label of the scale", label, "another one if there are predictors: it names a column")
+
+
+def check_trained(mean: float, sd: float, bounds: Sequence[float]) -> None:
+    """Raise unless the distribution of the trained raters' strictness exists."""
+    ordered = len(bounds) == 2 and all(map(_is_real, bounds)) and 0 <= bounds[0] < bounds[1] <= 100
+    _require(ordered, "trained_range", bounds, "two percentiles from 0 to 100, the lower one first")
+    _require(_is_real(sd) and sd > 0, "trained_sd", sd, "a finite number above 0")
+    inside = _is_real(mean) and bounds[0] <= mean <= bounds[1]
+    _require(inside, "trained_mean", mean, f"within trained_range, {bounds[0]} to {bounds[1]}")
+
+
+def _check_per_item(per_item: Any, n_raters: int, missing: float) -> None:
+    """Raise unless it is a possible number of raters or a list of two, and nothing else says which ratings are left."""
+    name, most = "ratings_per_item", f"at most n_raters, {n_raters}"
+    if isinstance(per_item, list):
+        per_item = tuple(per_item)
+        _require(len(per_item) == 2, name, per_item, "one whole number or two")
+        _require_count(f"{name}[0]", per_item[0], 1)
+        _require_count(f"{name}[1]", per_item[1], 1)
+        _require(per_item[0] <= per_item[1], name, per_item, "two whole numbers, the lower one first")
+        _require(per_item[1] <= n_raters, f"{name}[1]", per_item[1], most)
+    else:
+        _require_count(name, per_item, 1)
+        _require(per_item <= n_raters, name, per_item, most)
+    if missing > 0:
+        raise InputError(
+            f"missing is {missing} and {name} is {per_item}",
+            hint="Give only one of them: each says which ratings there are.",
+        )
+
+
+def _check_proportions(name: str, proportions: Proportions) -> None:
+    for key, share in proportions.items():
+        _require(isinstance(key, str), f"a name in {name}", key, "text")
+        _require(_is_real(share) and share >= 0, f"{name}: the proportion of {key!r}", share, "at least 0")
+    total = sum(proportions.values())
+    _require(round(abs(total - 1), 9) <= 0.001, f"the sum of the proportions in {name}", round(total, 9), "1")
+
+
+def _check_options(style: str, options: Mapping[str, float]) -> None:
+    _require_known(f"style_options: style {style!r}", style, STYLES)
+    known = getattr(STYLES[style], "__kwdefaults__", None) or {}
+    for option, value in options.items():
+        where = f"style_options[{style!r}]: {option}"
+        _require_known(where, option, known)
+        _require(_is_real(value) and 0 <= value <= 1, where, value, "a number from 0 to 1")
+
+
+def _check_effect(where: str, effect: Effect, attributes: Mapping[str, Proportions], violations: Proportions) -> None:
+    _require(bool(effect.condition), f"{where}.condition", effect.condition, 'like {"gender": "Woman"}')
+    _check_person(f"{where}.condition", effect.condition, attributes)
+    _require_finite(f"{where}.bias", effect.bias)
+    _require_spread(f"{where}.shared_sd", effect.shared_sd)
+    if effect.violation is not None:
+        _require_known(f"{where}: violation {effect.violation!r}", effect.violation, violations)
+
+
+def _check_model(where: str, model: SimulatedModel, attributes: Mapping[str, Proportions]) -> None:
+    _check_person(f"{where}.like", model.like, attributes)
+    _require_finite(f"{where}.bias", model.bias)
+    _require_finite(f"{where}.refusal_slope", model.refusal_slope)
+    _require_spread(f"{where}.noise_sd", model.noise_sd)
+    _require_fraction(f"{where}.refusal_rate", model.refusal_rate)
+    _require_fraction(f"{where}.unreadable_rate", model.unreadable_rate)
+
+
+def _check_person(where: str, person: Mapping[str, str], attributes: Mapping[str, Proportions]) -> None:
+    for name, value in person.items():
+        _require_known(f"{where}: attribute {name!r}", name, attributes)
+        _require_known(f"{where}: {name} {value!r}", value, attributes[name])
+
+
+def _require(allowed: bool, name: str, value: object, expected: str) -> None:
+    if not allowed:
+        raise InputError(f"{name} is {value!r} and has to be {expected}")
+
+
+def _require_known(what: str, name: str, known: Mapping[str, Any]) -> None:
+    if name not in known:
+        raise SelectionError(f"{what} is unknown", hint=f"Known: {', '.join(known) or 'none'}.")
+
+
+def _require_count(name: str, value: object, least: int) -> None:
+    allowed = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+    _require(allowed, name, value, f"a whole number of at least {least}")
+
+
+def _require_finite(name: str, value: object) -> None:
+    _require(_is_real(value), name, value, "a finite number")
+
+
+def _require_spread(name: str, value: Any) -> None:
+    _require(_is_real(value) and value >= 0, name, value, "a finite number of at least 0")
+
+
+def _require_fraction(name: str, value: Any) -> None:
+    _require(_is_real(value) and 0 <= value < 1, name, value, "a fraction from 0 to below 1")
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
