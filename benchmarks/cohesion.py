@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from plurivox.axis import Axis
-from plurivox.lenses.cohesion.passes import Passes, Running
-from plurivox.statistics import cohesion_parts as parts
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.running import Running
+from plurivox.lenses.cohesion.sums import Measured
+from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.ties import votes
 
 
@@ -110,7 +112,7 @@ def best(work: Callable[[], object], rounds: int = 5) -> float:
 
 def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
     """Print one shape."""
-    passes = [Passes.of(ratings, axis.codes, len(axis)) for axis in axes]
+    passes = [Measured.of(ratings, Grouping.of(ratings, axis.codes, len(axis))) for axis in axes]
     n = 1000 if len(ratings) < 50_000 else 200
     for one in passes:
         one.null(2, 0, Running())
@@ -149,7 +151,7 @@ def large(n_ratings: int) -> None:
         None,
         pv.simulate(n_items=1, n_raters=1).ratings.intake,
     )
-    passes = Passes.of(ratings, (np.arange(n_raters) % 8).astype(np.int32), 8)
+    passes = Measured.of(ratings, Grouping.of(ratings, (np.arange(n_raters) % 8).astype(np.int32), 8))
     arrays = (ratings.item_codes, raters, ratings.scores, ratings.offsets)
     prebuilt = sum(array.nbytes for array in arrays)
     _reset_peak()

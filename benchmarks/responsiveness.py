@@ -23,8 +23,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import plurivox as pv
 from benchmarks.cohesion import best
 from plurivox.axis import Axis
-from plurivox.engine.bootstrap import item_weights
-from plurivox.lenses.cohesion.passes import Running
+from plurivox.engine.draws import item_weights
+from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.passes import STATISTICS, Responses
 from plurivox.lenses.responsiveness.references import resolve
 

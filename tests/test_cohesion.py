@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,13 +21,21 @@ from hypothesis import strategies as st
 import plurivox as pv
 from plurivox import statistics
 from plurivox.axis import Axis
-from plurivox.engine.tallies import group_counts
+from plurivox.engine import pool
+from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.run import Sums
+from plurivox.engine.running import Running
 from plurivox.errors import DifferentItemsWarning
 from plurivox.kernels import shuffling
-from plurivox.lenses.cohesion import passes as passes_module
-from plurivox.lenses.cohesion.passes import STATISTICS, Passes, Running
-from plurivox.statistics.cohesion_parts import alpha_nominal_from
+from plurivox.lenses.cohesion.sums import Measured
+from plurivox.statistics.cohesion.parts import alpha_nominal_from
+from plurivox.statistics.registry import of_role
 
+STATISTICS = [record.name for record in of_role("tested")]
+BESIDE = [
+    len(STATISTICS) + at for at, one in enumerate(of_role("beside")) if one.name in ("percent_agreement", "ac1", "ac2")
+]
 MATRIX = np.array([[0, 1, 2, 2], [1, 0, 1, 3], [2, 1, 0, 1], [2, 3, 1, 0]], dtype=float)
 
 
@@ -44,6 +52,37 @@ def study(seed: int, *, n_items: int = 20, n_raters: int = 16, missing: float = 
     names = [None if i == n_raters - 1 else str(g) for i, g in enumerate(groups)]
     raters = pl.DataFrame({"rater": range(n_raters), "g": names, "batch": rng.choice(["p", "q"], n_raters)})
     return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, n_points - 1), raters=raters)
+
+
+def measured(
+    ratings: pv.Ratings, codes: np.ndarray[Any, Any], n_groups: int, *, strata: Any = None, **options: Any
+) -> Measured:
+    return Measured.of(ratings, Grouping.of(ratings, codes, n_groups, strata), **options)
+
+
+class Weighed(NamedTuple):
+    """Draws with weights that the test chose."""
+
+    raters: np.ndarray[Any, Any]
+    items: np.ndarray[Any, Any]
+    kind: str = "resampled"
+    last: int = 0
+
+    @property
+    def total(self) -> int:
+        return len(self.items)
+
+    def item_weights(self, n_items: int) -> np.ndarray[Any, Any]:
+        return self.items
+
+    def rater_weights(self, codes: Any) -> np.ndarray[Any, Any]:
+        return self.raters
+
+
+def weighed(found: Measured, raters: Any, items: Any) -> Sums:
+    (part,) = found.ratings.parts()
+    draws: Any = Weighed(raters, items)
+    return found.agreement(part, draws)
 
 
 def literal(
@@ -76,10 +115,10 @@ def test_one_pass_against_the_pure_functions(seed: int, level: str, ties: str, c
     ratings = study(seed)
     axis = Axis.of(ratings, "g", min_group_size=1)
     known: Any = MATRIX / MATRIX.max() if level == "matrix" else level
-    passes = Passes.of(
+    passes = measured(
         ratings, axis.codes, len(axis), level=known, published=convention == "published", ties=ties, seed=3
     )
-    got = passes.values(passes.observed())[0]
+    got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
     assert got == pytest.approx(literal(ratings, axis, known, ties, convention, seed=3), abs=1e-10, nan_ok=True)
 
 
@@ -91,32 +130,32 @@ def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: in
     """Up to 255 ratings an item and 8 points counts share a word, sums of them are emptied every 256 items."""
     ratings = study(13, n_items=n_items, n_raters=n_raters, missing=0.0, n_points=n_points)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = Passes.of(ratings, axis.codes, len(axis))
-    got = passes.values(passes.observed())[0]
+    passes = measured(ratings, axis.codes, len(axis))
+    got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
     assert got == pytest.approx(literal(ratings, axis, "nominal", "share", "default"), abs=1e-10)
     parts = passes.observed()
-    general = passes._weighted(np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
-    assert parts.vectors == pytest.approx(general.vectors, abs=1e-9)
-    assert parts.sums == pytest.approx(general.sums, rel=1e-12)
+    general = weighed(passes, np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
+    assert parts["vectors"] == pytest.approx(general["vectors"], abs=1e-9)
+    assert parts["scalars"] == pytest.approx(general["scalars"], rel=1e-12)
 
 
 def test_permutations_are_shuffles_of_profiles() -> None:
     """Each draw equals the statistics of the raters under that shuffle, with the ratings where they were."""
     ratings = study(1)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = Passes.of(ratings, axis.codes, len(axis))
+    passes = measured(ratings, axis.codes, len(axis))
     null = passes.null(5, 7, Running(threads=1))
     seen = set()
     for number in range(1, 6):
-        codes = axis.codes[passes.shuffled].copy()
+        codes = axis.codes[passes.agreement.grouping.shuffled].copy()
         key = shuffling._mixed(np.uint64((7 + number * 0xD1342543DE82EF95) % 2**64))
-        shuffling._shuffle(codes, passes.bounds, np.uint64(key))
+        shuffling._shuffle(codes, passes.agreement.grouping.bounds, np.uint64(key))
         moved = axis.codes.copy()
-        moved[passes.shuffled] = codes
+        moved[passes.agreement.grouping.shuffled] = codes
         assert sorted(moved.tolist()) == sorted(axis.codes.tolist())
         assert moved[-1] == -1  # outside the axis, and stays there
-        again = Passes.of(ratings, moved, len(axis))
-        assert np.array_equal(again.values(again.observed())[0], null[number - 1], equal_nan=True)
+        again = measured(ratings, moved, len(axis))
+        assert np.array_equal(again.values(again.observed())[0, :, : len(STATISTICS)], null[number - 1], equal_nan=True)
         seen.add(tuple(moved.tolist()))
     assert len(seen) == 5
 
@@ -136,12 +175,12 @@ def test_strata_keep_their_groups() -> None:
     ratings = study(2, n_raters=30)
     axis = Axis.of(ratings, "g", min_group_size=1)
     batch = Axis.of(ratings, "batch", min_group_size=1)
-    passes = Passes.of(ratings, axis.codes, len(axis), strata=batch.codes)
-    codes = axis.codes[passes.shuffled].copy()
-    shuffling._shuffle(codes, passes.bounds, np.uint64(5))
-    for a, b in zip(passes.bounds[:-1], passes.bounds[1:], strict=True):
-        assert len(set(batch.codes[passes.shuffled[a:b]].tolist())) == 1
-        assert sorted(codes[a:b].tolist()) == sorted(axis.codes[passes.shuffled[a:b]].tolist())
+    passes = measured(ratings, axis.codes, len(axis), strata=batch.codes)
+    codes = axis.codes[passes.agreement.grouping.shuffled].copy()
+    shuffling._shuffle(codes, passes.agreement.grouping.bounds, np.uint64(5))
+    for a, b in zip(passes.agreement.grouping.bounds[:-1], passes.agreement.grouping.bounds[1:], strict=True):
+        assert len(set(batch.codes[passes.agreement.grouping.shuffled[a:b]].tolist())) == 1
+        assert sorted(codes[a:b].tolist()) == sorted(axis.codes[passes.agreement.grouping.shuffled[a:b]].tolist())
     free = pv.cohesion(ratings, "g", permutations=50, min_group_size=1)
     held = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, within="batch")
     assert not np.array_equal(free.null("g", "x", "irr"), held.null("g", "x", "irr"))
@@ -152,7 +191,7 @@ def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.M
     options: dict[str, Any] = {"permutations": 40, "bootstrap": 30, "resample": "both", "min_group_size": 2, "seed": 9}
     one = pv.cohesion(ratings, ["g", ("g", "batch")], threads=1, **options)
     two = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
-    monkeypatch.setattr(passes_module, "_SECONDS", 1e-9)
+    monkeypatch.setattr(pool, "_SECONDS", 1e-9)
     tiny = pv.cohesion(ratings, ["g", ("g", "batch")], threads=2, **options)
     order = np.random.default_rng(0).permutation(len(ratings))
     shuffled = pv.Ratings.from_frame(ratings.to_frame()[order], scale=ratings.scale, raters=ratings.raters[::-1])
@@ -253,9 +292,9 @@ def test_weighted_alpha_against_the_literal_formula() -> None:
     """D_o = (1/W)·Σ W_i/(W_i² − Q_i)·Σ n_c n_k δ and D_e = Σ n_c n_k δ/(W² − ΣQ_i), rater by rater."""
     ratings = study(5)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = Passes.of(ratings, axis.codes, len(axis))
+    passes = measured(ratings, axis.codes, len(axis))
     weights = np.random.default_rng(1).integers(0, 4, (3, ratings.n_raters)).astype(np.int32)
-    got = passes.values(passes._weighted(weights, np.zeros((3, 0), np.int32)))
+    got = passes.values(weighed(passes, weights, np.zeros((3, 0), np.int32)))
     assert ratings.rater_codes is not None
     for draw in range(3):
         for g in range(len(axis)):
@@ -281,18 +320,18 @@ def test_weighted_alpha_against_the_literal_formula() -> None:
 def test_weights_of_one_change_nothing_and_item_weights_are_copies() -> None:
     ratings = study(6)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = Passes.of(ratings, axis.codes, len(axis))
+    passes = measured(ratings, axis.codes, len(axis))
     plain = passes.values(passes.observed())[0]
     none = np.zeros((1, 0), np.int32)
-    ones = passes.values(passes._weighted(np.ones((1, ratings.n_raters), np.int32), none))[0]
+    ones = passes.values(weighed(passes, np.ones((1, ratings.n_raters), np.int32), none))[0]
     assert ones == pytest.approx(plain, abs=1e-12, nan_ok=True)
     items = np.random.default_rng(0).integers(0, 3, ratings.n_items).astype(np.int32)
     frame = ratings.to_frame()
     copies = pl.concat([frame.filter(pl.col("item") == i).with_columns(item=pl.lit(f"{i}.{c}"))
                         for i, n in enumerate(items.tolist()) for c in range(n)])  # fmt: skip
     copied = pv.Ratings.from_frame(copies, scale=ratings.scale, raters=ratings.raters)
-    again = Passes.of(copied, Axis.of(copied, "g", min_group_size=1).codes, len(axis))
-    assert passes.values(passes._weighted(none, items[None]))[0] == pytest.approx(
+    again = measured(copied, Axis.of(copied, "g", min_group_size=1).codes, len(axis))
+    assert passes.values(weighed(passes, none, items[None]))[0] == pytest.approx(
         again.values(again.observed())[0], abs=1e-10, nan_ok=True
     )
 
@@ -301,20 +340,21 @@ def test_weighted_agreement_beside_alpha() -> None:
     """Weights of 1 give the array functions; weights of items are copies; a rater never pairs with their copy."""
     ratings = study(11)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = Passes.of(ratings, axis.codes, len(axis))
-    none = np.zeros(0, np.int32)
+    passes = measured(ratings, axis.codes, len(axis))
+    none = np.zeros((1, 0), np.int32)
     counts = group_counts(ratings, axis)
     items = np.random.default_rng(2).integers(0, 3, ratings.n_items).astype(np.int32)
-    for weights in (none, items):
-        own = counts if not len(weights) else np.repeat(counts, weights, axis=0)
-        got = passes.beside(none, weights)
+    for weights in (none, items[None]):
+        own = counts if not weights.size else np.repeat(counts, items, axis=0)
+        got = passes.values(weighed(passes, none, weights))[0, :, BESIDE]
         for g in range(len(axis)):
             literal = [f(own[:, g]) for f in (statistics.percent_agreement, statistics.ac1)]
             literal.append(statistics.ac2(own[:, g], values=list(ratings.scale.values)))
-            assert got[g] == pytest.approx(literal, abs=1e-12)
+            assert got[:, g] == pytest.approx(literal, abs=1e-12)
     two = made({"a": [0, 1], "b": [0, 0]}, {"a": "x", "b": "x"})
-    doubled = Passes.of(two, np.zeros(2, np.int32), 1).beside(np.array([2, 1], np.int32), none)
-    assert doubled[0, 0] == pytest.approx(0.5)  # item 0 agrees, item 1 does not, whoever counts twice
+    pair = measured(two, np.zeros(2, np.int32), 1)
+    doubled = pair.values(weighed(pair, np.array([[2, 1]], np.int32), none))
+    assert doubled[0, 0, BESIDE[0]] == pytest.approx(0.5)  # item 0 agrees, item 1 does not, whoever counts twice
 
 
 def test_rater_copies_do_not_agree_with_themselves() -> None:
@@ -322,7 +362,7 @@ def test_rater_copies_do_not_agree_with_themselves() -> None:
     ratings = pv.simulate(n_items=60, n_raters=12, models=(), trained=0, seed=2).ratings
     found = pv.cohesion(ratings, "gender", permutations=0, bootstrap=300, resample="raters", min_group_size=1)
     codes = np.zeros(ratings.n_raters, np.int32)
-    passes = Passes.of(ratings, codes, 1)
+    passes = measured(ratings, codes, 1)
     draws = passes.bootstrap(400, 0, "raters", Running(threads=1))[:, 0, 0]
     alpha = found.value("all", "all", "irr")
     assert abs(draws.mean() - alpha) < 0.4 * (1 - alpha) / ratings.n_raters
@@ -506,9 +546,9 @@ def test_every_rater_a_group_of_their_own() -> None:
 
 def test_more_groups_than_a_byte_counts() -> None:
     ratings = study(4, n_items=5, n_raters=600)
-    passes = Passes.of(ratings, np.arange(600, dtype=np.int32) // 2, 300)
+    passes = measured(ratings, np.arange(600, dtype=np.int32) // 2, 300)
     axis = np.arange(600) // 2
-    got = passes.values(passes.observed())[0]
+    got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
     counts = np.zeros((ratings.n_items, 300, 4), dtype=int)
     assert ratings.rater_codes is not None
     np.add.at(counts, (ratings.item_codes, axis[ratings.rater_codes], ratings.scores), 1)

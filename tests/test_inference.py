@@ -22,10 +22,12 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 import plurivox
-from plurivox.engine.bootstrap import Interval, item_weights, percentile_interval, rater_weights
+from plurivox.engine.draws import item_weights, rater_weights
 from plurivox.engine.families import METHODS, adjust
+from plurivox.engine.intervals import Interval, percentile_interval
 from plurivox.engine.permutation import compare, max_t, upper_p
 from plurivox.engine.pool import in_batches
+from plurivox.engine.running import Running
 from plurivox.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -483,7 +485,7 @@ def test_items_and_raters_are_drawn_independently() -> None:
 @pytest.mark.parametrize(("total", "batch"), [(0, 5), (1, 5), (5, 5), (11, 5), (40, 1)])
 @pytest.mark.parametrize("threads", [None, 1, 3])
 def test_batches_cover_the_range_in_order(total: int, batch: int, threads: int | None) -> None:
-    ranges = in_batches(lambda first, last: (first, last), total, batch=batch, threads=threads)
+    ranges = in_batches(lambda first, last: (first, last), total, Running(threads), batch=batch)
     assert [number for first, last in ranges for number in range(first, last)] == list(range(total))
     assert all(0 < last - first <= batch for first, last in ranges)
 
@@ -495,7 +497,7 @@ def test_threads_and_batches_do_not_change_results() -> None:
 
     whole = work(0, 24)
     for batch, threads in ((1, 1), (1, 4), (3, 2), (5, 8), (24, 3)):
-        parts = in_batches(work, 24, batch=batch, threads=threads)
+        parts = in_batches(work, 24, Running(threads), batch=batch)
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
@@ -503,11 +505,11 @@ def test_progress_is_told_in_the_calling_thread_and_ends_at_the_total() -> None:
     told: list[tuple[int, int]] = []
     callers: set[int] = set()
 
-    def progress(done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int) -> None:
         told.append((done, total))
         callers.add(threading.get_ident())
 
-    in_batches(lambda first, last: None, 23, batch=2, threads=2, progress=progress)
+    in_batches(lambda first, last: None, 23, Running(2, progress=progress), batch=2)
     done = [number for number, _ in told]
     assert done == sorted(set(done))
     assert told[-1] == (23, 23)
@@ -523,11 +525,11 @@ def test_few_batches_are_in_flight() -> None:
             started[0] += 1
             lead[0] = max(lead[0], started[0] - told[0])
 
-    def progress(done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int) -> None:
         time.sleep(0.001)  # a slow reader holds the workers up
         told[0] = done
 
-    in_batches(work, 200, batch=1, threads=3, progress=progress)
+    in_batches(work, 200, Running(3, progress=progress), batch=1)
     assert started[0] == 200
     assert lead[0] <= 6  # 2 · threads
 
@@ -542,19 +544,20 @@ def test_an_error_in_work_is_raised_and_stops_the_rest() -> None:
         time.sleep(0.01)
 
     with pytest.raises(ZeroDivisionError, match="draw 2"):
-        in_batches(work, 1_000, batch=1, threads=2)
+        in_batches(work, 1_000, Running(2), batch=1)
     assert len(started) < 100
 
 
 @pytest.mark.parametrize(("batch", "threads"), [(0, None), (-1, 2), (1, 0)])
 def test_batches_need_sizes_above_0(batch: int, threads: int | None) -> None:
     with pytest.raises(InputError, match="1 or more"):
-        in_batches(lambda first, last: None, 5, batch=batch, threads=threads)
+        in_batches(lambda first, last: None, 5, Running(threads), batch=batch)
 
 
 STOPPED = """
 import signal, threading
 from plurivox.engine.pool import in_batches
+from plurivox.engine.running import Running
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored in a job in the background
 release, started, ended = threading.Event(), [], []
@@ -568,7 +571,7 @@ def work(first, last):
     ended.append(first)
 
 try:
-    in_batches(work, 1000, batch=1, threads=2)
+    in_batches(work, 1000, Running(2), batch=1)
 except KeyboardInterrupt:
     print("stopped", len(started), len(ended), flush=True)
     release.set()

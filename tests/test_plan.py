@@ -19,11 +19,13 @@ from plurivox.actions.plan.result import LENSES
 from plurivox.actions.plan.run import ENOUGH
 from plurivox.actions.plan.simulated import Crowd, Design
 from plurivox.axis import Axis
+from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.intervals import wilson
 from plurivox.engine.permutation import compare
-from plurivox.engine.shares import wilson
-from plurivox.engine.tallies import group_counts
+from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.cohesion.passes import STATISTICS, Passes, Running
+from plurivox.lenses.cohesion.sums import Measured, place_of
 from plurivox.statistics import gai, krippendorff_alpha
 from support import Write
 
@@ -116,7 +118,7 @@ def test_chance_makes_simulated_groups_differ_as_much_as_real_ones(real_data: Pa
     sides = np.repeat(np.array([0, 1], np.int32), [20, ratings.n_raters - 20])
 
     def null(of: pv.Ratings) -> np.ndarray[Any, Any]:
-        return Passes.of(of, sides, 2).null(300, 1, Running())[:, 0, STATISTICS.index("gai")]
+        return Measured.of(of, Grouping.of(of, sides, 2)).null(300, 1, Running())[:, 0, place_of("gai")]
 
     real = null(ratings)
     made = [
@@ -132,8 +134,8 @@ def p_values(crowd: Crowd, design: Design, sharing: float, n: int) -> tuple[list
     p, above = [], []
     for seed in range(n):
         ratings, sides = crowd.study(design, sharing, np.random.default_rng(seed))
-        work = Passes.of(ratings, sides, 2)
-        at = STATISTICS.index("gai")
+        work = Measured.of(ratings, Grouping.of(ratings, sides, 2))
+        at = place_of("gai")
         test = compare(work.values(work.observed())[0, 0, at], work.null(99, seed, Running(1))[:, 0, at])
         p.append(float(test.p_value))
         above.append(test.direction.item() == "above")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference as twin
 from plurivox.axis import Axis
-from plurivox.engine.bootstrap import item_weights, rater_weights
+from plurivox.engine.draws import item_weights, rater_weights
 from plurivox.engine.permutation import among_peers
 from plurivox.errors import SharedRatersWarning
 from plurivox.kernels.shuffling import permute

@@ -25,7 +25,7 @@ from scipy import integrate, special, stats
 
 import plurivox as pv
 from plurivox import statistics
-from plurivox.engine.bootstrap import item_weights
+from plurivox.engine.draws import item_weights
 from plurivox.engine.families import METHODS, adjust
 from plurivox.engine.units import MOST_UNITS
 from plurivox.errors import DuplicateError, IdError, InputError, NeedsRatersError, SelectionError, SoftScoresWarning

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference
 from plurivox import statistics
-from plurivox.engine.tallies import group_counts
+from plurivox.engine.counting import counts_of as group_counts
 from plurivox.errors import InputError
 from plurivox.statistics import STATISTICS, Statistic, undefined, undefined_reason
-from plurivox.statistics import cohesion_parts as parts
+from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.levels import distances
 from plurivox.statistics.ties import tie_priorities, votes
 

@@ -19,9 +19,9 @@ from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, read_reply
 from plurivox.ask.stored import label_of
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.engine.grouping import axes_of, each_axis
 from plurivox.errors import InputError, MissingExtraError
 from plurivox.intake.attributes import id_texts
-from plurivox.lenses.calls import axes_of, each_axis
 from plurivox.ratings import Ratings
 from plurivox.reader import Reading
 from plurivox.scale import text_of

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
 from plurivox.intake.check import Checked, Intake, LongTable, check
@@ -50,6 +51,7 @@ class Ratings:
     multiplicity: NDArray[np.int64] | None
     intake: Intake
     offsets: NDArray[np.int64] = field(init=False)
+    _parts: list[Part] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         bounds = np.arange(self.items.height + 1, dtype=np.int32)
@@ -189,6 +191,12 @@ class Ratings:
     def crossed(self) -> bool:
         """Whether every rater rated every item."""
         return self.has_raters and len(self) == self.n_items * self.n_raters
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return the ratings in runs of whole items, cut by the data alone: what every lens adds up."""
+        if not self._parts:
+            self._parts.extend(cut(self.offsets, self.rater_codes, self.scores, self.multiplicity))
+        return tuple(self._parts)
 
     def counts(self) -> NDArray[np.int64]:
         """Return how often each item got each point, items × points."""

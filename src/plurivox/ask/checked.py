@@ -15,7 +15,7 @@ from plurivox.ask.auditing import CHECKED_STATES, ID_LENGTH
 from plurivox.ask.question import Question
 from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
-from plurivox.engine.shares import wilson
+from plurivox.engine.intervals import wilson
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate
 from plurivox.intake.read import read_table

@@ -1,1 +1,10 @@
-"""From ratings to draws: parts of the items, what they add, permutations and bootstrap, p-values and intervals."""
+"""A statistic is a sum over items, then a finish: parts of the items, what they add, draws, and the one driver.
+
+::
+
+    Part ──Contribution──▶ Sums ──Σ over parts, in order──▶ Sums ──finish──▶ values, one for each draw
+
+``part`` holds runs of whole items as arrays, ``draws`` who is shuffled or drawn, ``run`` the driver, ``pool`` the
+workers; ``grouping`` says who is compared with whom, ``permutation`` and ``families`` what a p-value is, ``intervals``
+what an interval is. May use everything up to ``axis``.
+"""

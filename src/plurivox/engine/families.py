@@ -1,8 +1,10 @@
-"""Many tests at once: p-values adjusted for their number."""
+"""Many tests at once: which p-values make a family, and how they are adjusted for their number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,3 +89,61 @@ METHODS: dict[str, Callable[[Floats], Floats]] = {
     "none": _none,
 }
 """From the defined p-values in rising order to adjusted ones, not yet held at 1."""
+
+
+class Tested(Protocol):
+    """A value that may have a p-value, and can be completed by the adjusted one."""
+
+    @property
+    def p_value(self) -> float | None:
+        """None if it was not tested."""
+
+    @property
+    def family(self) -> Hashable:
+        """What is corrected together."""
+
+    def hypothesis(self, *, of_axis: bool = False) -> Hashable:
+        """Return what was tested, or what all groups of its axis say alike."""
+
+    def set_adjusted(self, p: float) -> None:
+        """Complete the value."""
+
+
+Row = TypeVar("Row", bound=Tested)
+
+
+def corrected(rows: Sequence[Row], method: str, same: Callable[[Row], bool] | None = None) -> list[Row]:
+    """Correct p-values over each family of the rows of a call, in which each hypothesis counts once.
+
+    Where ``same`` says so, the rows of an axis are one hypothesis: what the first of two groups says of the second,
+    the second says of the first. The rows must be new: they are completed, not copied.
+    """
+    tested = [row for row in rows if row.p_value is not None]
+    hypotheses = [row.hypothesis(of_axis=same is not None and same(row)) for row in tested]
+    p = [math.nan if row.p_value is None else row.p_value for row in tested]
+    adjusted = adjust_families(p, [row.family for row in tested], hypotheses, method)
+    for row, value in zip(tested, adjusted, strict=True):
+        row.set_adjusted(value)
+    return list(rows)
+
+
+def adjust_families(
+    p: Sequence[float], families: Sequence[Hashable], hypotheses: Sequence[Hashable], method: str
+) -> list[float]:
+    """Return p-values adjusted within each family, in which each hypothesis counts once, by its first p-value.
+
+    Examples
+    --------
+    >>> adjust_families([0.01, 0.01, 0.04, 0.5], ["a", "a", "a", "b"], [1, 1, 2, 1], "bonferroni")
+    [0.02, 0.02, 0.08, 0.5]
+    """
+    found: dict[Hashable, dict[Hashable, list[int]]] = {}
+    for number, (family, hypothesis) in enumerate(zip(families, hypotheses, strict=True)):
+        found.setdefault(family, {}).setdefault(hypothesis, []).append(number)
+    adjusted = [math.nan] * len(p)
+    for tests in found.values():
+        first = [p[numbers[0]] for numbers in tests.values()]
+        for numbers, value in zip(tests.values(), adjust(first, method).tolist(), strict=True):
+            for number in numbers:
+                adjusted[number] = value
+    return adjusted

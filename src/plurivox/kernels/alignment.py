@@ -160,7 +160,7 @@ def cross_counts(offsets, raters, scores, weights, group_of, rows, voice, point,
     """Add up what XRR between each voice and each group needs, over the items that both rated.
 
     ``together`` is, for each answer, how many answers its voice gave to the item. ``crossed`` is voices × groups ×
-    points × points, ``own`` and ``other`` voices × groups × points: see ``statistics.cohesion_parts.xrr_parts``.
+    points × points, ``own`` and ``other`` voices × groups × points: see ``statistics.cohesion.parts.xrr_parts``.
     """
     n_groups, n_points = crossed.shape[1], crossed.shape[2]
     counts = np.zeros((n_groups, n_points), dtype=np.int64)

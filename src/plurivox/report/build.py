@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from plurivox.axis import MIN_GROUP_SIZE, By
+from plurivox.engine.grouping import each_axis
 from plurivox.errors import InputError
-from plurivox.lenses.calls import check_draws, each_axis
+from plurivox.lenses.calls import check_draws
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.ratings import Ratings
 from plurivox.report.parts import Finding, Inputs, Progress, Section

@@ -78,6 +78,16 @@ class Row:
         """Complete a row that nobody has seen yet; a copy of each of 100,000 would take seconds."""
         object.__setattr__(self, "p_adjusted", p)
 
+    @property
+    def family(self) -> tuple[str, str]:
+        """What is corrected together: one kind of hypothesis on one statistic, over all axes, subsets and models."""
+        return self.kind, self.statistic
+
+    def hypothesis(self, *, of_axis: bool = False) -> tuple[str, ...]:
+        """Return what was tested, or what all groups of its axis say alike."""
+        shared = (self.subset, self.axis, self.model, self.prompt)
+        return shared if of_axis else (*shared, self.group, self.other)
+
     def with_sizes(self, n_raters: int, n_items: int, n_ratings: int) -> Row:
         """Return the row with what it rests on."""
         return replace(self, n_raters=n_raters, n_items=n_items, n_ratings=n_ratings)

@@ -1,10 +1,52 @@
-"""What a record of a statistic holds."""
+"""What a record of a statistic holds: what it is in words, how it is computed, and where it is shown.
+
+A statistic of counts is a sum over items, then a finish. Most of cohesion share one compiled pass, whose sums they take
+by name (:data:`SLOTS`); any other brings a ``contribution`` of its own, a function of counts alone. Frames, columns,
+tables, the glossary and the docs follow from the record, so a new statistic is one file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.statistics.levels import Floats, Level
+
+SLOTS = {
+    "scalars": (
+        "pairable", "coincident", "self_pairs", "rated", "plurality", "entropy", "shared", "crossed", "cross_entropy",
+        "same_vote",
+    ),
+    "vectors": ("marginals", "own", "rest", "own_votes", "rest_votes"),
+    "matrices": ("coincidences", "crossings"),
+}  # fmt: skip
+"""The sums of the compiled pass in its order: numbers, vectors over the points, and matrices of points × points."""
+
+Slots = Mapping[str, NDArray[Any]]
+"""Sums by name, with leading dimensions that pass through: of the compiled pass, and of each contribution."""
+Known = Mapping[str, Floats]
+"""The values of the statistics before this one in the order of the records."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class About:
+    """What a finish may know besides sums: the scale, and how far apart its points are."""
+
+    n_points: int
+    values: Floats
+    level: Level = "nominal"
+
+    @property
+    def nominal(self) -> bool:
+        """Whether points are only the same or different, so that no matrix is needed."""
+        return isinstance(self.level, str) and self.level == "nominal"
+
+
+Why = Callable[[Slots, About, Known, int | None], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,8 +55,8 @@ class Statistic:
 
     Attributes
     ----------
-    name, label
-        As in frames and JSON, and as in tables and sentences.
+    name, label, column
+        As in frames and JSON, as in tables and sentences, and as the heading of a narrow column.
     function
         From what it needs to one float; None for those made of others, or for all raters at once.
     needs
@@ -30,6 +72,20 @@ class Statistic:
         The lowest and the highest value that any data can have; infinite where there is no bound that holds for all.
     equation, meaning, higher_means, reference
         For the reader.
+    role
+        In cohesion: ``"tested"`` with raters shuffled and resampled, or ``"beside"`` alpha, resampled only.
+    order
+        Where it stands among the others; equal ones by name.
+    contribution
+        Unless it takes sums of the compiled pass: from the counts of some items (items, groups, points) to the parts of
+        each (items, groups, parts). Of a group, with ``self_pairs``, Σw² of each item's ratings (its number of ratings
+        unless raters are weighted); of a pair, with the counts of the rest instead.
+    sums_of
+        The statistic whose contribution it finishes, if not its own.
+    finish
+        From sums to values; :data:`Slots`, :class:`About` and :data:`Known`.
+    why
+        Why the value of one group is undefined, or what to beware of; also given how many raters there are.
     """
 
     name: str
@@ -42,3 +98,29 @@ class Statistic:
     meaning: str
     higher_means: str
     reference: str
+    column: str = ""
+    role: Literal["tested", "beside", ""] = ""
+    order: int = 1000
+    contribution: Callable[..., NDArray[Any]] | None = None
+    sums_of: str = ""
+    finish: Callable[[Slots, About, Known], Floats] | None = None
+    why: Why | None = None
+
+    @property
+    def heading(self) -> str:
+        """What a narrow column is called."""
+        return self.column or self.label
+
+    @property
+    def source(self) -> str:
+        """The statistic whose contribution it finishes."""
+        return self.sums_of or self.name
+
+
+def finished(records: tuple[Statistic, ...], sums: Slots, about: About) -> Floats:
+    """Return the values of several statistics along a new last dimension."""
+    known: dict[str, Floats] = {}
+    for record in records:
+        assert record.finish is not None
+        known[record.name] = record.finish(sums, about, known)
+    return np.stack([known[record.name] for record in records], axis=-1)

@@ -1,25 +1,45 @@
-"""One record for each statistic: it feeds the tests, the choices on the command line, the docs and the glossary."""
+"""One record for each statistic: it feeds lenses, tables, the tests, the docs and the glossary.
+
+Records of cohesion are found: every file of ``statistics/cohesion`` that has ``RECORDS``.
+"""
 
 from __future__ import annotations
 
-from plurivox.statistics import (
-    alignment_records,
-    cohesion_records,
-    psychometrics_records,
-    responsiveness_records,
-    soft_records,
-)
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+from plurivox.statistics import alignment_records, cohesion, psychometrics_records, responsiveness_records, soft_records
 from plurivox.statistics.records import Statistic
 
-STATISTICS: dict[str, Statistic] = {
-    record.name: record
-    for record in (
-        *cohesion_records.RECORDS,
+
+def cohesion_records() -> tuple[Statistic, ...]:
+    """Return the records of all files of ``statistics/cohesion``, in their order."""
+    return tuple(sorted(_found(), key=lambda record: (record.order, record.name)))
+
+
+def _found() -> Iterator[Statistic]:
+    for module in pkgutil.iter_modules(cohesion.__path__):
+        yield from getattr(importlib.import_module(f"{cohesion.__name__}.{module.name}"), "RECORDS", ())
+
+
+def of_role(role: str) -> tuple[Statistic, ...]:
+    """Return the statistics of cohesion of one role, in their order."""
+    return tuple(record for record in STATISTICS.values() if record.role == role)
+
+
+def find_records() -> dict[str, Statistic]:
+    """Return every record by its name."""
+    records = (
+        *cohesion_records(),
         *responsiveness_records.RECORDS,
         *psychometrics_records.RECORDS,
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
     )
-}
+    return {record.name: record for record in records}
+
+
+STATISTICS: dict[str, Statistic] = find_records()
 LABELS = {name: record.label for name, record in STATISTICS.items()}
 """How tables and sentences call a statistic."""

@@ -46,6 +46,17 @@ def tie_priorities(items: Sequence[object], n_points: int, *, seed: int, side: i
     return _mixed(item[:, None] + _GAMMA * place) | np.uint64(1)
 
 
+def tie_ranks(items: Sequence[object], n_points: int, ties: str, seed: int) -> NDArray[np.int32]:
+    """Return for each item, side and point the rank by which a tie is decided; none if tied points share."""
+    if ties == "share":
+        return np.zeros((0, 2, n_points), dtype=np.int32)
+    if ties == "lowest":
+        lowest = np.arange(n_points, 0, -1, dtype=np.int32)
+        return np.ascontiguousarray(np.broadcast_to(lowest, (len(items), 2, n_points)))
+    both = [tie_priorities(items, n_points, seed=seed, side=side) for side in (0, 1)]
+    return np.argsort(np.argsort(np.stack(both, axis=1), axis=-1), axis=-1).astype(np.int32)
+
+
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.errors import InputError
-from plurivox.statistics import cohesion_parts as parts
 from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, weights_of
+from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.cohesion import xrr
 from plurivox.statistics.levels import Level
 from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS

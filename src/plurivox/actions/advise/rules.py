@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.bootstrap import NORMAL_95
-from plurivox.engine.shares import wilson
+from plurivox.engine.intervals import NORMAL_95, wilson
 from plurivox.errors import InputError
 
 Floats = NDArray[np.float64]

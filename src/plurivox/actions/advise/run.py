@@ -25,8 +25,9 @@ from plurivox.actions.advise.rules import (
     overall_rise,
 )
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.engine.grouping import axes_of, each_axis
+from plurivox.engine.running import Progress
 from plurivox.errors import InputError
-from plurivox.lenses.calls import Report, axes_of, each_axis
 from plurivox.lenses.responsiveness.passes import RaterResponses, Responses
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
@@ -60,7 +61,7 @@ def advise(
     several: Mapping[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Advice:
     """Tell what the scores of each rater or group show beside those of the others, and what to look at next.
 

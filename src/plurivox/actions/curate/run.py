@@ -25,9 +25,11 @@ from plurivox.actions.curate.parts import (
 )
 from plurivox.actions.curate.rows import BROAD, GRANULAR, IN_LINE, UNKNOWN, WHOLE_POINT, Limits, Work
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.engine.grouping import each_axis
+from plurivox.engine.running import Progress
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.code import as_text
-from plurivox.lenses.calls import Report, check_choice, check_draws, each_axis
+from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
@@ -150,7 +152,7 @@ def curate(
     seed: int = 0,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Curation:
     """Make training data from ratings: preferences of each group, those all groups share, and weights.
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from plurivox.actions.plan.result import LENSES, NO, PARTLY, SCHEMAS, YES
 from plurivox.actions.plan.simulated import GROUP, OUTSIDE, REST
 from plurivox.axis import Axis, memberships
-from plurivox.lenses.cohesion.passes import STATISTICS, Passes
+from plurivox.engine.grouping import Grouping
+from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.passes import STATISTICS as MEASURES
 from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import CROWD, resolve
@@ -124,14 +125,9 @@ def _group_row(ratings: Ratings, one: Sides, own: NDArray[np.int64]) -> tuple[An
 
 
 def _why_no_cohesion(ratings: Ratings, one: Sides) -> str:
-    from plurivox.kernels import cohesion as k
-
-    passes = Passes.of(ratings, one.codes, 2)
-    parts = passes.observed()
-    vectors = parts.vectors[0, GROUP]
-    xrr = float(passes.values(parts)[0, GROUP, STATISTICS.index("xrr")])
-    why_irr = undefined.why_irr(vectors[k.MARGINALS], n_raters=one.n_raters)
-    return undefined.why_gai(xrr, why_irr, undefined.why_xrr(vectors[k.OWN], vectors[k.REST])) or YES
+    measured = Measured.of(ratings, Grouping.of(ratings, one.codes, 2))
+    sums = measured.observed()
+    return measured.why("gai", sums, measured.values(sums), GROUP, one.n_raters) or YES
 
 
 def _why_no_responsiveness(ratings: Ratings, one: Sides) -> str:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.actions.plan.simulated import BLOCK, GROUP, OUTSIDE, Crowd, Design, as_ratings
-from plurivox.engine.bootstrap import percentile_interval
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.intervals import percentile_interval, wilson
 from plurivox.engine.permutation import compare
 from plurivox.engine.pool import in_batches
-from plurivox.engine.shares import wilson
-from plurivox.lenses.cohesion import passes
-from plurivox.lenses.cohesion.passes import Passes, Running
+from plurivox.engine.running import Running
+from plurivox.lenses.cohesion.sums import Measured, place_of
 from plurivox.lenses.responsiveness import passes as responding
 from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import CROWD, resolve
@@ -78,8 +78,8 @@ def finds(crowd: Crowd, design: Design, sharing: float, wanted: Wanted, number: 
     key = (_GAI, design.n_group, design.n_rest, design.n_items, number)
     rng = np.random.default_rng(np.random.SeedSequence(wanted.seed, spawn_key=key))
     ratings, sides = crowd.study(design, sharing, rng)
-    work = Passes.of(ratings, sides, 2)
-    at, seed = passes.STATISTICS.index("gai"), int(rng.integers(2**62))
+    work = Measured.of(ratings, Grouping.of(ratings, sides, 2))
+    at, seed = place_of("gai"), int(rng.integers(2**62))
     value = work.values(work.observed())[0, GROUP, at]
 
     def shuffled(permutations: int) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, tell
             return sum(finds(crowd, design, sharing, wanted, start + number) for number in range(first, last))
 
         told = _Counted(tell)
-        found += sum(in_batches(work, block, batch=1, threads=wanted.threads, progress=told))
+        found += sum(in_batches(work, block, Running(wanted.threads, progress=told)))
         done += block
         low, high = wilson(found / done, done)
         if settle and not low <= wanted.power <= high:
@@ -162,7 +162,7 @@ def mpa_steps(ratings: Ratings, sides: NDArray[np.int32], wanted: Wanted, tell: 
         if n_items * per_item > MOST_RESAMPLED:
             break
         work = partial(_widths, ratings, sides, n_items, wanted.seed)
-        parts = in_batches(work, studies, batch=1, threads=wanted.threads, progress=_Counted(tell))
+        parts = in_batches(work, studies, Running(wanted.threads, progress=_Counted(tell)))
         widths = np.concatenate(parts)
         low, high, _ = percentile_interval(widths)
         mean = float(np.nanmean(widths)) if not np.isnan(widths).all() else math.nan
@@ -188,7 +188,7 @@ class _Counted:
     def __init__(self, tell: Tell) -> None:
         self.tell, self.done = tell, 0
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, what: str, done: int, total: int) -> None:
         self.tell(done - self.done)
         self.done = done
 

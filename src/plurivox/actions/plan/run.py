@@ -15,9 +15,11 @@ from plurivox.actions.plan.power import Step, Wanted
 from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, larger
 from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design
 from plurivox.axis import MIN_GROUP_SIZE, By
+from plurivox.engine.grouping import axes_of, each_axis, overlapping_axes
+from plurivox.engine.running import Progress
 from plurivox.errors import InputError
 from plurivox.intake.attributes import category_order
-from plurivox.lenses.calls import Report, axes_of, check_draws, each_axis, overlapping_axes
+from plurivox.lenses.calls import check_draws
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 
@@ -42,7 +44,7 @@ def plan(
     several: Mapping[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
 
@@ -180,7 +182,7 @@ def _chosen(sides: Sequence[Sides]) -> list[Sides]:
 class _Powers:
     """The rows of power and of what to collect, as they are gathered."""
 
-    def __init__(self, ratings: Ratings, wanted: Wanted, progress: Report | None) -> None:
+    def __init__(self, ratings: Ratings, wanted: Wanted, progress: Progress | None) -> None:
         self.ratings, self.wanted, self.progress = ratings, wanted, progress
         self.done = self.total = 0
 

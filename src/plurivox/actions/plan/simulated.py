@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from plurivox.intake.check import Intake
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
-from plurivox.statistics.cohesion_parts import alpha_nominal_from, alpha_nominal_parts
+from plurivox.statistics.cohesion.parts import alpha_nominal_from, alpha_nominal_parts
 
 MOST_EFFORT = 600_000
 """Larger studies are not simulated, since a test of each takes its time; see :attr:`Design.effort`."""

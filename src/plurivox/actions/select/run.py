@@ -12,8 +12,10 @@ import polars as pl
 
 from plurivox.actions.select.result import FEW, SCHEMAS, VALUES, Selection, ordering
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes
+from plurivox.engine.running import Progress
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, named_axes, overlapping_axes
+from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
@@ -70,7 +72,7 @@ def select_raters(
     several: Mapping[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Selection:
     """Choose the most responsive raters of every group.
 

@@ -11,8 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.bootstrap import percentile_interval
-from plurivox.engine.families import adjust
+from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.permutation import upper_p
 from plurivox.lenses.alignment.matching import Floats
 from plurivox.lenses.alignment.sums import Aligner, means
@@ -164,16 +163,6 @@ def mean_of(draws: Floats) -> Floats:
         return np.full(draws.shape[1:], np.nan)
     n = np.count_nonzero(~np.isnan(draws), axis=0)
     return np.where(n > 0, np.nansum(draws, axis=0) / np.maximum(n, 1), np.nan)
-
-
-def corrected(rows: list[Row], correction: str) -> list[Row]:
-    """Correct the p-values of all voices and axes as one family; the rows must be new."""
-    tested = [row for row in rows if row.p_value is not None]
-    for row, p in zip(
-        tested, adjust(np.array([row.p_value for row in tested], dtype=float), correction).tolist(), strict=True
-    ):
-        row.set_adjusted(p)
-    return rows
 
 
 def _interval(draws: Floats) -> tuple[float | None, float | None]:

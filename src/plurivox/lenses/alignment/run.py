@@ -18,17 +18,18 @@ from numpy.typing import ArrayLike
 
 from plurivox.answers import Answers
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.bootstrap import percentile_interval
-from plurivox.engine.families import METHODS
+from plurivox.engine.families import METHODS, corrected
+from plurivox.engine.grouping import axes_of, each_axis, overlapping_axes, warn_apart
+from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.permutation import CONVENTIONS
+from plurivox.engine.running import Progress, Running
 from plurivox.errors import DifferentItemsWarning, InputError, SelectionError, SharedRatersWarning
 from plurivox.lenses.alignment import models
-from plurivox.lenses.alignment.closest import CONTRASTS, STANDINGS, Closest, corrected
+from plurivox.lenses.alignment.closest import CONTRASTS, STANDINGS, Closest
 from plurivox.lenses.alignment.matching import ALL, Floats, Matched, as_answers, match
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.sums import STATISTICS, Aligner, Sums
-from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, overlapping_axes, warn_apart
-from plurivox.lenses.cohesion.passes import Running
+from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings, label_column
 from plurivox.results.result import Row, Table
@@ -64,7 +65,7 @@ def alignment(
     correction: str = "bh",
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Alignment:
     """Tell whose view language models reflect, and how sure that is.
 
@@ -148,7 +149,7 @@ def alignment(
     overlapping = overlapping_axes(chosen, several or {}, pairs=False)
     axes = [axis.counting(_active(ratings)) for axis in axes_of(ratings, chosen, min_group_size)]
     prior_weights = prior_of(prior, matched.top + 1)
-    work = _Work(Aligner(matched, prior_weights, seed, Running(threads)), level, bootstrap, progress)
+    work = _Work(Aligner(matched, prior_weights, seed, Running(threads, progress=progress)), level, bootstrap)
     strata = None if within is None else Axis.of(ratings, within, min_group_size=1).codes
     rows, closest = work.overall(), []
     withheld = {axis.name: axis.n_withheld for axis in axes}
@@ -217,18 +218,15 @@ class _Name(NamedTuple):
 class _Work:
     """Makes rows: one for each voice, group, subset and statistic."""
 
-    def __init__(self, aligner: Aligner, level: str | ArrayLike, bootstrap: int, progress: Report | None) -> None:
-        self.aligner, self.bootstrap, self.progress = aligner, bootstrap, progress
+    def __init__(self, aligner: Aligner, level: str | ArrayLike, bootstrap: int) -> None:
+        self.aligner, self.bootstrap = aligner, bootstrap
         self.matched: Matched = aligner.matched
         self.level = level_of(level, self.matched.top + 1)
 
     def aligner_telling(self, what: str) -> Aligner:
         """Return what makes draws, and tells how far it is."""
-        progress = self.progress
-        if progress is None:
-            return self.aligner
-        progress(what, 0, 1)
-        how = self.aligner.how._replace(progress=lambda done, total: progress(what, done, total))
+        how = self.aligner.how.doing(what)
+        how.tell(0, 1)
         return replace(self.aligner, how=how)
 
     def overall(self) -> list[Row]:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import OUTSIDE, Axis
-from plurivox.engine.bootstrap import item_weights
+from plurivox.engine.draws import Draws, item_weights
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.pool import batched
+from plurivox.engine.running import Running
 from plurivox.engine.units import MOST_UNITS, units_of
 from plurivox.lenses.alignment.matching import Floats, Ints, Matched, distributions, soft_voices
-from plurivox.lenses.cohesion.passes import Running, batched, shuffling
-from plurivox.statistics import cohesion_parts as finish
+from plurivox.statistics.cohesion import parts as finish
 from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
 
@@ -166,15 +168,10 @@ class Aligner:
 
     def permuted(self, axis: Axis, strata: NDArray[np.int32] | None, n: int) -> Floats:
         """Return the means of groups when whole raters are shuffled between them: draws × voices × groups."""
-        from plurivox.kernels.shuffling import permute
-
-        shuffled, bounds = shuffling(self.matched.ratings, axis.codes, strata)
+        grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), strata)
 
         def labels(first: int, last: int) -> NDArray[np.int32]:
-            made = np.tile(axis.codes, (last - first, 1))
-            for row, number in enumerate(range(first, last)):
-                permute(axis.codes, shuffled, bounds, self.seed, number + 1, made[row])
-            return made
+            return grouping.labels(Draws.permuted(n, self.seed).between(first, last))
 
         return self._labelled(axis, labels, n, weigh=False)
 

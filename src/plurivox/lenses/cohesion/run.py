@@ -11,26 +11,21 @@ from concurrent.futures import Executor
 
 from numpy.typing import ArrayLike
 
-from plurivox.axis import MIN_GROUP_SIZE, By, memberships
-from plurivox.engine.families import METHODS
+from plurivox.axis import MIN_GROUP_SIZE, By
+from plurivox.engine.draws import RESAMPLE
+from plurivox.engine.families import METHODS, corrected
+from plurivox.engine.grouping import compared, each_axis, named_axes, overlapping_axes, strata_of
 from plurivox.engine.permutation import CONVENTIONS
+from plurivox.engine.running import Progress, Running
 from plurivox.errors import SelectionError
-from plurivox.lenses.calls import (
-    RESAMPLE,
-    Report,
-    axes_of,
-    check_choice,
-    check_draws,
-    corrected,
-    each_axis,
-    overlapping_axes,
-)
-from plurivox.lenses.cohesion.passes import Running, strata_of
+from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.cohesion.rows import Analysis
+from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 from plurivox.statistics.checks import level_of
+from plurivox.statistics.registry import STATISTICS
 from plurivox.statistics.ties import TIES
 
 
@@ -53,7 +48,7 @@ def cohesion(
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
     executor: Executor | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Cohesion:
     """Tell which groups of raters agree among themselves more than with the others.
 
@@ -113,50 +108,44 @@ def cohesion(
     check_draws(permutations, bootstrap, seed)
     known_level = level_of(level, len(ratings.scale))
     overlapping = overlapping_axes(each_axis(by), several or {}, pairs=pairs)
-    axes = axes_of(ratings, each_axis(by), min_group_size)
-    work = Analysis(
-        ratings, known_level, permutations, bootstrap, resample, seed, convention, strata_of(ratings, within), ties,
-        Running(threads, executor), progress,
-    )  # fmt: skip
+    wanted = CohesionSettings(permutations, bootstrap, resample, seed, convention, ties)
+    work = Analysis(ratings, known_level, strata_of(ratings, within), wanted, Running(threads, executor, progress))
     rows = work.overall()
     draws: list[Draws] = []
     pair_rows: list[Row] = []
-    withheld, outside = {}, {}
-    for axis in axes:
-        outside[axis.name] = axis.n_outside
-        if axis.name in overlapping:
-            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
-            axis_rows, axis_draws = work.values(axis.name, parts)
-            withheld[axis.name] = sum(part.n_withheld > 0 for part in parts)
+    axes = list(compared(ratings, each_axis(by), overlapping, min_group_size))
+    for one in axes:
+        if one.overlapping:
+            axis_rows, axis_draws = work.values(one.axis.name, one.each)
         else:
-            axis_rows, axis_draws = work.axis(axis)
-            withheld[axis.name] = axis.n_withheld
-            if contrast is not None and set(contrast) <= set(axis.groups):
-                axis_rows += work.contrast(axis, contrast)
+            axis_rows, axis_draws = work.axis(one.axis)
+            if contrast is not None and set(contrast) <= set(one.axis.groups):
+                axis_rows += work.contrast(one.axis, contrast)
             if pairs:
-                pair_rows += work.pairs(axis)
+                pair_rows += work.pairs(one.axis)
         rows += axis_rows
         draws.append(axis_draws)
     if contrast is not None and not any(row.kind == "contrast" for row in rows):
         raise SelectionError(
             f"no axis has both groups {contrast[0]!r} and {contrast[1]!r}",
-            hint=f"The groups shown are: {', '.join(g for axis in axes for g in axis.shown)}.",
+            hint=f"The groups shown are: {', '.join(g for one in axes for g in one.axis.shown)}.",
         )
     settings = {
-        "by": [list(axis.attributes) for axis in axes], "level": level if isinstance(level, str) else "matrix",
+        "by": named_axes(each_axis(by)), "level": level if isinstance(level, str) else "matrix",
         "permutations": permutations, "bootstrap": bootstrap, "resample": resample, "seed": seed,
         "convention": convention, "within": within, "correction": correction, "ties": ties,
         "min_group_size": min_group_size, "several": overlapping, "question": "all",
     }  # fmt: skip
-    binary = {axis.name for axis in axes if len(axis) == 2 and axis.name not in overlapping}
+    binary = {one.axis.name for one in axes if len(one.axis) == 2 and not one.overlapping}
 
     def symmetric(row: Row) -> bool:
-        return row.kind == "group" and row.axis in binary and row.statistic in ("xrr", "voting_agreement")
+        """Tell whether both groups of a binary axis say the same."""
+        return row.kind == "group" and row.axis in binary and STATISTICS[row.statistic].symmetric
 
     return Cohesion(
         rows=tuple(corrected(rows, correction, symmetric)),
-        withheld=withheld,
-        outside=outside,
+        withheld={one.axis.name: one.n_withheld for one in axes},
+        outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws),
         settings=settings,
         pair_rows=tuple(corrected(pair_rows, correction)),

@@ -12,13 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, By, memberships
+from plurivox.engine.counting import counts_of
 from plurivox.engine.families import adjust
+from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes
 from plurivox.engine.permutation import upper_p
-from plurivox.engine.tallies import group_counts
 from plurivox.engine.withholding import Counts, Members, Side, withheld_groups
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
-from plurivox.lenses.calls import axes_of, check_draws, each_axis, named_axes, overlapping_axes
+from plurivox.lenses.calls import check_draws
 from plurivox.lenses.item.result import ItemView
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
@@ -97,7 +98,7 @@ def item_view(
     """
     check_draws(permutations, 0, seed)
     place = _place(ratings, item)
-    whole = group_counts(ratings, None, place, place + 1)[0, 0]
+    whole = counts_of(ratings, None, place, place + 1)[0, 0]
     if not whole.sum():
         raise SelectionError(
             f"nobody rated item {str(item)!r}", hint="It is listed, but each of its scores is missing."
@@ -160,7 +161,7 @@ def _sides(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place
             made = [(axis, np.zeros(len(axis), dtype=bool))]
         for one, unlisted in made:
             codes = one.codes[ratings.codes_of_raters[entries]]
-            counts = group_counts(ratings, one, place, place + 1)[0]
+            counts = counts_of(ratings, one, place, place + 1)[0]
             found.append(Side(one, codes, ratings.scores[entries].astype(np.int64), counts, unlisted))
     return found
 

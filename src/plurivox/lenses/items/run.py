@@ -11,11 +11,11 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
-from plurivox.engine.bootstrap import NORMAL_95
-from plurivox.engine.tallies import group_counts
+from plurivox.engine.counting import counts_of
+from plurivox.engine.grouping import each_axis, named_axes
+from plurivox.engine.intervals import NORMAL_95
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import places_of
-from plurivox.lenses.calls import each_axis, named_axes
 from plurivox.lenses.soft.matching import resolve_prior
 from plurivox.ratings import Ratings
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
@@ -153,7 +153,7 @@ def _divided(
     ratings: Ratings, axis: Axis, values: NDArray[np.float64], start: int, stop: int, least: int
 ) -> pl.DataFrame:
     shown = np.flatnonzero(~axis.withheld)
-    counts = group_counts(ratings, axis, start, stop)[:, shown]
+    counts = counts_of(ratings, axis, start, stop)[:, shown]
     mean, variance = _mean_and_variance(counts, values)
     n = counts.sum(axis=2)
     enough = n >= max(least, 1)

@@ -13,7 +13,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.tallies import tally, usage
 from plurivox.ratings import Ratings
 
 MAX_GROUPS_TO_CROSS = 50
@@ -148,7 +147,7 @@ def describe(
     if ratings.rater_codes is not None:
         per_rater = np.bincount(ratings.rater_codes, minlength=ratings.n_raters)
     cells = ratings.n_items * ratings.n_raters
-    used = tally(ratings, usage).total()[0]
+    used = ratings.counts().sum(axis=0)
     known = several or {}
     chosen = default_axes(ratings, known) if by is None else list(by)
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in chosen] if ratings.has_raters else []

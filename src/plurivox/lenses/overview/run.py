@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.lenses.calls import each_axis
+from plurivox.engine.grouping import each_axis
 from plurivox.lenses.overview.description import Description, describe
 from plurivox.ratings import Ratings
 

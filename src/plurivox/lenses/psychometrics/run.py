@@ -7,17 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from plurivox.axis import MIN_GROUP_SIZE, By, memberships
+from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes, subsets_by
+from plurivox.engine.running import Progress
 from plurivox.errors import InputError
-from plurivox.lenses.calls import (
-    Report,
-    axes_of,
-    check_choice,
-    check_draws,
-    each_axis,
-    named_axes,
-    overlapping_axes,
-    parts_by,
-)
+from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import LOWER_BOUND, Scaling
 from plurivox.lenses.responsiveness.passes import GROUP_SCORES
@@ -36,7 +29,7 @@ def psychometrics(
     seed: int = 0,
     several: Mapping[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Psychometrics:
     """Tell whether raters order items alike (Mokken's H), and how sharply each one's scores follow severity (GRM).
 
@@ -93,7 +86,7 @@ def psychometrics(
     work = Scaling(ties, group_score, lower_bound, seed, progress)
     axes = axes_of(ratings, axes_by, min_group_size)
     withheld: dict[str, int] = {}
-    for subset, part in parts_by(ratings, items_by).items():
+    for subset, part in subsets_by(ratings, items_by).items():
         rated = np.bincount(part.codes_of_raters, minlength=part.n_raters) > 0
         for whole in axes_of(part, axes_by, min_group_size):
             where = whole.name if subset == "all" else f"{whole.name}, {subset}"

@@ -15,9 +15,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.bootstrap import NORMAL_95
+from plurivox.engine.intervals import NORMAL_95
+from plurivox.engine.running import Progress
 from plurivox.errors import InputError
-from plurivox.lenses.calls import Report
 from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.ratings import Ratings
@@ -66,7 +66,7 @@ class Scaling:
     group_score: str
     lower_bound: float
     seed: int
-    progress: Report | None
+    progress: Progress | None
     limit: int | None = None
     rows: list[Row] = field(default_factory=list)
     frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: {name: [] for name in SCHEMAS})
@@ -231,7 +231,7 @@ class _Part:
         return cls(axis, shown, tuple(axis.groups[g] for g in shown), axis.sizes[shown], given[shown])
 
 
-def _tell(report: Report, what: str, iterations: int, _: float) -> None:
+def _tell(report: Progress, what: str, iterations: int, _: float) -> None:
     report(what, iterations, MAX_ITERATIONS)
 
 

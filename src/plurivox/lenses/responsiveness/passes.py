@@ -9,10 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.bootstrap import Interval, item_weights, percentile_interval, rater_weights
-from plurivox.lenses.cohesion.passes import Running, Values, batched, kernel_groups, shuffling, tie_ranks
+from plurivox.engine.draws import item_weights, rater_weights
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.intervals import Interval, percentile_interval
+from plurivox.engine.pool import batched
+from plurivox.engine.run import Values
+from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.ratings import Ratings
+from plurivox.statistics.ties import tie_ranks
 
 STATISTICS = (
     "mpa_raw", "mpa", "wra", "hm", "hm_of_means", "auroc", "kendall_tau_b", "spearman_rho", "average_precision",
@@ -69,9 +74,11 @@ class Responses:
         strata: NDArray[np.int32] | None = None,
         among: NDArray[np.bool_] | None = None,
     ) -> Responses:
-        """Prepare the passes; ``strata`` and ``among`` as in :func:`plurivox.lenses.cohesion.passes.shuffling`."""
-        shuffled, bounds = shuffling(ratings, codes, strata, among)
-        ranks = np.ascontiguousarray(tie_ranks(ratings, ties, seed)[:, 0])
+        """Prepare the passes; ``strata`` and ``among`` as in :meth:`plurivox.engine.grouping.Grouping.of`."""
+        grouping = Grouping.of(ratings, codes, n_groups, strata, among)
+        shuffled, bounds = grouping.shuffled, grouping.bounds
+        ids = ratings.items["item"].to_list() if ties == "random" else range(ratings.n_items)
+        ranks = np.ascontiguousarray(tie_ranks(ids, len(ratings.scale), ties, seed)[:, 0])
         against = reference.on_axis(codes)
         totals = against.totals()
         return cls(ratings, codes, n_groups, against, group_score, ranks, capped, shuffled, bounds, totals)
@@ -172,7 +179,7 @@ class Responses:
             Given(ratings.offsets, ratings.codes_of_raters, ratings.scores),
             Against(reference.offsets, reference.raters, reference.scores, self.totals, shared, same),
             voting,
-            kernel_groups(self.codes, self.n_groups),
+            Grouping(self.codes, self.n_groups, self.shuffled, self.bounds).kernel_codes,
         )
 
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Values, NDArray[np.int32]]:

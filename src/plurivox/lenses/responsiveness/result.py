@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.bootstrap import NORMAL_95
+from plurivox.engine.intervals import NORMAL_95
 from plurivox.errors import SelectionError
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -12,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.bootstrap import Interval, percentile_interval
+from plurivox.engine.grouping import warn_apart
+from plurivox.engine.intervals import Interval, percentile_interval
 from plurivox.engine.permutation import PermutationResult, among_peers, compare, upper_p
+from plurivox.engine.run import Values
+from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
-from plurivox.lenses.calls import Report, warn_apart
-from plurivox.lenses.cohesion.passes import Running, Values
 from plurivox.lenses.responsiveness.passes import STATISTICS, RaterResponses, Responses, Support
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
@@ -53,7 +53,6 @@ class Analysis:
     min_support: float
     subset: str
     running: Running
-    progress: Report | None
 
     def overall(self) -> Found:
         """Return the rows of all raters together; against the crowd there is nobody left to compare them with."""
@@ -297,10 +296,8 @@ class Analysis:
         return compare(values, null) if self.permutations else None
 
     def _telling(self, what: str) -> Running:
-        if self.progress is None:
-            return self.running
         where = "" if self.subset == "all" else f"{self.subset}: "
-        return self.running._replace(progress=partial(self.progress, where + what))
+        return self.running.doing(where + what)
 
 
 def _single_class(by_point: Values, n_boundaries: int) -> str:

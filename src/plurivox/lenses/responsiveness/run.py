@@ -13,22 +13,13 @@ from typing import Any
 import numpy as np
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.families import METHODS
+from plurivox.engine.draws import RESAMPLE
+from plurivox.engine.families import METHODS, corrected
+from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes, strata_of, subsets_by
 from plurivox.engine.permutation import CONVENTIONS
+from plurivox.engine.running import Progress, Running
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.calls import (
-    RESAMPLE,
-    Report,
-    axes_of,
-    check_choice,
-    check_draws,
-    corrected,
-    each_axis,
-    named_axes,
-    overlapping_axes,
-    parts_by,
-)
-from plurivox.lenses.cohesion.passes import Running, strata_of
+from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.psychometrics.scales import ALWAYS, LOWER_BOUND, MANY, Scaling
 from plurivox.lenses.responsiveness.passes import GROUP_SCORES
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
@@ -65,7 +56,7 @@ def responsiveness(
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
     executor: Executor | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Responsiveness:
     """Tell whose higher scores mean more severe, and who tells unsafe from safe.
 
@@ -159,11 +150,11 @@ def responsiveness(
     found = _Gathered(
         contrast, dict(family or {}), pairs, overlapping, min_group_size, scaling if psychometrics else None
     )
-    for subset, part in parts_by(ratings, items_by).items():
+    for subset, part in subsets_by(ratings, items_by).items():
         against = resolved if part is ratings else resolved.within(ratings, part)
         work = Analysis(
             part, against, permutations, bootstrap, resample, seed, convention, strata_of(part, within), group_score,
-            ties, min_support, subset, Running(threads, executor), progress,
+            ties, min_support, subset, Running(threads, executor, progress),
         )  # fmt: skip
         found.add(work, axes_of(part, axes_by, min_group_size))
     found.check(axes_of(ratings, axes_by, min_group_size))

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from plurivox.engine.bootstrap import NORMAL_95
+from plurivox.engine.intervals import NORMAL_95, wilson
 from plurivox.engine.pool import in_batches
-from plurivox.engine.shares import wilson
-from plurivox.lenses.cohesion.passes import Running
+from plurivox.engine.running import Running
 from plurivox.lenses.soft.matching import POSTERIOR_MEAN, REFERENCES, Counts, Floats
 from plurivox.lenses.soft.sums import Target, ranks
 from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
@@ -71,7 +70,7 @@ def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl
                 rows += [(strength, metric, name, values[name], places.get(name), share) for name in values]
         return rows
 
-    made = in_batches(at, len(STRENGTHS), batch=1, threads=how.threads, progress=how.progress)
+    made = in_batches(at, len(STRENGTHS), how)
     return pl.DataFrame([row for rows in made for row in rows], schema=SENSITIVITY, orient="row")
 
 

@@ -7,7 +7,7 @@ Sizes, with E[EMD] in closed form; predictions that know nothing of an item alwa
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.engine.families import METHODS
+from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes
+from plurivox.engine.running import Progress, Running
 from plurivox.errors import InputError, SoftScoresWarning
 from plurivox.intake.attributes import places_of
-from plurivox.lenses.calls import Report, axes_of, check_choice, check_draws, each_axis, named_axes, overlapping_axes
-from plurivox.lenses.cohesion.passes import Running
+from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.soft.checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
 from plurivox.lenses.soft.matching import (
     NO_PREDICTION,
@@ -67,7 +68,7 @@ def soft_scores(
     seed: int = 0,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> SoftScores:
     """Tell how good predicted rating distributions are, and how sure that is.
 
@@ -155,7 +156,8 @@ def soft_scores(
     chosen = resolve_prior(prior, counts, train)
     work = _Work(
         ratings, known.models, matched, chosen, None if train is None else train.counts(),
-        _scoring(ratings, chosen, wanted, floor, normalized), bootstrap, correction, seed, Running(threads), progress,
+        _scoring(ratings, chosen, wanted, floor, normalized), bootstrap, correction, seed,
+        Running(threads, progress=progress),
     )  # fmt: skip
     n = counts.sum(axis=1)
     limits = bins_of(n, bins)
@@ -212,7 +214,6 @@ class _Work:
     correction: str
     seed: int
     how: Running
-    progress: Report | None
 
     def target(
         self,
@@ -293,22 +294,16 @@ class _Work:
         return rows_of(sums, values, draws)
 
     def _sums(self, target: Target, what: str) -> tuple[Sums, Floats, Floats]:
-        sums = Sums.of(target, self.scoring, self.seed, self._tell(what))
-        how = self.how._replace(progress=self._tell(f"{what}, resampling"))
-        return sums, sums.values(), sums.draws(self.bootstrap, self.seed, how)
+        sums = Sums.of(target, self.scoring, self.seed, self.how.doing(what))
+        return sums, sums.values(), sums.draws(self.bootstrap, self.seed, self.how.doing(f"{what}, resampling"))
 
     def curve(self, target: Target) -> pl.DataFrame:
         """Return scores over prior strengths."""
-        how = self.how._replace(progress=self._tell("strengths of the prior"))
-        return sensitivity(target, self.scoring, self.seed, how)
+        return sensitivity(target, self.scoring, self.seed, self.how.doing("strengths of the prior"))
 
     def calibration(self, target: Target) -> dict[str, pl.DataFrame]:
         """Return the tables on calibration."""
         return calibration(target, [str(label) for label in self.ratings.scale.labels], self.seed)
-
-    def _tell(self, what: str) -> Callable[[int, int], object]:
-        progress = self.progress
-        return (lambda done, total: None) if progress is None else lambda done, total: progress(what, done, total)
 
 
 def _raters_of(ratings: Ratings, items: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:

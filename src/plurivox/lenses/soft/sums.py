@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.bootstrap import item_weights, percentile_interval
-from plurivox.engine.families import adjust
+from plurivox.engine.draws import item_weights
+from plurivox.engine.families import adjust_families
+from plurivox.engine.intervals import percentile_interval
+from plurivox.engine.pool import batched
+from plurivox.engine.running import Running
 from plurivox.engine.units import units_of
-from plurivox.lenses.cohesion.passes import Running, batched
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Counts, Floats
 from plurivox.results.result import Row
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
@@ -79,13 +81,13 @@ class Sums:
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, target: Target, scoring: Scoring, seed: int, tell: Callable[[int, int], object]) -> Sums:
+    def of(cls, target: Target, scoring: Scoring, seed: int, how: Running) -> Sums:
         """Score every item by every prediction, and add up."""
         unit, starts = units_of(target.codes, len(target.bins) + 1, seed)
         n_units, shape = int(starts[-1]), (len(target.predictions), len(scoring.metrics))
         finite, infinite = np.zeros((n_units, *shape)), np.zeros((n_units, *shape))
         for at, q in enumerate(target.predictions.values()):
-            tell(at, shape[0])
+            how.tell(at, shape[0])
             scores = scoring.scores(target.counts, q)
             endless = np.isposinf(scores)
             scores[~np.isfinite(scores)] = 0.0
@@ -93,7 +95,7 @@ class Sums:
                 finite[:, at, m] = np.bincount(unit, weights=scores[:, m], minlength=n_units)
                 if endless[:, m].any():
                     infinite[:, at, m] = np.bincount(unit, weights=endless[:, m], minlength=n_units)
-        tell(shape[0], shape[0])
+        how.tell(shape[0], shape[0])
         rated = target.counts.sum(axis=1) > 0
         n_items = np.bincount(unit, minlength=n_units).astype(float)
         n_rated = np.bincount(unit, weights=rated.astype(float), minlength=n_units)
@@ -252,10 +254,8 @@ _SAME = {"kl": "cross_entropy", "expected_kl": "expected_cross_entropy"}
 
 def _corrected(frame: pl.DataFrame, correction: str) -> pl.DataFrame:
     key = frame.with_columns(pl.col("statistic").replace(_SAME)).select("statistic", "model", "other")
-    first = key.with_row_index("row").unique(["statistic", "model", "other"], keep="first", maintain_order=True)
     p = frame["p_value"].to_numpy().astype(float)
-    known = dict(zip(first.drop("row").iter_rows(), adjust(p[first["row"].to_numpy()], correction), strict=True))
-    adjusted = np.fmax([known[one] for one in key.iter_rows()], p)
+    adjusted = np.fmax(adjust_families(p.tolist(), frame["bin"].to_list(), list(key.iter_rows()), correction), p)
     return frame.with_columns(pl.when(frame["p_value"].is_not_null()).then(pl.Series(adjusted)).alias("p_adjusted"))
 
 

@@ -9,10 +9,10 @@ import polars as pl
 from plurivox import plots
 from plurivox.answers import Answers
 from plurivox.axis import By
+from plurivox.engine.grouping import each_axis
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.run import alignment
-from plurivox.lenses.calls import each_axis
 from plurivox.plots.layout import shorten
 from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings

@@ -187,10 +187,14 @@ def plurality_parts(counts: Counts) -> Floats:
     return _packed(p.max(axis=-1), _any(p))
 
 
-def percent_agreement_parts(counts: Counts) -> Floats:
-    """Contribute Σ_c n_c(n_c − 1)/(m(m − 1)) and 1; (items, …, 2)."""
-    n, m = _pairable(counts)
-    return _packed((n * (n - 1)).sum(axis=-1) / np.maximum(m * (m - 1), 1), _any(n))
+def percent_agreement_parts(counts: Counts, self_pairs: Counts | None = None) -> Floats:
+    """Contribute Σ_c n_c(n_c − 1)/(m(m − 1)) and 1; (items, …, 2).
+
+    A rater of weight w counts w times and never pairs with themselves: with ``self_pairs``, Q = Σw² of each item, the
+    agreeing share of pairs is (Σ_c n_c² − Q)/(m² − Q).
+    """
+    n, m, q = pairable(counts, self_pairs)
+    return _packed(((n * n).sum(axis=-1) - q) / np.where(m * m > q, m * m - q, 1), _any(n))
 
 
 def entropy_parts(counts: Counts) -> Floats:
@@ -243,18 +247,20 @@ def voting_from(agreeing: Sums, votes_x: Counts, votes_y: Counts) -> Floats:
 # Gwet's coefficients -------------------------------------------------------------------------------------------------
 
 
-def ac_parts(counts: Counts, values: Floats | None = None) -> Floats:
+def ac_parts(counts: Counts, values: Floats | None = None, *, self_pairs: Counts | None = None) -> Floats:
     """Contribute p_a, 1 if m ≥ 2, 1 if m ≥ 1, and n/m; (items, …, 3 + L).
 
     p_a = Σ_c n_c(n*_c − 1)/(m(m − 1)) with n* = Σ_k w_ck n_k: agreement counts in full or not at all (AC1), or, with
     values, by quadratic weights w = 1 − (v_c − v_k)²/range² (AC2), for which p_a = 1 − 2m·variance/((m − 1)·range²).
+    ``self_pairs`` as in :func:`percent_agreement_parts`; m − 1 is then (m² − Q)/m.
     """
     shares = _shares(counts)
     if values is None:
-        parts = percent_agreement_parts(counts)
+        parts = percent_agreement_parts(counts, self_pairs)
     else:
-        n, m = _pairable(counts)
-        lost = 2 * m * _moments(n, values)[1] / (np.maximum(m - 1, 1) * (values[-1] - values[0]) ** 2)
+        n, m, q = pairable(counts, self_pairs)
+        others = (m * m - q) / np.where(m > 0, m, 1)
+        lost = 2 * m * _moments(n, values)[1] / (np.where(others > 0, others, 1) * (values[-1] - values[0]) ** 2)
         parts = _packed(np.where(m > 0, 1 - lost, 0.0), _any(n))
     return np.concatenate([parts, _any(shares), shares], axis=-1)
 
@@ -297,6 +303,15 @@ def _pairable(counts: Counts) -> tuple[Floats, Floats]:
     n = np.asarray(counts, dtype=float)
     n = np.where(n.sum(axis=-1, keepdims=True) >= 2, n, 0.0)
     return n, n.sum(axis=-1)
+
+
+def pairable(counts: Counts, self_pairs: Counts | None = None) -> tuple[Floats, Floats, Floats]:
+    """Return counts, their sums m and Q = Σw² (m where every rater counts once), 0 for items without a pair: m² = Q."""
+    n = np.asarray(counts, dtype=float)
+    m = n.sum(axis=-1)
+    q = m if self_pairs is None else np.asarray(self_pairs, dtype=float)
+    paired = m * m > q
+    return np.where(paired[..., None], n, 0.0), np.where(paired, m, 0.0), np.where(paired, q, 0.0)
 
 
 def _common(counts_x: Counts, counts_y: Counts) -> tuple[Floats, Floats, Floats, Floats]:

@@ -1,6 +1,6 @@
 """How much a group agrees with itself and with others: array functions of counts, items × points.
 
-Every function adds up what the items contribute and finishes the sum; :mod:`~plurivox.statistics.cohesion_parts`
+Every function adds up what the items contribute and finishes the sum; :mod:`~plurivox.statistics.cohesion.parts`
 holds both halves. A value that is not defined is NaN, never 0 and never an exception;
 :func:`~plurivox.statistics.undefined_reason` tells why.
 """
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.errors import InputError
-from plurivox.statistics import cohesion_parts as parts
 from plurivox.statistics.checks import amount_of, choice_of, counts_of, level_of, pair_of, values_of
+from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.ties import TIES, tie_priorities, votes
 
 CONVENTIONS = ("default", "published")

@@ -1,15 +1,116 @@
-"""The records of the cohesion statistics."""
+"""The records of the statistics that share one compiled pass, and of Gwet's coefficients beside them."""
 
 from __future__ import annotations
 
 import math
 
-from plurivox.statistics import cohesion
-from plurivox.statistics.records import Statistic
+from plurivox.statistics import undefined
+from plurivox.statistics.cohesion import functions as cohesion
+from plurivox.statistics.cohesion import parts
+from plurivox.statistics.levels import Floats
+from plurivox.statistics.records import About, Known, Slots, Statistic
+
+SKEWED = 0.9
+"""From this share of one point on, with high percent agreement, a low alpha misleads."""
 
 _GRASP = (
     "Prabhakaran et al. (2024), GRASP: A Disagreement Analysis Framework to Assess Group Associations in Perspectives"
 )
+
+
+def _irr(s: Slots, about: About, known: Known) -> Floats:
+    if about.nominal:
+        return parts.alpha_nominal_from(s["coincident"], s["marginals"], self_pairs=s["self_pairs"])
+    return parts.alpha_from(s["coincidences"], about.level, about.values, self_pairs=s["self_pairs"])
+
+
+def _why_irr(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    reason = undefined.why_irr(s["marginals"], about.level, n_raters=n_raters)
+    return _skew(s, float(known["irr"])) if reason is None and about.nominal else reason
+
+
+def _skew(s: Slots, alpha: float) -> str | None:
+    total = float(s["marginals"].sum())
+    top, agreement = float(s["marginals"].max()) / total, float(s["coincident"]) / total
+    if top < SKEWED or alpha > 0.5 * agreement:
+        return None
+    return f"{top:.0%} of the ratings are one point, where alpha is low even if raters agree; see AC1"
+
+
+def _xrr(s: Slots, about: About, known: Known) -> Floats:
+    if about.nominal:
+        return parts.xrr_nominal_from(s["crossed"], s["own"], s["rest"])
+    return parts.xrr_from(s["crossings"], s["own"], s["rest"], about.level, about.values)
+
+
+def _why_xrr(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return undefined.why_xrr(s["own"], s["rest"], about.level)
+
+
+def _gai(s: Slots, about: About, known: Known) -> Floats:
+    return parts.gai_from(known["irr"], known["xrr"])
+
+
+def _why_gai(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    why_irr = undefined.why_irr(s["marginals"], about.level, n_raters=n_raters)
+    return undefined.why_gai(float(known["xrr"]), why_irr, undefined.why_xrr(s["own"], s["rest"], about.level))
+
+
+def _negentropy(s: Slots, about: About, known: Known) -> Floats:
+    return parts.negentropy_from(s["entropy"], s["rated"], about.n_points)
+
+
+def _cross_negentropy(s: Slots, about: About, known: Known) -> Floats:
+    return parts.negentropy_from(s["cross_entropy"], s["shared"], about.n_points)
+
+
+def _plurality_size(s: Slots, about: About, known: Known) -> Floats:
+    return parts.mean_from(s["plurality"], s["rated"])
+
+
+def _why_rated(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return undefined.why_mean(float(s["rated"]))
+
+
+def _why_shared(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return undefined.why_mean(float(s["shared"]), "common")
+
+
+def _voting_agreement(s: Slots, about: About, known: Known) -> Floats:
+    return parts.voting_from(s["same_vote"], s["own_votes"], s["rest_votes"])
+
+
+def _why_votes(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return undefined.why_voting(s["own_votes"], s["rest_votes"])
+
+
+def _ac1_parts(counts: parts.Counts, self_pairs: parts.Counts | None, about: About) -> Floats:
+    return parts.ac_parts(counts, self_pairs=self_pairs)
+
+
+def _ac2_parts(counts: parts.Counts, self_pairs: parts.Counts | None, about: About) -> Floats:
+    return parts.ac_parts(counts, about.values, self_pairs=self_pairs)
+
+
+def _percent_agreement(s: Slots, about: About, known: Known) -> Floats:
+    return parts.mean_from(s["ac1"][..., 0], s["ac1"][..., 1])
+
+
+def _ac1(s: Slots, about: About, known: Known) -> Floats:
+    return _ac(s["ac1"])
+
+
+def _ac2(s: Slots, about: About, known: Known) -> Floats:
+    return _ac(s["ac2"], about.values)
+
+
+def _ac(sums: Floats, values: Floats | None = None) -> Floats:
+    return parts.ac_from(sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:], values)
+
+
+def _why_pairable(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return undefined.why_mean(float(s["ac1"][1]), "pairable", n_raters=n_raters)
+
 
 RECORDS = (
     Statistic(
@@ -23,6 +124,10 @@ RECORDS = (
         meaning="how far raters of a group agree on the same items beyond chance (Krippendorff's alpha)",
         higher_means="more agreement within the group",
         reference="Krippendorff (2004), Content Analysis: An Introduction to Its Methodology",
+        role="tested",
+        order=10,
+        finish=_irr,
+        why=_why_irr,
     ),
     Statistic(
         name="xrr",
@@ -36,6 +141,10 @@ RECORDS = (
         higher_means="more agreement between the group and the rest",
         reference="Wong, Paritosh and Aroyo (2021), Cross-replication Reliability: "
         "An Empirical Approach to Interpreting Inter-rater Reliability",
+        role="tested",
+        order=20,
+        finish=_xrr,
+        why=_why_xrr,
     ),
     Statistic(
         name="gai",
@@ -48,6 +157,10 @@ RECORDS = (
         meaning="how much more a group agrees with itself than with the rest (group association index)",
         higher_means="a view the group shares more within than with others",
         reference=_GRASP,
+        role="tested",
+        order=30,
+        finish=_gai,
+        why=_why_gai,
     ),
     Statistic(
         name="dsi",
@@ -60,6 +173,7 @@ RECORDS = (
         meaning="the largest group association index of an axis (diversity sensitivity index)",
         higher_means="an axis along which at least one group stands apart",
         reference=_GRASP,
+        order=40,
     ),
     Statistic(
         name="negentropy",
@@ -72,6 +186,11 @@ RECORDS = (
         meaning="how far an item's ratings are, on average, from an even spread over the scale",
         higher_means="ratings of an item closer together",
         reference=_GRASP,
+        column="negent.",
+        role="tested",
+        order=50,
+        finish=_negentropy,
+        why=_why_rated,
     ),
     Statistic(
         name="cross_negentropy",
@@ -84,6 +203,11 @@ RECORDS = (
         meaning="how well the rest's ratings of an item foretell the group's",
         higher_means="a group whose ratings the rest foretells better",
         reference=_GRASP,
+        column="cross-neg.",
+        role="tested",
+        order=60,
+        finish=_cross_negentropy,
+        why=_why_shared,
     ),
     Statistic(
         name="plurality_size",
@@ -96,6 +220,11 @@ RECORDS = (
         meaning="the mean share of an item's ratings on its most given point",
         higher_means="larger pluralities",
         reference=_GRASP,
+        column="plurality",
+        role="tested",
+        order=70,
+        finish=_plurality_size,
+        why=_why_rated,
     ),
     Statistic(
         name="voting_agreement",
@@ -108,6 +237,11 @@ RECORDS = (
         meaning="how far the plurality votes of a group and of the rest agree beyond chance",
         higher_means="the same choices by the group and the rest",
         reference=_GRASP,
+        column="votes",
+        role="tested",
+        order=80,
+        finish=_voting_agreement,
+        why=_why_votes,
     ),
     Statistic(
         name="percent_agreement",
@@ -120,6 +254,12 @@ RECORDS = (
         meaning="the mean share of pairs of raters that agree on an item, chance not taken out",
         higher_means="more agreeing pairs",
         reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
+        column="% agree",
+        role="beside",
+        order=90,
+        sums_of="ac1",
+        finish=_percent_agreement,
+        why=_why_pairable,
     ),
     Statistic(
         name="ac1",
@@ -132,6 +272,11 @@ RECORDS = (
         meaning="agreement beyond chance that stays steady where nearly everyone gives one point (Gwet's AC1)",
         higher_means="more agreement within the group",
         reference="Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement",
+        role="beside",
+        order=100,
+        contribution=_ac1_parts,
+        finish=_ac1,
+        why=_why_pairable,
     ),
     Statistic(
         name="ac2",
@@ -145,5 +290,10 @@ RECORDS = (
         meaning="AC1 in which near misses count in part (Gwet's AC2, quadratic weights)",
         higher_means="more agreement within the group",
         reference="Gwet (2014), Handbook of Inter-Rater Reliability",
+        role="beside",
+        order=110,
+        contribution=_ac2_parts,
+        finish=_ac2,
+        why=_why_pairable,
     ),
 )

@@ -1,0 +1,135 @@
+"""Draws: the raters as they are, shuffled between groups, or items and raters drawn with replacement.
+
+A draw is made from the seed and its number alone, wherever it is needed, so that neither threads nor batches nor
+machines change it. Copies are weights, never new items or raters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+
+# Which child of the seed draws what. Items and raters must not share one, since "both" multiplies their weights;
+# the numbers are far from those of plurivox.simulation, whose studies may carry the same seed.
+_ITEMS, _RATERS = 1001, 1002
+RESAMPLE = ("items", "raters", "both")
+"""What a bootstrap may draw."""
+
+
+class Draws(NamedTuple):
+    """Draws number ``first`` to ``last`` of a kind.
+
+    Permutation 0 is the observed labelling, so permutations are counted from 1 and bootstrap draws from 0.
+    """
+
+    kind: Literal["permuted", "resampled"]
+    first: int
+    last: int
+    seed: int = 0
+    resample: str = ""
+
+    @classmethod
+    def observed(cls) -> Draws:
+        """Return the raters as they are."""
+        return cls("permuted", 0, 1)
+
+    @classmethod
+    def permuted(cls, n: int, seed: int) -> Draws:
+        """Return permutations 1 to ``n``."""
+        return cls("permuted", 1, n + 1, seed)
+
+    @classmethod
+    def resampled(cls, n: int, seed: int, resample: str) -> Draws:
+        """Return ``n`` draws of items, raters (within their groups) or both."""
+        return cls("resampled", 0, n, seed, resample)
+
+    @property
+    def total(self) -> int:
+        """How many draws these are."""
+        return self.last - self.first
+
+    def between(self, first: int, last: int) -> Draws:
+        """Return some of them, counted from their first."""
+        return self._replace(first=self.first + first, last=self.first + last)
+
+    def item_weights(self, n_items: int) -> NDArray[np.int32]:
+        """Return how often each item counts, draws × items; draws × 0 where each counts once."""
+        if self.resample not in ("items", "both"):
+            return np.zeros((self.total, 0), dtype=np.int32)
+        return item_weights(n_items, self.total, self.seed, self.first).astype(np.int32)
+
+    def rater_weights(self, codes: ArrayLike) -> NDArray[np.int32]:
+        """Return how often each rater counts, draws × raters; draws × 0 where each counts once."""
+        if self.resample not in ("raters", "both"):
+            return np.zeros((self.total, 0), dtype=np.int32)
+        return rater_weights(codes, self.total, self.seed, self.first).astype(np.int32)
+
+
+def item_weights(n_items: int, draws: int, seed: int, first: int = 0) -> Ints:
+    """Return how often each item is drawn, draws × items; each row sums to the number of items.
+
+    Parameters
+    ----------
+    n_items
+        How many items there are, and are drawn with replacement.
+    draws, first
+        How many draws to make, and the number of the first.
+    seed
+        A whole number, 0 or more.
+
+    Examples
+    --------
+    >>> item_weights(5, draws=3, seed=0).sum(axis=1).tolist()
+    [5, 5, 5]
+    """
+    weights = np.zeros((draws, n_items), dtype=np.int64)
+    if n_items > 0:
+        for row, rng in zip(weights, _generators(seed, _ITEMS, first, draws), strict=True):
+            row[:] = np.bincount(rng.integers(n_items, size=n_items), minlength=n_items)
+    return weights
+
+
+def rater_weights(group_of: ArrayLike, draws: int, seed: int, first: int = 0) -> Ints:
+    """Return how often each rater is drawn from their own group, draws × raters.
+
+    The weights of a group sum to its size in each draw; raters outside every group have weight 0.
+
+    Parameters
+    ----------
+    group_of
+        For each rater a whole number that names the group, -1 if outside.
+    draws, seed, first
+        As in :func:`item_weights`.
+
+    Examples
+    --------
+    >>> weights = rater_weights([0, 0, 0, 1, 1, -1], draws=2, seed=0)
+    >>> weights[:, :3].sum(axis=1).tolist(), weights[:, 3:5].sum(axis=1).tolist(), weights[:, 5].tolist()
+    ([3, 3], [2, 2], [0, 0])
+    """
+    groups = np.asarray(group_of, dtype=np.int64)
+    members = np.argsort(groups, kind="stable")
+    members = members[groups[members] >= 0]  # those inside, group by group
+    start, size = _runs(groups[members])
+    weights = np.zeros((draws, len(groups)), dtype=np.int64)
+    if len(members):
+        for row, rng in zip(weights, _generators(seed, _RATERS, first, draws), strict=True):
+            row[:] = np.bincount(members[start + rng.integers(size)], minlength=len(groups))
+    return weights
+
+
+def _runs(groups: Ints) -> tuple[Ints, Ints]:
+    """Return for each of the sorted members where their group starts, and its size."""
+    _, first, place, size = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    return first[place], size[place]
+
+
+def _generators(seed: int, child: int, first: int, draws: int) -> Iterator[np.random.Generator]:
+    """Yield a generator for each draw, which depends on the seed and the draw's number alone."""
+    for number in range(first, first + draws):
+        yield np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(child, number))))

@@ -1,0 +1,214 @@
+"""Who is compared with whom: axes of a call, strata, and the raters that a permutation shuffles."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.engine.draws import Draws
+from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
+from plurivox.intake.attributes import category_order
+from plurivox.ratings import Ratings, chosen_rows, with_items
+
+APART = 0.5
+"""Below this share of items in common with the rest, a group is said to have seen different items."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Raters sorted into groups, and who is shuffled with whom.
+
+    Attributes
+    ----------
+    codes
+        The group of each rater, -1 outside the axis.
+    shuffled, bounds
+        The raters that a permutation shuffles, stratum by stratum, and where each stratum starts.
+    """
+
+    codes: NDArray[np.int32]
+    n_groups: int
+    shuffled: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Ratings,
+        codes: NDArray[np.int32],
+        n_groups: int,
+        strata: NDArray[np.int32] | None = None,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Grouping:
+        """Find who is shuffled.
+
+        Parameters
+        ----------
+        strata
+            A stratum for each rater, within which raters are shuffled; all together without it.
+        among
+            Which raters to shuffle; those with a group without it. A rater without ratings is never shuffled.
+        """
+        rated = raters_who_rated(ratings)
+        chosen = np.flatnonzero((codes >= 0) & rated if among is None else among & rated)
+        own = np.zeros(ratings.n_raters, np.int32) if strata is None else strata
+        shuffled = chosen[np.argsort(own[chosen], kind="stable")]
+        starts = np.flatnonzero(np.diff(own[shuffled])) + 1
+        bounds = np.concatenate(([0], starts, [len(shuffled)])).astype(np.int64)
+        return cls(codes, n_groups, shuffled.astype(np.int64), bounds)
+
+    @classmethod
+    def together(cls, ratings: Ratings) -> Grouping:
+        """Put all raters into one group."""
+        return cls.of(ratings, np.zeros(ratings.n_raters, np.int32), 1)
+
+    @property
+    def kernel_codes(self) -> NDArray[Any]:
+        """The codes as kernels want them: those outside in one more group at the end."""
+        kind = np.uint8 if self.n_groups < 255 else np.int32
+        return np.where(self.codes < 0, self.n_groups, self.codes).astype(kind)
+
+    def labels(self, draws: Draws) -> NDArray[np.int32]:
+        """Return the group of each rater under each permutation, draws × raters."""
+        from plurivox.kernels.shuffling import permute
+
+        made = np.tile(self.codes, (draws.total, 1))
+        for row, number in zip(made, range(draws.first, draws.last), strict=True):
+            permute(self.codes, self.shuffled, self.bounds, np.uint64(draws.seed), number, row)
+        return made
+
+
+def strata_of(ratings: Ratings, within: str | tuple[str, ...] | None) -> NDArray[np.int32] | None:
+    """Return a stratum for each rater; those without a value make one of their own."""
+    return None if within is None else Axis.of(ratings, within, min_group_size=1).codes
+
+
+def raters_who_rated(ratings: Ratings) -> NDArray[np.bool_]:
+    """Tell which raters rated anything."""
+    rated: NDArray[np.bool_] = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters) > 0
+    return rated
+
+
+def each_axis(by: By | Sequence[By]) -> list[By]:
+    """Return one entry per axis: ``("race", "gender")`` is one crossing, ``["race", "gender"]`` are two axes."""
+    one = isinstance(by, str) or (isinstance(by, tuple) and len(by) > 0 and all(isinstance(part, str) for part in by))
+    return [by] if one else list(by)  # type: ignore[list-item]
+
+
+def named_axes(by: Sequence[By]) -> list[list[str]]:
+    """Return the attributes of each axis, as settings keep them."""
+    return [[one] if isinstance(one, str) else list(one) for one in by]
+
+
+def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
+    """Sort the raters along each axis."""
+    axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]
+    if len({axis.name for axis in axes}) < len(axes):
+        raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
+    return axes
+
+
+def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
+    """Return the attributes of ``by`` with several values per rater; refuse what their groups cannot give."""
+    found = {}
+    for one in by:
+        attributes = (one,) if isinstance(one, str) else tuple(one)
+        overlap = [attribute for attribute in attributes if attribute in several]
+        if overlap and (len(attributes) > 1 or pairs):
+            what = "crossed with others" if len(attributes) > 1 else "compared in pairs"
+            raise InputError(
+                f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be {what}",
+                hint="Analyse it on its own, without pairs.",
+            )
+        found.update({attribute: several[attribute] for attribute in overlap})
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """The groups that one entry of ``by`` compares: those of one axis, or of one axis for each value of several.
+
+    Attributes
+    ----------
+    axis
+        The axis by its attributes.
+    each
+        The axis itself; where a rater may have several values, one axis for each value, of which the first group is
+        meant and the second is its rest.
+    overlapping
+        Whether a rater may have several values.
+    """
+
+    axis: Axis
+    each: tuple[Axis, ...]
+    overlapping: bool
+
+    @property
+    def n_withheld(self) -> int:
+        """How many groups are withheld; raters on their own never are."""
+        if self.axis.attributes == ("rater",):
+            return 0
+        return sum(one.n_withheld > 0 for one in self.each) if self.overlapping else self.axis.n_withheld
+
+
+def compared(
+    ratings: Ratings,
+    by: Sequence[By],
+    overlapping: Mapping[str, str],
+    min_group_size: int = MIN_GROUP_SIZE,
+    rated: NDArray[np.bool_] | None = None,
+) -> Iterator[Compared]:
+    """Yield the groups that each axis of a call compares.
+
+    With ``rated``, groups count only those raters, and so are withheld by them: who rated a part of the items.
+    """
+
+    def counting(axis: Axis) -> Axis:
+        return axis if rated is None else axis.counting(rated)
+
+    for axis in axes_of(ratings, by, min_group_size):
+        if axis.name in overlapping:
+            each = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
+            yield Compared(counting(axis), tuple(counting(one) for one in each), True)
+        else:
+            whole = counting(axis)
+            yield Compared(whole, (whole,), False)
+
+
+def subsets_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
+    """Return all ratings, and those of the items of each value of an item attribute."""
+    subsets = {"all": ratings}
+    if items_by is not None:
+        if items_by not in ratings.items.columns:
+            known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
+            raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
+        for value in category_order(ratings.items[items_by]):
+            chosen = chosen_rows(ratings.items, {items_by: value}, "item")
+            subsets[f"{items_by} = all" if value == "all" else value] = with_items(ratings, chosen)
+    return subsets
+
+
+def warn_apart(ratings: Ratings, axis: Axis) -> None:
+    """Warn if a group rated mostly items that nobody else of the axis did, since shuffling then compares items."""
+    group = axis.codes[ratings.codes_of_raters].astype(np.int64)
+    inside = group >= 0
+    cells = np.unique(group[inside] * ratings.n_items + ratings.item_codes[inside])
+    owner, item = np.divmod(cells, max(ratings.n_items, 1))
+    by_others = np.bincount(item, minlength=ratings.n_items)[item] > 1
+    rated = np.bincount(owner, minlength=len(axis))
+    shared = np.bincount(owner[by_others], minlength=len(axis))
+    apart = [g for g in np.flatnonzero(~axis.withheld) if rated[g] > 0 and shared[g] < APART * rated[g]]
+    if apart and len(axis) > 1:
+        names = ", ".join(axis.groups[g] for g in apart[:3]) + (" and others" if len(apart) > 3 else "")
+        warnings.warn(
+            f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
+            "if raters were assigned by batch or region, give it as within=",
+            DifferentItemsWarning,
+            stacklevel=4,
+        )

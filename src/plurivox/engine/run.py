@@ -1,0 +1,113 @@
+"""The one driver: what parts of the items add under each draw, added up in order and finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.draws import Draws
+from plurivox.engine.part import Part
+from plurivox.engine.pool import batched, in_batches, processors
+from plurivox.engine.running import Running
+
+Values = NDArray[np.float64]
+"""Draws × whatever a finish makes of their sums."""
+
+
+class Sums(dict[str, NDArray[Any]]):
+    """Named arrays that add, each with the draws as its first dimension."""
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums({name: array + other[name] for name, array in self.items()})
+
+
+class Contribution(Protocol):
+    """What a part of the items adds under some draws: a frozen record of a module-level class, numbers in and out."""
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds a draw takes, over all parts."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds at once."""
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+
+
+Finish = Callable[[Sums], Values]
+"""From sums to values; a function or a record of a module-level class, so that it can travel."""
+
+
+def total(parts: Sequence[Part], contribution: Contribution, how: Running | None = None) -> Sums:
+    """Return the sums over all items of the raters as they are; parts are added in their order."""
+    work = _EachPart(tuple(parts), contribution, Draws.observed())
+    if len(parts) == 1:
+        return work(0, 1)[0]
+    return reduce(add, (sums for batch in in_batches(work, len(parts), how or Running()) for sums in batch))
+
+
+def run(
+    parts: Sequence[Part],
+    contribution: Contribution,
+    draws: Draws,
+    finish: Finish,
+    how: Running | None = None,
+) -> list[Values]:
+    """Return what is made of the sums under each draw, batch by batch: neither workers nor batches change a bit.
+
+    Parameters
+    ----------
+    parts
+        The items, whole.
+    contribution
+        What a part adds.
+    draws
+        Which draws.
+    finish
+        From the sums over all parts to values, draws first.
+    how
+        Who does it, and who is told how far it is.
+    """
+    how = how or Running()
+    if not draws.total:
+        return []
+    if len(parts) > 1 and draws.total < (how.threads or processors()):  # rather part by part than draw by draw
+        work = _EachPart(tuple(parts), contribution, draws)
+        made = [sums for batch in in_batches(work, len(parts), how) for sums in batch]
+        return [finish(reduce(add, made))]
+    each = _EachDraw(tuple(parts), contribution, draws, finish)
+    return batched(each, draws.total, how, cost=contribution.cost, width=contribution.width)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EachDraw:
+    """Some of the draws over all parts."""
+
+    parts: tuple[Part, ...]
+    contribution: Contribution
+    draws: Draws
+    finish: Finish
+
+    def __call__(self, first: int, last: int) -> Values:
+        some = self.draws.between(first, last)
+        return self.finish(reduce(add, (self.contribution(part, some) for part in self.parts)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EachPart:
+    """All draws over some of the parts."""
+
+    parts: tuple[Part, ...]
+    contribution: Contribution
+    draws: Draws
+
+    def __call__(self, first: int, last: int) -> list[Sums]:
+        return [self.contribution(part, self.draws) for part in self.parts[first:last]]

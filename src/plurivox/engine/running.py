@@ -1,0 +1,40 @@
+"""How work is run: on how many threads, by whom, and who is told how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+Progress = Callable[[str, int, int], object]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+class Running(NamedTuple):
+    """How work is run.
+
+    Attributes
+    ----------
+    threads
+        How many calls run at once, by default as many as there are processors.
+    executor
+        Who runs them instead of threads of our own: any executor, also one of processes.
+    progress
+        Who is told how far it is.
+    what
+        What is being done, in a few words.
+    """
+
+    threads: int | None = None
+    executor: Executor | None = None
+    progress: Progress | None = None
+    what: str = ""
+
+    def doing(self, what: str) -> Running:
+        """Return the same for something else that is done."""
+        return self._replace(what=what)
+
+    def tell(self, done: int, total: int) -> None:
+        """Tell how far it is, if anybody wants to know."""
+        if self.progress is not None:
+            self.progress(self.what, done, total)

@@ -1,0 +1,221 @@
+"""What a part of the items adds to the cohesion statistics of all groups of an axis, under any draws.
+
+Most statistics share one compiled pass over the ratings; those that are functions of counts alone are added up beside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.counting import add_up, group_counts, weighted_counts
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.part import Part
+from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.ratings import Ratings
+from plurivox.statistics.levels import Level
+from plurivox.statistics.records import SLOTS, About, Statistic, finished
+from plurivox.statistics.registry import STATISTICS, of_role
+from plurivox.statistics.ties import tie_ranks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreement:
+    """The contribution of a part to the sums of one grouping of the raters.
+
+    Attributes
+    ----------
+    grouping
+        The groups, and who is shuffled with whom.
+    about
+        The scale and its level.
+    n_items
+        How many items all parts have.
+    published
+        Whether cross-entropy is that of the published numbers.
+    ranks
+        Items × sides × points: how ties are decided; empty if tied points share a vote.
+    counted
+        The statistics whose contribution is a function of counts.
+    cost
+        About how many seconds a draw takes.
+    """
+
+    grouping: Grouping
+    about: About
+    n_items: int
+    published: bool
+    ranks: NDArray[np.int32]
+    counted: tuple[Statistic, ...]
+    cost: float
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        n_points = self.about.n_points
+        return self.grouping.n_groups * n_points * (7 + 2 * n_points * (not self.about.nominal))
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        items = draws.item_weights(self.n_items)
+        items = items[:, part.items] if items.shape[1] else items
+        raters = draws.rater_weights(self.grouping.codes)
+        sums = self._pass(part, draws, items, raters)
+        for record in self.counted:
+            sums[record.name] = self._counted(record, part, draws, items, raters)
+        return sums
+
+    def _pass(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
+        """Return the sums of the compiled pass, in the order of :data:`SLOTS`."""
+        from plurivox.kernels import cohesion as k
+
+        grouping, n_points = self.grouping, self.about.n_points
+        scalars, vectors, matrices = (len(names) for names in SLOTS.values())
+        n_matrices = 0 if self.about.nominal else grouping.n_groups
+        sums = Sums(
+            scalars=np.zeros((draws.total, grouping.n_groups, scalars)),
+            vectors=np.zeros((draws.total, grouping.n_groups, vectors, n_points)),
+            matrices=np.zeros((draws.total, n_matrices, matrices, n_points, n_points)),
+        )
+        given = (part.offsets, part.raters, part.scores, grouping.kernel_codes)
+        ranks = self.ranks[part.items]
+        most = int(np.diff(part.offsets).max(initial=0))
+        if draws.kind == "permuted":
+            k.permuted_passes(
+                *given, grouping.shuffled, grouping.bounds, np.uint64(draws.seed), draws.first, most,
+                *k.make_tables(most, n_points), self.published, ranks, *sums.values(),
+            )  # fmt: skip
+        else:
+            tables = k.make_tables(most * int(raters.max(initial=1)), n_points)
+            k.weighted_passes(*given, raters, items, *tables, self.published, ranks, *sums.values())
+        return sums
+
+    def _counted(
+        self, record: Statistic, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return the sums of a statistic that is a function of counts, draws × groups × parts."""
+        shuffled = draws.kind == "permuted" and draws.last > 1
+        labels = self.grouping.labels(draws) if shuffled else self.grouping.codes[np.newaxis]
+        n_groups, n_points = self.grouping.n_groups, self.about.n_points
+        contribution = record.contribution
+        assert contribution is not None
+
+        def contributed(d: int, start: int, stop: int) -> NDArray[Any]:
+            codes, squares = labels[d if shuffled else 0], None
+            counts: NDArray[Any]
+            if raters.shape[1]:
+                counts, squares = weighted_counts(part, codes, n_groups, n_points, raters[d], start, stop)
+            else:
+                counts = group_counts(part, codes, n_groups, n_points, start, stop)
+            if record.needs == "pair":
+                return contribution(counts, counts.sum(axis=1, keepdims=True) - counts, self.about)
+            return contribution(counts, squares, self.about)
+
+        same = not shuffled and not raters.shape[1]
+        return add_up(contributed, part.n_items, draws.total, items, same=same)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finish:
+    """From sums to the values of some statistics, draws × groups × statistics."""
+
+    records: tuple[Statistic, ...]
+    about: About
+
+    def __call__(self, sums: Sums) -> Values:
+        """Finish the sums of all draws."""
+        return finished(self.records, named(sums, self.about), self.about)
+
+
+def named(sums: Sums, about: About) -> dict[str, NDArray[Any]]:
+    """Return every sum by the name that records call it by."""
+    found: dict[str, NDArray[Any]] = {}
+    for at, name in enumerate(SLOTS["scalars"]):
+        found[name] = sums["scalars"][..., at]
+    for at, name in enumerate(SLOTS["vectors"]):
+        found[name] = sums["vectors"][..., at, :]
+    if not about.nominal:
+        for at, name in enumerate(SLOTS["matrices"]):
+            found[name] = sums["matrices"][..., at, :, :]
+    return found | {name: array for name, array in sums.items() if name not in SLOTS}
+
+
+def place_of(name: str) -> int:
+    """Return where a tested statistic stands among the values."""
+    return [record.name for record in of_role("tested")].index(name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """The cohesion of one grouping of the raters: its sums and values, observed and under draws.
+
+    ``tested`` and ``beside`` are the statistics in the order of the last dimension of values; permutations have the
+    first, bootstrap draws both.
+    """
+
+    ratings: Ratings
+    agreement: Agreement
+    tested: tuple[Statistic, ...]
+    beside: tuple[Statistic, ...]
+
+    @classmethod
+    def of(
+        cls, ratings: Ratings, grouping: Grouping, *, level: Level = "nominal", published: bool = False,
+        ties: str = "share", seed: int = 0,
+    ) -> Measured:  # fmt: skip
+        """Prepare all sums of a grouping."""
+        tested, beside = of_role("tested"), of_role("beside")
+        sources = {record.source for record in (*tested, *beside)}
+        counted = tuple(one for one in (*tested, *beside) if one.contribution is not None and one.name in sources)
+        n_points = len(ratings.scale)
+        ids = ratings.items["item"].to_list() if ties == "random" else range(ratings.n_items)
+        agreement = Agreement(
+            grouping, About(n_points, np.array(ratings.scale.values), level), ratings.n_items, published,
+            tie_ranks(ids, n_points, ties, seed), counted,
+            len(ratings.scores) * 3e-9 + ratings.n_items * min(grouping.n_groups, 50) * 5e-8,
+        )  # fmt: skip
+        return cls(ratings, agreement, tested, beside)
+
+    @property
+    def about(self) -> About:
+        """The scale and its level."""
+        return self.agreement.about
+
+    def observed(self) -> Sums:
+        """Return the sums of the raters as they are."""
+        return total(self.ratings.parts(), self.agreement)
+
+    def values(self, sums: Sums) -> Values:
+        """Return the values of all statistics: draws × groups × (tested, then beside)."""
+        return Finish((*self.tested, *self.beside), self.about)(sums)
+
+    def why(self, name: str, sums: Sums, values: Values, g: int, n_raters: int | None = None) -> str:
+        """Tell why an observed value of a group is undefined, or what to beware of; nothing where all is well."""
+        record = STATISTICS[name]
+        if record.why is None:
+            return ""
+        own = {slot: array[0, g] for slot, array in named(sums, self.about).items()}
+        known = {one.name: values[0, g, at] for at, one in enumerate((*self.tested, *self.beside))}
+        return record.why(own, self.about, known, n_raters) or ""
+
+    def null(self, permutations: int, seed: int, how: Running) -> Values:
+        """Return the tested values under permutations of the raters."""
+        sources = {record.source for record in self.tested}
+        work = replace(self.agreement, counted=tuple(one for one in self.agreement.counted if one.name in sources))
+        draws = Draws.permuted(permutations, seed)
+        made = run(self.ratings.parts(), work, draws, Finish(self.tested, self.about), how)
+        return np.concatenate([np.zeros((0, self.agreement.grouping.n_groups, len(self.tested))), *made])
+
+    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
+        """Return all values when items, raters (within their groups) or both are drawn with replacement."""
+        records = (*self.tested, *self.beside)
+        made = run(
+            self.ratings.parts(), self.agreement, Draws.resampled(draws, seed, resample), Finish(records, self.about),
+            how,
+        )  # fmt: skip
+        return np.concatenate([np.zeros((0, self.agreement.grouping.n_groups, len(records))), *made])

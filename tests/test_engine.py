@@ -1,0 +1,251 @@
+"""The engine against literal counts and itself: parts, sums, draws, and workers of every kind."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from plurivox.axis import Axis
+from plurivox.engine import counting, pool
+from plurivox.engine.counting import add_up, counts_of, group_counts, weighted_counts
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.part import Part, cut
+from plurivox.engine.run import Sums, run, total
+from plurivox.engine.running import Running
+from plurivox.ratings import Ratings
+from plurivox.scale import Scale
+
+
+def study(seed: int, n_items: int = 23, n_raters: int = 9) -> tuple[Ratings, Axis]:
+    rng = np.random.default_rng(seed)
+    rated = rng.random((n_items, n_raters)) < 0.6
+    rated[:, 0] = True  # every item has a rating, so that none is lost
+    item, rater = np.nonzero(rated)
+    frame = pl.DataFrame({"item": item, "rater": rater, "score": rng.integers(0, 4, len(item))})
+    groups = [None, *rng.choice(["x", "y", "z"], n_raters - 1)]
+    raters = pl.DataFrame({"rater": range(n_raters), "g": groups})
+    ratings = Ratings.from_frame(frame, scale=Scale.range(0, 3), raters=raters)
+    return ratings, Axis.of(ratings, "g", min_group_size=1)
+
+
+def parts_of(ratings: Ratings, size: int) -> tuple[Part, ...]:
+    return cut(ratings.offsets, ratings.rater_codes, ratings.scores, ratings.multiplicity, size)
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """A contribution of floats, whose sum depends on the order in which it is taken."""
+
+    grouping: Grouping
+    n_items: int
+    cost: float = 1e-3
+    width: int = 10
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        labels = self.grouping.labels(draws) if draws.kind == "permuted" else [self.grouping.codes] * draws.total
+        items = draws.item_weights(self.n_items)
+        weights = items[:, part.items] if items.shape[1] else items
+
+        def contributed(d: int, start: int, stop: int) -> NDArray[Any]:
+            return entropy(group_counts(part, labels[d], self.grouping.n_groups, 4, start, stop))
+
+        return Sums(bits=add_up(contributed, part.n_items, draws.total, weights, same=False))
+
+
+def entropy(counts: NDArray[Any]) -> NDArray[np.float64]:
+    share = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)
+    bits: NDArray[np.float64] = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=2)
+    return bits
+
+
+def bits(sums: Sums) -> NDArray[np.float64]:
+    return sums["bits"]
+
+
+# Parts ---------------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(1, 60))
+@settings(max_examples=40)
+def test_parts_are_whole_items_past_every_so_many_ratings(seed: int, size: int) -> None:
+    ratings, _ = study(seed)
+    parts = parts_of(ratings, size)
+    assert [part.first for part in parts] == np.cumsum([0, *(part.n_items for part in parts)])[:-1].tolist()
+    assert sum(part.n_items for part in parts) == ratings.n_items
+    assert np.concatenate([part.scores for part in parts]).tolist() == ratings.scores.tolist()
+    assert np.concatenate([part.raters for part in parts]).tolist() == ratings.codes_of_raters.tolist()
+    for part in parts:
+        assert part.offsets[0] == 0
+        assert part.offsets[-1] == len(part.scores)
+        assert part.offsets[-2] < size  # without its last item it would be too small
+    for part in parts[:-1]:
+        assert part.offsets[-1] >= size
+
+
+def test_ratings_have_the_same_parts_each_time_and_none_can_be_written() -> None:
+    ratings, _ = study(1)
+    (part,) = ratings.parts()
+    assert ratings.parts()[0] is part
+    assert part.offsets is ratings.offsets
+    with pytest.raises(ValueError, match="read-only"):
+        part.scores[0] = 1
+
+
+def test_parts_of_totals_and_of_nothing() -> None:
+    offsets = np.array([0, 2, 3], dtype=np.int64)
+    totals = cut(offsets, None, np.array([0, 1, 1], np.uint8), np.array([4, 2, 7]), size=2)
+    assert [part.multiplicity.tolist() for part in totals] == [[4, 2], [7]]
+    assert all(len(part.raters) == 0 for part in totals)
+    assert group_counts(totals[0], None, 1, 2).tolist() == [[[4, 2]]]
+    (nothing,) = cut(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8), None)
+    assert nothing.n_items == 0
+
+
+def test_a_part_is_picklable_and_stays_read_only() -> None:
+    (part,) = study(2)[0].parts()
+    again = pickle.loads(pickle.dumps(part))
+    assert (again.first, again.scores.tolist(), again.raters.tolist()) == (
+        0,
+        part.scores.tolist(),
+        part.raters.tolist(),
+    )
+    assert not again.scores.flags.writeable
+
+
+# Counts --------------------------------------------------------------------------------------------------------------
+
+
+def test_counts_against_a_literal_count() -> None:
+    ratings, axis = study(1)
+    group_of = dict(zip(ratings.raters["rater"], ratings.raters["g"], strict=True))
+    literal = Counter(
+        (item, group_of[rater], score) for item, rater, score in ratings.to_frame().iter_rows() if group_of[rater]
+    )
+    counts = counts_of(ratings, axis)
+    assert counts.shape == (23, len(axis), 4)
+    assert counts.sum() == literal.total()
+    for (item, group, score), n in literal.items():
+        assert counts[item, axis.groups.index(group), score] == n
+    assert np.array_equal(counts_of(ratings)[:, 0], ratings.counts())
+    assert np.array_equal(counts_of(ratings, axis, 5, 9), counts[5:9])
+
+
+def test_weighted_counts_against_a_literal_count() -> None:
+    ratings, axis = study(4)
+    weights = np.random.default_rng(0).integers(0, 4, ratings.n_raters)
+    (part,) = ratings.parts()
+    n, q = weighted_counts(part, axis.codes, len(axis), 4, weights, 3, 20)
+    expected_n, expected_q = np.zeros(n.shape), np.zeros(q.shape)
+    for item, rater, score in ratings.to_frame().iter_rows():
+        if 3 <= item < 20 and axis.codes[rater] >= 0:
+            expected_n[item - 3, axis.codes[rater], score] += weights[rater]
+            expected_q[item - 3, axis.codes[rater]] += weights[rater] ** 2
+    assert np.array_equal(n, expected_n)
+    assert np.array_equal(q, expected_q)
+
+
+def test_weights_are_copies_of_items() -> None:
+    ratings, axis = study(3)
+    weights = np.random.default_rng(0).integers(0, 3, (1, ratings.n_items))
+    counts = counts_of(ratings, axis)
+    by_hand = (entropy(counts) * weights[0][:, None]).sum(axis=0)
+    got = add_up(lambda d, a, b: entropy(counts[a:b]), ratings.n_items, 1, weights, same=True)
+    assert got[0] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_blocks_of_items_do_not_depend_on_what_else_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "BLOCK", 4)
+    ratings, axis = study(5)
+    counts = counts_of(ratings, axis)
+    none = np.zeros((3, 0))
+    once = add_up(lambda d, a, b: entropy(counts[a:b]), 23, 3, none, same=True)
+    each = add_up(lambda d, a, b: entropy(counts[a:b]), 23, 3, none, same=False)
+    assert once.tobytes() == each.tobytes()
+    literal = reduce(add, (entropy(counts[a : a + 4]).sum(axis=0) for a in range(0, 23, 4)))
+    assert once[0].tobytes() == literal.tobytes()
+
+
+# Draws over parts ----------------------------------------------------------------------------------------------------
+
+
+def draws_of_every_kind() -> list[Draws]:
+    return [Draws.permuted(7, 3), Draws.resampled(7, 3, "items"), Draws.permuted(1, 3)]
+
+
+@pytest.mark.parametrize("size", [5, 40, 1 << 20])
+def test_workers_and_batches_change_no_bit(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ratings, axis = study(6)
+    work = Entropy(Grouping.of(ratings, axis.codes, len(axis)), ratings.n_items)
+    parts = parts_of(ratings, size)
+    for draws in draws_of_every_kind():
+        one = np.concatenate(run(parts, work, draws, bits, Running(1)))
+        literal = reduce(add, (work(part, draws)["bits"] for part in parts))
+        assert one.tobytes() == literal.tobytes()
+        with ThreadPoolExecutor(3) as threads:
+            for how in (Running(2), Running(8), Running(3, threads)):
+                assert np.concatenate(run(parts, work, draws, bits, how)).tobytes() == one.tobytes()
+        with monkeypatch.context() as patched:
+            patched.setattr(pool, "_SECONDS", 1e-9)
+            assert np.concatenate(run(parts, work, draws, bits, Running(2))).tobytes() == one.tobytes()
+
+
+def test_processes_read_parts_from_a_place_and_change_no_bit() -> None:
+    ratings, axis = study(7)
+    work = Entropy(Grouping.of(ratings, axis.codes, len(axis)), ratings.n_items)
+    parts = parts_of(ratings, 30)
+    with ProcessPoolExecutor(2) as processes:
+        for draws in draws_of_every_kind():
+            here = np.concatenate(run(parts, work, draws, bits, Running(1)))
+            there = np.concatenate(run(parts, work, draws, bits, Running(2, processes)))
+            assert there.tobytes() == here.tobytes()
+        assert total(parts, work, Running(2, processes))["bits"].tobytes() == total(parts, work)["bits"].tobytes()
+
+
+def test_what_travels_does_not_hold_the_ratings() -> None:
+    ratings, axis = study(8, n_items=4000, n_raters=40)
+    work = Entropy(Grouping.of(ratings, axis.codes, len(axis)), ratings.n_items)
+    shipped = pool._Shipped.of(run.__globals__["_EachDraw"](ratings.parts(), work, Draws.permuted(3, 0), bits))
+    try:
+        assert Path(shipped.path).stat().st_size < 0.2 * len(ratings)
+        assert len(pickle.dumps(shipped)) < 300
+    finally:
+        shipped.forget()
+    assert not Path(shipped.path).exists()
+
+
+def test_no_draws_give_nothing_and_observed_is_permutation_zero() -> None:
+    ratings, axis = study(9)
+    work = Entropy(Grouping.of(ratings, axis.codes, len(axis)), ratings.n_items)
+    assert run(ratings.parts(), work, Draws.permuted(0, 1), bits) == []
+    assert total(ratings.parts(), work)["bits"][0] == pytest.approx(entropy(counts_of(ratings, axis)).sum(axis=0))
+
+
+# Shuffling -----------------------------------------------------------------------------------------------------------
+
+
+def test_labels_keep_strata_and_who_is_outside() -> None:
+    ratings, axis = study(10, n_raters=30)
+    strata = (np.arange(30) % 3).astype(np.int32)
+    grouping = Grouping.of(ratings, axis.codes, len(axis), strata)
+    labels = grouping.labels(Draws.permuted(20, 5))
+    assert (labels[:, axis.codes < 0] == -1).all()
+    for stratum in range(3):
+        own = (strata == stratum) & (axis.codes >= 0)
+        assert all(sorted(row[own]) == sorted(axis.codes[own]) for row in labels)
+    assert len({row.tobytes() for row in labels}) == 20
+    assert np.array_equal(grouping.labels(Draws.observed())[0], axis.codes)
+    assert np.array_equal(grouping.labels(Draws.permuted(20, 5).between(7, 9)), labels[7:9])
