@@ -1,0 +1,1 @@
+"""How a sum over items is made: on parts of the ratings, for every draw, by whoever has time."""
