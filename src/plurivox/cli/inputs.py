@@ -32,9 +32,7 @@ def answers(given: Given, reading: Reading, loaded: Loaded) -> Any:
     from plurivox.io.answers import read_answers
 
     ratings = loaded.ratings
-    known = read_answers(
-        given["answers"], ratings.scale, like=ratings, model=given["model"], answer=given["answer"]
-    )
+    known = read_answers(given["answers"], ratings.scale, like=ratings, model=given["model"], answer=given["answer"])
     print(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}", file=sys.stderr)
     return known
 
@@ -46,4 +44,6 @@ def train(given: Given, reading: Reading, loaded: Loaded) -> Any:
 
 def trained(given: Given, reading: Reading, loaded: Loaded) -> Any:
     """Read the ratings of trained raters."""
-    return None if given["trained"] is None else read_beside(given["trained"], reading, read_scale(given["trained_scale"]))
+    return (
+        None if given["trained"] is None else read_beside(given["trained"], reading, read_scale(given["trained_scale"]))
+    )

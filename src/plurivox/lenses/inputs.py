@@ -64,9 +64,7 @@ TRAINED = Input(
     name="trained",
     load="plurivox.cli.inputs:trained",
     options=(
-        Option(
-            name="trained", help="Ratings of trained raters, to judge models against (MPA, WRA).", metavar="FILE"
-        ),
+        Option(name="trained", help="Ratings of trained raters, to judge models against (MPA, WRA).", metavar="FILE"),
         Option(name="trained_scale", help="Their scale: 0:1, or safe,unsafe.", metavar="POINTS"),
     ),
 )

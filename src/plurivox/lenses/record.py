@@ -132,7 +132,7 @@ class Lens:
         object.__setattr__(self, "toml", self.toml or self.name)
 
     def load(self, what: str) -> Any:
-        """Import what one of the references names: ``"run"``, ``"result"``, ``"tables"`` …, None if it names nothing."""
+        """Import what a reference names, such as ``"run"``, ``"result"`` or ``"tables"``; None if it is empty."""
         return imported(getattr(self, what))
 
 

@@ -11,7 +11,18 @@ from typing import Any
 
 from plurivox.errors import InputError
 from plurivox.settings.record import setting
-from plurivox.settings.values import Frozen, axes, frozen, mapping, names, numbers, read_names, read_prior, read_two, two
+from plurivox.settings.values import (
+    Frozen,
+    axes,
+    frozen,
+    mapping,
+    names,
+    numbers,
+    read_names,
+    read_prior,
+    read_two,
+    two,
+)
 
 RESAMPLE = ("items", "raters", "both")
 CONVENTIONS = ("default", "published")
@@ -209,7 +220,7 @@ def _level(given: Any) -> Any:
 
 
 def level(default: str = "nominal", **changes: Any) -> Any:
-    """Declare how far apart points are: ``level: str | tuple[tuple[float, ...], ...]``; a matrix is checked with the scale."""
+    """Declare how far apart points are: ``level: Any``, a name or a matrix, which is checked with the scale."""
     return _declared(
         default,
         changes,
