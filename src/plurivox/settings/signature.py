@@ -101,9 +101,9 @@ def _signature(run: Callable[..., Any], settings: type[Settings], positional: Se
         options.append(Parameter(name, kind, annotation=spec.accepts or written[name], default=default))
     options.sort(key=lambda one: positional.index(one.name) if one.name in positional else len(positional))
     how = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=text, default=None) for name, text in _HOW.items()]
-    parameters = [*inputs, *options, *how]
-    parameters.sort(key=lambda one: one.kind)
-    return own.replace(parameters=parameters)
+    first = [one for one in inputs if one.kind is not Parameter.KEYWORD_ONLY]
+    last = [one for one in inputs if one.kind is Parameter.KEYWORD_ONLY]
+    return own.replace(parameters=[*first, *options, *last, *how])
 
 
 def _documentation(run: Callable[..., Any], signature: Signature, settings: type[Settings]) -> str | None:
