@@ -6,8 +6,11 @@ The records below are drafts: whoever turns a lens into a folder moves its recor
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +21,9 @@ from plurivox.cli.lens import lens_command
 from plurivox.errors import InputError
 from plurivox.lenses.inputs import ANSWERS, PREDICTIONS, REFERENCE, TRAIN, TRAINED
 from plurivox.lenses.record import Lens, Shortcut
-from plurivox.settings import Axes, Frozen, Settings, keywords, setting, shared
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
 from plurivox.settings.values import mapping, names, ordered_mapping, read_value
+from support import run_cli
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,10 +169,31 @@ class AlignmentSettings(Settings):
     min_group_size: int = shared.min_group_size()
 
 
-def _lens(name: str, command: str, settings: type[Settings], **more: Any) -> Lens:
+class Today:
+    """The lenses of today behind functions that take a settings record."""
+
+    asked = ""
+
+    def __getattr__(self, name: str) -> Any:
+        import plurivox as pv
+
+        self.asked = name
+
+        def run(ratings: Any, *, settings: Settings, how: Any, **inputs: Any) -> Any:
+            asked = {name: getattr(settings, name) for name in settings.specs()}
+            lens = getattr(pv, name)
+            threads = {"threads": how.threads} if "threads" in inspect.signature(lens).parameters else {}
+            return lens(ratings, **inputs, **asked, **threads, progress=how.progress)
+
+        return SimpleNamespace(run=run)
+
+
+def _lens(name: str, command: str, settings: type[Settings], shown: str, **more: Any) -> Lens:
     known = next(one for one in app.registered_commands if one.callback and one.callback.__name__ == command)
     question, _, about = inspect.cleandoc(known.callback.__doc__ or "").partition("\n\n")
-    places: dict[str, Any] = {"run": "none:run", "result": "none:Result", "tables": "none:tables"}
+    home = f"plurivox.cli.show_{shown}"
+    places: dict[str, Any] = {"run": f"today:{name}", "tables": f"{home}:tables", "show": f"{home}:show_{shown}"}
+    places |= {"result": "none:Result"}
     return Lens(name=name, command=command, question=question, about=about, settings=settings, **places, **more)
 
 
@@ -177,6 +202,8 @@ LENSES = [
         "responsiveness",
         "responsiveness",
         ResponsivenessSettings,
+        "responsiveness",
+        every_attribute=True,
         inputs=(REFERENCE,),
         csv_tables=("values", "scores", "boundaries", "correlations", "pairs"),
     ),
@@ -184,6 +211,7 @@ LENSES = [
         "psychometrics",
         "scale",
         PsychometricsSettings,
+        "scale",
         showing=PsychometricsShown,
         threads=False,
         csv_tables=("values", "severity", "thresholds", "curves", "pairs", "checks", "fits"),
@@ -192,6 +220,7 @@ LENSES = [
         "soft_scores",
         "score",
         SoftSettings,
+        "soft",
         inputs=(PREDICTIONS, TRAIN),
         shortcuts=(
             Shortcut(
@@ -208,6 +237,7 @@ LENSES = [
         "alignment",
         "align",
         AlignmentSettings,
+        "alignment",
         inputs=(ANSWERS, TRAINED),
         shortcuts=(
             Shortcut(
@@ -254,6 +284,65 @@ def test_a_record_has_the_keywords_and_defaults_of_today(lens: Lens) -> None:
             assert specs[name].default is MISSING
         else:
             assert specs[name].checked(specs[name].default) == specs[name].checked(one.default), name
+
+
+FEW = ("--bootstrap", 20, "--seed", 3)
+ASKED: dict[str, list[tuple[object, ...]]] = {
+    "cohesion": [
+        (),
+        (*FEW, "--permutations", 20, "--by", "gender,age", "--by", "age", "--level", "ordinal", "--resample", "both",
+         "--within", "ethnicity", "--correction", "holm", "--contrast", "Man,Woman", "--by", "gender", "--pairs",
+         "--convention", "published", "--ties", "lowest", "--threads", 1, "--min-group-size", 2),
+    ],
+    "scale": [(), ("--by", "age", "--ties", "random", "--lower-bound", 0.2, "--top", 2, "--table", "fits")],
+    "responsiveness": [
+        (*FEW, "--permutations", 20),
+        (*FEW, "--permutations", 20, "--reference", "{}/trained.csv", "--reference-scale", "safe,unsafe", "--by",
+         "gender", "--by", "age,gender", "--family", "gender=Man", "--items-by", "violation", "--min-support", 2,
+         "--psychometrics", "--table", "scores", "--group-score", "median"),
+    ],
+    "score": [
+        (*FEW,),
+        (*FEW, "--fast", "--prior", "1,1,1,1,2", "--bins", "2-30,31+", "--floor", "1e-6", "--unnormalized", "--train",
+         "{}/ratings.csv", "--min-ratings", 1, "--by", "gender", "--table", "comparisons", "--correction", "none"),
+    ],
+    "align": [
+        (*FEW, "--permutations", 20, "--subsamples", 5, "--by", "gender", "--family", "b=model-b,model-c", "--family",
+         "a=model-a,model-b", "--trained", "{}/trained.csv", "--trained-scale", "safe,unsafe", "--prior", "2"),
+        (*FEW, "--permutations", 20, "--fast", "--subset", "violation", "--tolerance", 0.2, "--table", "accounts",
+         "--level", "nominal", "--convention", "published"),
+    ],
+}  # fmt: skip
+CASES = [(lens, number) for lens in LENSES for number in range(2)]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("today") / "study"
+    assert run_cli("simulate", folder, "--items", 40, "--raters", 60, "--missing", 0.3, "--seed", 5).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("shown", ["--json", "--csv", "--markdown", None])
+@pytest.mark.parametrize(("lens", "number"), CASES, ids=[f"{lens.name}-{number}" for lens, number in CASES])
+def test_a_made_command_prints_what_the_command_prints_today(
+    lens: Lens, number: int, shown: str | None, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind = Today()
+    monkeypatch.setitem(sys.modules, "today", behind)
+    made = program()
+    made.registered_commands = [one for one in made.registered_commands if one.callback.__name__ != lens.command]  # type: ignore[union-attr]
+    made.command(lens.command)(lens_command(lens))
+    tables = {"score": ["predictions.csv"], "align": ["answers.csv"]}.get(lens.command, [])
+    files = [study / name for name in ("ratings.csv", *tables)]
+    options = [
+        str(one).replace("{}", str(study)) for one in (*ASKED[lens.command][number], *([shown] if shown else []))
+    ]
+    today = run_cli(lens.command, *files, *options)
+    monkeypatch.setattr("plurivox.cli.app.program", lambda: made)
+    assert run_cli(lens.command, *files, *options) == today
+    assert behind.asked == lens.name
+    assert today.code == 0, today.err
 
 
 def _refusal(call: Callable[[], object]) -> str:
