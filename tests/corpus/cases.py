@@ -321,7 +321,7 @@ def _acting() -> list[Case]:
             "group": "--reference age=18-29 --threshold 3 --higher-is-better --broad-weight 0.2 --low-by 0.01",
             "few": "--min-votes 4 --min-ratings 30 --min-margin 1",
         }),
-        _case("curate/several-axes", "curate dense/ratings.csv --by gender --by age --json"),
+        _case("curate/refused", "curate dense/ratings.csv --by gender --by age --json"),
     ]  # fmt: skip
 
 
@@ -331,7 +331,7 @@ def _looking() -> list[Case]:
                 (JSON, TEXT, MARKDOWN, "groups", "distribution", "use", "attributes")),
         _case("item/sparse", "item sparse/ratings.csv item-011 --by age --permutations 150 --json"),
         _case("item/chart", "item dense/ratings.csv item-003 --by age --permutations 50 --chart {out}/item.svg"),
-        _case("item/nowhere", "item dense/ratings.csv nothing"),
+        _case("item/refused", "item dense/ratings.csv nothing"),
         _case("item/dices", f"item {_DICES} 17 --by race --permutations 100 --json"),
         *_forms("items/dense", "items dense/ratings.csv --by age --by gender", (JSON, TEXT, MARKDOWN, "uncertain", "divided",
                 "distributions")),
@@ -342,6 +342,29 @@ def _looking() -> list[Case]:
         _case("items/dices", f"items {_DICES} --by race --json"),
         _case("items/faces", f"items {_FACES} --by rater_sex --top 5"),
     ]  # fmt: skip
+
+
+def _asking() -> list[Case]:
+    usual = "ask stored/items.csv --scale stored/scale.toml --model m --dry-run"
+    return [
+        _case("ask/plain", usual),
+        _case(
+            "ask/table",
+            f"{usual} --prompt table --shuffle --seed 3 --mode json --persona 'a nurse of 40' --max-tokens 9",
+        ),
+        _case(
+            "ask/described",
+            f"{usual} --prompt described --samples 3 --mode logprobs --temperature 0.5 --question 'Is it?'",
+        ),
+        _case("ask/refused", "ask stored/items.csv --scale 0:4 --model m --dry-run --text nothing"),
+        *_forms("answers/stored", "answers stored/answers.db", (JSON, TEXT, CSV, MARKDOWN)),
+        _case("answers/reread", "answers stored/answers.db --reread"),
+        _case("answers/export-jsonl", "answers stored/answers.db --export {out}/a.jsonl --prompts"),
+        _case("answers/export-parquet", "answers stored/answers.db --export {out}/a.parquet"),
+        _case("answers/refused", "answers stored/items.csv"),
+        _case("predict/refused", "predict stored stored/items.csv"),
+        _case("fit/refused", "fit learning/items.csv learning/ratings.csv --scale 0:3 --text nothing -o {out}/model"),
+    ]
 
 
 def _report() -> list[Case]:
@@ -364,5 +387,5 @@ def _report() -> list[Case]:
 
 CASES: tuple[Case, ...] = (
     *_help(), *_simulate(), *_describe(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_acting(),
-    *_looking(), *calls.CASES, *_report(),
+    *_looking(), *_asking(), *calls.CASES, *_report(),
 )  # fmt: skip

@@ -24,12 +24,17 @@ SIMULATED = {
     "labels": (
         "--items 36 --raters 40 --scale Low,Middle,High --ratings-per-item 9 --attribute 'region: Far North 0.5, South "
         "0.3, East 0.2' --attribute 'work: yes 0.6, no 0.4' --effect 'region=South: bias 0.4, shared 0.5, violation "
-        "bias' --style normal=0.5 --style central=0.3 --style extreme=0.2 --model 'm1: bias 0.2, refuses 0.2, like region="
-        "South' --model 'm2: noise 0.6, unreadable 0.1' --predictor 'p1: error 0.2, sharpness 2' --predictor 'p2: bias "
-        "0.3' --rater-sd 0.3 --noise-sd 0.4 --seed 16"
+        "bias' --style normal=0.5 --style central=0.3 --style extreme=0.2 --model 'm1: bias 0.2, refuses 0.2, like "
+        "region=South' --model 'm2: noise 0.6, unreadable 0.1' --predictor 'p1: error 0.2, sharpness 2' --predictor "
+        "'p2: bias 0.3' --rater-sd 0.3 --noise-sd 0.4 --seed 16"
     ),
 }
 """Options of ``plurivox simulate`` for each simulated study."""
+SCALE = """labels = ["never", "sometimes", "often"]
+question = "How often is this right?"
+descriptions = ["at no time", "now and then", "most of the time"]
+"""
+"""The question that the stored answers are answers to."""
 REAL = {"dices": "dices350", "faces": "faceratings"}
 """Folders of real data, below PLURIVOX_TEST_DATA/data."""
 
@@ -136,14 +141,12 @@ def stored() -> None:
     Path("stored").mkdir()
     with closing(sqlite3.connect("stored/answers.db")) as connection:
         connection.executescript((HERE / "answers.sql").read_text(encoding="utf-8"))
-    pl.DataFrame(
-        {"item": [f"item-{n:03}" for n in range(1, 13)], "text": [f"Text {n}" for n in range(1, 13)]}
-    ).write_csv("stored/items.csv")
-    ratings = [(f"item-{n % 12 + 1:03}", f"r{n // 12}", n % 3) for n in range(12 * 9)]
-    frame = pl.DataFrame(ratings, schema=["item", "rater", "score"], orient="row")
-    frame.with_columns(pl.col("score").replace_strict({0: "never", 1: "sometimes", 2: "often"})).write_csv(
-        "stored/ratings.csv"
-    )
+    Path("stored/scale.toml").write_text(SCALE, encoding="utf-8")
+    items = [(f"item-{n:03}", f"Text {n}") for n in range(1, 13)]
+    pl.DataFrame(items, schema=["item", "text"], orient="row").write_csv("stored/items.csv")
+    labels = ("never", "sometimes", "often")
+    ratings = [(f"item-{n % 12 + 1:03}", f"r{n // 12}", labels[n % 5 % 3]) for n in range(12 * 9)]
+    pl.DataFrame(ratings, schema=["item", "rater", "score"], orient="row").write_csv("stored/ratings.csv")
 
 
 def logs() -> None:

@@ -70,9 +70,10 @@ def freeze(cases: Sequence[Case], threads: int | None) -> int:
         for group, members in itertools.groupby(cases, key=lambda case: group_of(case.name)):
             frozen = load(group)
             for case in members:
-                begun = time.perf_counter()
+                begun = time.process_time()
                 frozen["cases"][case.name] = case.run(world)
-                print(f"{time.perf_counter() - begun:6.2f} s  {case.name}", flush=True)
+                ended = f" ended with {code}" if (code := frozen["cases"][case.name].get("code")) else ""
+                print(f"{time.process_time() - begun:6.2f} s  {case.name}{ended}", flush=True)
             frozen["environment"] = environment()
             frozen["cases"] = {name: frozen["cases"][name] for name in sorted(known & set(frozen["cases"]))}
             save(group, frozen)
@@ -86,7 +87,7 @@ def check(cases: Sequence[Case], threads: int | None) -> int:
     from corpus.records import differences
     from corpus.running import environment, new_world
 
-    begun, n_wrong = time.perf_counter(), 0
+    begun, n_wrong = time.process_time(), 0
     with new_world(threads) as world:
         for group, members in itertools.groupby(cases, key=lambda case: group_of(case.name)):
             frozen = load(group)
@@ -98,7 +99,7 @@ def check(cases: Sequence[Case], threads: int | None) -> int:
                     found = list(differences(frozen["cases"][case.name], through_json(case.run(world))))
                 n_wrong += bool(found)
                 _tell(case.name, found)
-    print(f"{len(cases)} cases in {time.perf_counter() - begun:.0f} s, {n_wrong} differ")
+    print(f"{len(cases)} cases in {time.process_time() - begun:.0f} s, {n_wrong} differ")
     return int(n_wrong > 0)
 
 
