@@ -5,6 +5,7 @@ The report and the workbench ask here and show what they get; they compute nothi
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -52,9 +53,7 @@ class Study:
         settings
             What is asked, by keyword.
         """
-        import plurivox
-
-        function = getattr(plurivox, name)
+        function = getattr(importlib.import_module("plurivox"), name)
         takes = inspect.signature(function.run).parameters
         known = {**self.inputs, **(inputs or {})}
         given = {one: known[one] for one in takes if known.get(one) is not None}
