@@ -24,7 +24,7 @@ import reference
 from plurivox.errors import InputError
 from plurivox.statistics import undefined
 from plurivox.statistics.checks import values_of
-from plurivox.statistics.cohen import (
+from plurivox.statistics.cohesion.cohen import (
     NO_SHARED_ITEMS,
     SAME_POINT,
     WEIGHTS,
@@ -34,8 +34,8 @@ from plurivox.statistics.cohen import (
     mean_over_pairs,
     tables_with,
 )
-from plurivox.statistics.fleiss import fleiss_from, fleiss_kappa, fleiss_parts, why_fleiss
-from plurivox.statistics.icc import (
+from plurivox.statistics.cohesion.fleiss import fleiss_from, fleiss_kappa, fleiss_parts, why_fleiss
+from plurivox.statistics.cohesion.icc import (
     FEW_COMPLETE,
     NO_SPREAD,
     NO_VARIANCE,
@@ -51,7 +51,7 @@ from plurivox.statistics.icc import (
     why_icc1,
     why_icc1k,
 )
-from plurivox.statistics.polarisation import distance_from_unimodality, ndfu, ndfu_from, ndfu_parts, why_ndfu
+from plurivox.statistics.cohesion.polarisation import distance_from_unimodality, ndfu, ndfu_from, ndfu_parts, why_ndfu
 
 Array = NDArray[Any]
 NAN = math.nan

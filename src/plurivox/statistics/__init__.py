@@ -20,6 +20,10 @@ from plurivox.statistics.cohesion import (
     voting_agreement,
     xrr,
 )
+from plurivox.statistics.cohesion.cohen import Cohen, cohen_kappa, weighted_kappa
+from plurivox.statistics.cohesion.fleiss import fleiss_kappa
+from plurivox.statistics.cohesion.icc import Icc, icc, icc1, icc1k
+from plurivox.statistics.cohesion.polarisation import ndfu
 from plurivox.statistics.graded import GradedResponse, graded_response
 from plurivox.statistics.mokken import Mokken, mokken_h
 from plurivox.statistics.mokken_checks import Monotonicity, mokken_scales, monotonicity
@@ -57,7 +61,9 @@ from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [
     "STATISTICS",
+    "Cohen",
     "GradedResponse",
+    "Icc",
     "Mokken",
     "Monotonicity",
     "PriorFit",
@@ -70,6 +76,7 @@ __all__ = [
     "auroc",
     "average_precision",
     "calibration_slope",
+    "cohen_kappa",
     "cross_entropy",
     "cross_negentropy",
     "emd",
@@ -80,9 +87,13 @@ __all__ = [
     "expected_kl",
     "expected_rps",
     "fit_prior",
+    "fleiss_kappa",
     "gai",
     "graded_response",
     "harmonic_mean",
+    "icc",
+    "icc1",
+    "icc1k",
     "information_gain",
     "js",
     "kendall_tau_b",
@@ -95,6 +106,7 @@ __all__ = [
     "monotonicity",
     "mpa",
     "mpa_raw",
+    "ndfu",
     "negentropy",
     "percent_agreement",
     "pit",
@@ -111,6 +123,7 @@ __all__ = [
     "undefined_reason",
     "voter_distance",
     "voting_agreement",
+    "weighted_kappa",
     "wra",
     "xrr",
 ]

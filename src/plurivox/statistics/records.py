@@ -73,7 +73,8 @@ class Statistic:
     equation, meaning, higher_means, reference
         For the reader.
     role
-        In cohesion: ``"tested"`` with raters shuffled and resampled, or ``"beside"`` alpha, resampled only.
+        In cohesion: ``"tested"`` with raters shuffled and resampled, ``"beside"`` alpha, resampled only, or of the
+        ``"whole"`` scores of a group's raters, which is no sum over items and comes without draws.
     order
         Where it stands among the others; equal ones by name.
     contribution
@@ -84,6 +85,8 @@ class Statistic:
         The statistic whose contribution it finishes, if not its own.
     finish
         From sums to values; :data:`Slots`, :class:`About` and :data:`Known`.
+    whole
+        From scores, items × raters with NaN where there is none, to the value and why it is undefined.
     interval_shown
         Whether a terminal shows its interval, too; frames always have it.
     why
@@ -101,12 +104,13 @@ class Statistic:
     higher_means: str
     reference: str
     column: str = ""
-    role: Literal["tested", "beside", ""] = ""
+    role: Literal["tested", "beside", "whole", ""] = ""
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None
     sums_of: str = ""
     finish: Callable[[Slots, About, Known], Floats] | None = None
     why: Why | None = None
+    whole: Callable[[Floats], tuple[float, str]] | None = None
     interval_shown: bool = True
 
     @property

@@ -23,13 +23,13 @@ def _found() -> Iterator[Statistic]:
         yield from getattr(importlib.import_module(f"{cohesion.__name__}.{module.name}"), "RECORDS", ())
 
 
-def of_role(role: str) -> tuple[Statistic, ...]:
-    """Return the statistics of cohesion of one role, in their order."""
-    return tuple(record for record in STATISTICS.values() if record.role == role)
+def of_role(*roles: str) -> tuple[Statistic, ...]:
+    """Return the statistics of cohesion of one role or several, in their order."""
+    return tuple(record for record in STATISTICS.values() if record.role in roles)
 
 
-def find_records() -> dict[str, Statistic]:
-    """Return every record by its name."""
+def refresh() -> None:
+    """Find every record anew, such as that of a file that was not there before."""
     records = (
         *cohesion_records(),
         *responsiveness_records.RECORDS,
@@ -37,9 +37,14 @@ def find_records() -> dict[str, Statistic]:
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
     )
-    return {record.name: record for record in records}
+    STATISTICS.clear()
+    STATISTICS.update({record.name: record for record in records})
+    LABELS.clear()
+    LABELS.update({name: record.label for name, record in STATISTICS.items()})
 
 
-STATISTICS: dict[str, Statistic] = find_records()
-LABELS = {name: record.label for name, record in STATISTICS.items()}
+STATISTICS: dict[str, Statistic] = {}
+"""Every record by its name."""
+LABELS: dict[str, str] = {}
 """How tables and sentences call a statistic."""
+refresh()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.errors import InputError
-from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, weights_of
+from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, values_of, weights_of
 from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.cohesion import xrr
 from plurivox.statistics.levels import Level
@@ -115,7 +115,11 @@ def undefined_reason(
         return NO_RATING if statistic in EMPIRICAL and not rated else None
     if statistic in _OF_ONE_SIDE:
         return _why_one(statistic, counts_of("counts", counts), level)
-    name = choice_of("statistic", statistic, sorted(_OF_ONE_SIDE | _OF_TWO_SIDES | _OF_REFERENCE | {*METRICS}))
+    counted = _counted()
+    if statistic in counted:
+        return _why_counted(counted[statistic], counts_of("counts", counts), values)
+    known = {*_OF_ONE_SIDE, *_OF_TWO_SIDES, *_OF_REFERENCE, *METRICS, *counted}
+    name = choice_of("statistic", statistic, sorted(known))
     if name in _OF_REFERENCE:
         if counts_rest is None:
             raise InputError(
@@ -146,6 +150,25 @@ _OF_REFERENCE = frozenset(
         "wra",
     }
 )
+
+
+def _counted() -> dict[str, Any]:
+    """Return the records of statistics of one side whose contribution is a function of counts."""
+    from plurivox.statistics.registry import STATISTICS
+
+    found = {name: record for name, record in STATISTICS.items() if record.needs == "group" and record.why is not None}
+    return {name: record for name, record in found.items() if STATISTICS[record.source].contribution is not None}
+
+
+def _why_counted(record: Any, n: NDArray[Any], values: ArrayLike | None) -> str | None:
+    from plurivox.statistics.records import About
+    from plurivox.statistics.registry import STATISTICS
+
+    about = About(n.shape[1], values_of(values, n.shape[1]))
+    contribution = STATISTICS[record.source].contribution
+    assert contribution is not None
+    reason: str | None = record.why({record.source: contribution(n, None, about).sum(axis=0)}, about, {}, None)
+    return reason
 
 
 def _why_one(statistic: str, n: NDArray[Any], level: str | ArrayLike) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.grouping import Grouping, warn_apart
+from plurivox.engine.grouping import Grouping, raters_who_rated, warn_apart
 from plurivox.engine.intervals import Interval, percentile_interval
 from plurivox.engine.permutation import PermutationResult, compare, max_t
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.cohesion.sums import Measured, place_of
+from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 from plurivox.statistics.levels import Level
@@ -51,6 +52,7 @@ class Analysis:
             note = measured.why(record.name, sums, values, 0, n_raters)
             row = Row(kind, "all", "all", record.name, float(values[0, 0, at]), note=note)
             rows.append(self._completed(row, interval, None, (0, at)))
+        rows += self._whole("all", "all", np.ones(ratings.n_raters, bool))
         return _sized(rows, {"all": (ratings.n_raters, ratings.n_items, len(ratings))})
 
     def axis(self, axis: Axis) -> tuple[list[Row], Draws]:
@@ -71,6 +73,8 @@ class Analysis:
                     note = measured.why(record.name, sums, values, g, int(axis.sizes[g]))
                     row = Row(kind, axis.name, axis.groups[g], record.name, float(values[0, g, at]), note=note)
                     rows.append(self._completed(row, interval, test if kind == "group" else None, (g, at)))
+        for g in shown.tolist():
+            rows += self._whole(axis.name, axis.groups[g], axis.codes == g)
         warn_apart(self.ratings, axis)
         sized = _sized(rows, _sizes(self.ratings, axis))
         sized += self._dsi(axis.name, axis.shown, values[0, shown], null[:, shown], sized)
@@ -177,6 +181,17 @@ class Analysis:
                 null = self._shuffled(measured, f"{axis.name}: {first} and {second}")[:, 0, at]
                 row = self._completed(row, None, self._test(values[0, 0, at], null), ())
             rows.append(row)
+        return rows
+
+    def _whole(self, axis: str, group: str, chosen: NDArray[np.bool_]) -> list[Row]:
+        """Return the statistics of a group that are no sums over items."""
+        records = of_role("whole")
+        scores = scores_of(self.ratings, chosen & raters_who_rated(self.ratings)) if records else None
+        rows = []
+        for record in records:
+            assert record.whole is not None
+            value, note = (math.nan, TOO_MANY) if scores is None else record.whole(scores)
+            rows.append(Row("beside", axis, group, record.name, value, note=note))
         return rows
 
     # What they share -------------------------------------------------------------------------------------------------

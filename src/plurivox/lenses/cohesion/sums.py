@@ -23,6 +23,10 @@ from plurivox.statistics.records import SLOTS, About, Statistic, finished
 from plurivox.statistics.registry import STATISTICS, of_role
 from plurivox.statistics.ties import tie_ranks
 
+MOST_RATERS, MOST_CELLS, MOST_POINTS = 300, 20_000_000, 200
+"""Raters, scores and points up to which statistics of whole scores are computed: those of pairs take long."""
+TOO_MANY = f"of more than {MOST_RATERS} raters, or very many items or points, it is not computed"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
@@ -143,6 +147,19 @@ def named(sums: Sums, about: About) -> dict[str, NDArray[Any]]:
         for at, name in enumerate(SLOTS["matrices"]):
             found[name] = sums["matrices"][..., at, :, :]
     return found | {name: array for name, array in sums.items() if name not in SLOTS}
+
+
+def scores_of(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+    """Return the scores of some raters, items × raters, NaN where there is none; None if they are too many."""
+    column = np.cumsum(chosen) - 1
+    inside = chosen[ratings.codes_of_raters]
+    n_raters = int(np.count_nonzero(chosen))
+    if n_raters > MOST_RATERS or n_raters * ratings.n_items > MOST_CELLS or len(ratings.scale) > MOST_POINTS:
+        return None
+    found = np.full((ratings.n_items, n_raters), np.nan)
+    numbers = np.array(ratings.scale.values, dtype=float)
+    found[ratings.item_codes[inside], column[ratings.codes_of_raters[inside]]] = numbers[ratings.scores[inside]]
+    return found
 
 
 def place_of(name: str) -> int:

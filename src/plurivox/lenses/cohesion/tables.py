@@ -10,21 +10,21 @@ from plurivox.statistics.registry import STATISTICS, of_role
 ALPHA = {"irr": "alpha (IRR)"}
 
 
-def columns(role: str) -> dict[str, str]:
-    """Return the heading of each statistic of a role."""
-    return {record.name: record.heading for record in of_role(role)}
+def columns(*roles: str) -> dict[str, str]:
+    """Return the heading of each statistic of some roles."""
+    return {record.name: record.heading for record in of_role(*roles)}
 
 
 def tables(found: Cohesion) -> list[Shown]:
     """Return all tables of a result as text."""
-    tested, beside = columns("tested"), columns("beside")
+    tested, beside = columns("tested"), columns("beside", "whole")
     shown = [_axis_table(found, axis, tested) for axis in found.axes]
     shown.insert(0, _axis_table(found, "all", tested | beside))
     shown += _more(found)
     if found.settings["bootstrap"]:
         wide = {record.name: record.heading for record in of_role("tested") if record.interval_shown}
         shown.append(_all_axes(found, f"95 % intervals, {found.settings['resample']} resampled", wide, intervals=True))
-    shown.append(_all_axes(found, "Beside alpha: percent agreement and Gwet's coefficients", ALPHA | beside))
+    shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside))
     return shown
 
 

@@ -170,7 +170,7 @@ def xrr_from(
 
 def gai_from(irr: Sums, xrr: Sums) -> Floats:
     """Return IRR/XRR; NaN where XRR is not above chance, or where either is undefined."""
-    return _ratio(irr, np.where(xrr > ROUNDING, xrr, np.nan))
+    return ratio(irr, np.where(xrr > ROUNDING, xrr, np.nan))
 
 
 # Means over items ----------------------------------------------------------------------------------------------------
@@ -178,12 +178,12 @@ def gai_from(irr: Sums, xrr: Sums) -> Floats:
 
 def mean_from(total: Sums, count: Sums) -> Floats:
     """Return the mean of items: plurality size, percent agreement."""
-    return _ratio(total, count)
+    return ratio(total, count)
 
 
 def plurality_parts(counts: Counts) -> Floats:
     """Contribute max_c n_c/m and 1; (items, …, 2)."""
-    p = _shares(counts)
+    p = shares_of(counts)
     return _packed(p.max(axis=-1), _any(p))
 
 
@@ -199,7 +199,7 @@ def percent_agreement_parts(counts: Counts, self_pairs: Counts | None = None) ->
 
 def entropy_parts(counts: Counts) -> Floats:
     """Contribute −Σ_c p_c ln p_c with p = n/m, and 1; (items, …, 2)."""
-    p = _shares(counts)
+    p = shares_of(counts)
     return _packed(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=-1), _any(p))
 
 
@@ -215,7 +215,7 @@ def cross_entropy_parts(
     if published:
         smoothing = 0.0
         x = np.where((y > 0).all(axis=-1, keepdims=True), x, 0.0)
-    p = _shares(x)
+    p = shares_of(x)
     q = (y + smoothing) / (np.maximum(s, 1) + y.shape[-1] * smoothing)[..., None]
     logarithm = np.full_like(q, -np.inf)
     np.log(q, out=logarithm, where=q > 0)
@@ -225,7 +225,7 @@ def cross_entropy_parts(
 
 def negentropy_from(total: Sums, count: Sums, n_points: int) -> Floats:
     """Return ln L less the mean (cross-)entropy of items."""
-    value: Floats = np.log(n_points) - _ratio(total, count)
+    value: Floats = np.log(n_points) - ratio(total, count)
     return value
 
 
@@ -254,7 +254,7 @@ def ac_parts(counts: Counts, values: Floats | None = None, *, self_pairs: Counts
     values, by quadratic weights w = 1 − (v_c − v_k)²/range² (AC2), for which p_a = 1 − 2m·variance/((m − 1)·range²).
     ``self_pairs`` as in :func:`percent_agreement_parts`; m − 1 is then (m² − Q)/m.
     """
-    shares = _shares(counts)
+    shares = shares_of(counts)
     if values is None:
         parts = percent_agreement_parts(counts, self_pairs)
     else:
@@ -268,13 +268,13 @@ def ac_parts(counts: Counts, values: Floats | None = None, *, self_pairs: Counts
 def ac_from(agreement: Sums, n_pairable: Sums, n_rated: Sums, shares: Counts, values: Floats | None = None) -> Floats:
     """Return (p_a − p_e)/(1 − p_e) of sums (…) and shares (…, L): AC1, or AC2 where values are given."""
     n_points = shares.shape[-1]
-    pi = _ratio(shares, np.asarray(n_rated)[..., None])
+    pi = ratio(shares, np.asarray(n_rated)[..., None])
     weight = float(n_points)
     if values is not None:
         spread = _moments(np.ones(n_points), values)[1] / (values[-1] - values[0]) ** 2
         weight = n_points**2 * (1 - 2 * float(spread))  # Σ_ck w_ck
     chance = weight / (n_points * (n_points - 1)) * (pi * (1 - pi)).sum(axis=-1)
-    value: Floats = (_ratio(agreement, n_pairable) - chance) / (1 - chance)
+    value: Floats = (ratio(agreement, n_pairable) - chance) / (1 - chance)
     return value
 
 
@@ -322,7 +322,7 @@ def _common(counts_x: Counts, counts_y: Counts) -> tuple[Floats, Floats, Floats,
     return x, y, x.sum(axis=-1), y.sum(axis=-1)
 
 
-def _shares(counts: Counts) -> Floats:
+def shares_of(counts: Counts) -> Floats:
     """Return the shares of the points, 0 everywhere for items without ratings."""
     total = counts.sum(axis=-1, keepdims=True)
     shares: Floats = counts / np.where(total > 0, total, 1)
@@ -334,7 +334,7 @@ def _moments(weights: Counts, values: Floats) -> tuple[Floats, Floats]:
 
     On one point the share is exactly 1 and the variance exactly 0, which the finishes rely on.
     """
-    share, height = _shares(weights), values - values[0]
+    share, height = shares_of(weights), values - values[0]
     mean = (share * height).sum(axis=-1)
     return mean, (share * (height - mean[..., None]) ** 2).sum(axis=-1)
 
@@ -358,7 +358,7 @@ def _chance_pairs(n: Floats, self_pairs: Sums | None) -> Floats:
     return pairs
 
 
-def _ratio(above: Sums, below: Sums) -> Floats:
+def ratio(above: Sums, below: Sums) -> Floats:
     """Return a quotient, NaN where the divisor is not above 0."""
     numerator, divisor = np.broadcast_arrays(np.asarray(above, dtype=float), np.asarray(below, dtype=float))
     quotient: Floats = np.full(numerator.shape, np.nan)
@@ -368,4 +368,4 @@ def _ratio(above: Sums, below: Sums) -> Floats:
 
 def _corrected(observed: Sums, expected: Sums) -> Floats:
     """Return 1 − observed/expected disagreement."""
-    return 1 - _ratio(observed, expected)
+    return 1 - ratio(observed, expected)

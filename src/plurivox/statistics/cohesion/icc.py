@@ -17,15 +17,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.statistics.checks import counts_of, scores_of, values_of
+from plurivox.statistics.cohesion.parts import Counts, ratio
+from plurivox.statistics.cohesion.sums import ROUNDING, paired, squares_of
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.mokken import heights
-from plurivox.statistics.sums import ROUNDING, Counts, paired, ratio, squares_of
+from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.undefined import NO_PAIR, ONE_POINT, ONE_RATER
 
 ONE_ITEM = "only one item was rated"
@@ -89,7 +92,7 @@ def icc1_parts(counts: Counts, values: Floats, *, self_pairs: Counts | None = No
     """Contribute Σ_c n_c(v_c − v̄)², (W² − Q)/W, W², Q, and n; (items, …, 4 + L).
 
     ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
-    :mod:`~plurivox.statistics.sums`.
+    :mod:`~plurivox.statistics.cohesion.sums`.
     """
     n, total, q, pairs = paired(counts, self_pairs)
     free = pairs / np.where(total > 0, total, 1.0)
@@ -276,3 +279,108 @@ def _two_way(x: Floats) -> tuple[float, float, float, float]:
     divisors = [one if one > ROUNDING * whole_mean else 0.0 for one in divisors]
     single_a, single_c, mean_a, mean_c = ratio(np.full(4, msr - mse), np.array(divisors)).tolist()
     return single_a, single_c, mean_a, mean_c
+
+
+# The records ---------------------------------------------------------------------------------------------------------
+
+
+def _parts(counts: Counts, self_pairs: Counts | None, about: About) -> Floats:
+    return icc1_parts(counts, about.values, self_pairs=self_pairs)
+
+
+def _icc1(s: Slots, about: About, known: Known) -> Floats:
+    return icc1_from(s["icc1"], about.values)
+
+
+def _icc1k(s: Slots, about: About, known: Known) -> Floats:
+    return icc1k_from(s["icc1"], about.values)
+
+
+def _why_icc1(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return why_icc1(s["icc1"], about.values, n_raters=n_raters)
+
+
+def _why_icc1k(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return why_icc1k(s["icc1"], about.values, n_raters=n_raters)
+
+
+def _of_scores(name: str, scores: Floats) -> tuple[float, str]:
+    found = icc(scores)
+    return getattr(found, name), found.notes.get(name, "")
+
+
+_MCGRAW = "McGraw and Wong (1996), Forming inferences about some intraclass correlation coefficients"
+_MORE = "scores that tell items apart more, beside the noise of raters"
+
+
+def _two_way_record(name: str, label: str, order: int, equation: str, meaning: str) -> Statistic:
+    return Statistic(
+        name=name,
+        label=label,
+        function=None,
+        needs="scores",
+        symmetric=False,
+        range=(-math.inf, 1.0),
+        equation=equation,
+        meaning=meaning,
+        higher_means=_MORE,
+        reference=_MCGRAW,
+        role="whole",
+        order=order,
+        whole=partial(_of_scores, name),
+    )
+
+
+RECORDS = (
+    Statistic(
+        name="icc1",
+        label="ICC(1)",
+        function=icc1,
+        needs="group",
+        symmetric=False,
+        range=(-1.0, 1.0),
+        equation="(MSB − MSW)/(MSB + (k₀ − 1)·MSW), k₀ = (N − Σ m_i²/N)/(n − 1)",
+        meaning="the reliability of a single rating where raters differ from item to item (one-way intraclass "
+        "correlation)",
+        higher_means=_MORE,
+        reference=_MCGRAW,
+        role="beside",
+        order=140,
+        contribution=_parts,
+        finish=_icc1,
+        why=_why_icc1,
+    ),
+    Statistic(
+        name="icc1k",
+        label="ICC(1,k)",
+        function=icc1k,
+        needs="group",
+        symmetric=False,
+        range=(-math.inf, 1.0),
+        equation="(MSB − MSW)/MSB",
+        meaning="the reliability of the mean of an item's ratings where raters differ from item to item",
+        higher_means=_MORE,
+        reference=_MCGRAW,
+        role="beside",
+        order=150,
+        sums_of="icc1",
+        finish=_icc1k,
+        why=_why_icc1k,
+    ),
+    _two_way_record(
+        "icc_a1", "ICC(A,1)", 160, "(MSR − MSE)/(MSR + (k − 1)·MSE + k/n·(MSC − MSE))",
+        "the reliability of a single rating, raters' own levels counting as error (absolute agreement)",
+    ),
+    _two_way_record(
+        "icc_ak", "ICC(A,k)", 161, "(MSR − MSE)/(MSR + (MSC − MSE)/n)",
+        "the reliability of the mean of all raters, their own levels counting as error",
+    ),
+    _two_way_record(
+        "icc_c1", "ICC(C,1)", 162, "(MSR − MSE)/(MSR + (k − 1)·MSE)",
+        "the reliability of a single rating, raters' own levels taken out (consistency)",
+    ),
+    _two_way_record(
+        "icc_ck", "ICC(C,k)", 163, "(MSR − MSE)/MSR",
+        "the reliability of the mean of all raters, their own levels taken out (Cronbach's alpha)",
+    ),
+)  # fmt: skip

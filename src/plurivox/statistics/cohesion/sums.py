@@ -1,4 +1,4 @@
-"""What statistics that are sums over items share: pairs of ratings, shares of points, spread, and quotients.
+"""What further sums over items share: pairs of ratings, and spread.
 
 Counts n are (items, …, L). In a bootstrap over raters they are sums of the raters' weights w, and ``self_pairs`` Q
 (items, …) is Σw² of each item. A rater of weight w is w copies of one person. Copies do not pair with each other, so
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.statistics.cohesion.parts import shares_of
 from plurivox.statistics.levels import Floats
 
 Counts = NDArray[Any]
@@ -36,24 +37,9 @@ def paired(counts: Counts, self_pairs: Counts | None = None) -> Paired:
     return Paired(n, total, q, total**2 - q)
 
 
-def shares_of(counts: Counts) -> Floats:
-    """Return the shares of the points, 0 everywhere where there are no ratings."""
-    total = np.asarray(counts, dtype=float).sum(axis=-1, keepdims=True)
-    shares: Floats = counts / np.where(total > 0, total, 1.0)
-    return shares
-
-
 def squares_of(counts: Counts, values: Floats) -> Floats:
     """Return Σ_c n_c(v_c − mean)², exactly 0 where one point was used, since its share is exactly 1."""
     share, height = shares_of(counts), values - values[0]
     mean = (share * height).sum(axis=-1, keepdims=True)
     squares: Floats = counts.sum(axis=-1) * (share * (height - mean) ** 2).sum(axis=-1)
     return squares
-
-
-def ratio(above: Counts, below: Counts) -> Floats:
-    """Return a quotient, NaN where the divisor is not above 0."""
-    numerator, divisor = np.broadcast_arrays(np.asarray(above, dtype=float), np.asarray(below, dtype=float))
-    quotient: Floats = np.full(numerator.shape, np.nan)
-    np.divide(numerator, divisor, out=quotient, where=divisor > 0)
-    return quotient

@@ -13,12 +13,16 @@ The layout is that of AC1, from which Fleiss' kappa differs in its chance alone.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.statistics.checks import counts_of
+from plurivox.statistics.cohesion.parts import Counts, ratio, shares_of
+from plurivox.statistics.cohesion.sums import paired
 from plurivox.statistics.levels import Floats
-from plurivox.statistics.sums import Counts, paired, ratio, shares_of
+from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.undefined import ONE_POINT, why_mean
 
 
@@ -52,7 +56,7 @@ def fleiss_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
     """Contribute (Σ_c n_c² − Q)/(W² − Q), 1 if W² > Q, 1 if W > 0, and n/W; (items, …, 3 + L).
 
     ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
-    :mod:`~plurivox.statistics.sums`.
+    :mod:`~plurivox.statistics.cohesion.sums`.
     """
     n, total, q, pairs = paired(counts, self_pairs)
     agreeing = np.where(pairs > 0, (n**2).sum(axis=-1) - q, 0.0) / np.where(pairs > 0, pairs, 1.0)
@@ -71,3 +75,39 @@ def why_fleiss(sums: Floats, *, n_raters: int | None = None) -> str | None:
     if np.count_nonzero(sums[3:]) == 1 and sums[1] > 0:
         return ONE_POINT
     return why_mean(float(sums[1]), "pairable", n_raters=n_raters)
+
+
+# The record ----------------------------------------------------------------------------------------------------------
+
+
+def _parts(counts: Counts, self_pairs: Counts | None, about: About) -> Floats:
+    return fleiss_parts(counts, self_pairs=self_pairs)
+
+
+def _finish(s: Slots, about: About, known: Known) -> Floats:
+    return fleiss_from(s["fleiss_kappa"])
+
+
+def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return why_fleiss(s["fleiss_kappa"], n_raters=n_raters)
+
+
+RECORDS = (
+    Statistic(
+        name="fleiss_kappa",
+        label="Fleiss' κ",
+        function=fleiss_kappa,
+        needs="group",
+        symmetric=False,
+        range=(-math.inf, 1.0),
+        equation="κ = (p_a − p_e)/(1 − p_e), p_e = Σ_c π_c², π_c = mean_i n_ic/m_i",
+        meaning="how far raters of a group agree beyond chance, on the nominal level (Fleiss' kappa)",
+        higher_means="more agreement within the group",
+        reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
+        role="beside",
+        order=120,
+        contribution=_parts,
+        finish=_finish,
+        why=_why,
+    ),
+)

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurivox.statistics.checks import choice_of, scores_of
+from plurivox.statistics.cohesion.parts import Counts, ratio
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.mokken import heights
-from plurivox.statistics.sums import Counts, ratio
+from plurivox.statistics.records import Statistic
 
 Weights = Literal["unweighted", "linear", "quadratic"]
 WEIGHTS = ("unweighted", "linear", "quadratic")
@@ -151,3 +152,42 @@ def mean_over_pairs(kappa_pairs: Floats, rater_weights: Counts | None = None) ->
     kappas = np.where(known, kappa_pairs, 0.0)
     w = np.ones(len(kappas)) if rater_weights is None else np.asarray(rater_weights, dtype=float)
     return ratio((w * (w @ kappas)).sum(axis=-1), (w * (w @ known.astype(float))).sum(axis=-1))
+
+
+# The record ----------------------------------------------------------------------------------------------------------
+
+
+def weighted_kappa(scores: ArrayLike) -> float:
+    """Return the mean over pairs of raters of Cohen's kappa with quadratic weights; see :func:`cohen_kappa`.
+
+    Examples
+    --------
+    >>> weighted_kappa([[0, 0], [2, 1], [4, 4]])
+    0.9411764705882353
+    """
+    return cohen_kappa(scores, "quadratic").kappa
+
+
+def _of_scores(scores: Floats) -> tuple[float, str]:
+    found = cohen_kappa(scores, "quadratic")
+    return found.kappa, found.note
+
+
+RECORDS = (
+    Statistic(
+        name="weighted_kappa",
+        label="weighted κ",
+        function=weighted_kappa,
+        needs="scores",
+        symmetric=False,
+        range=(-1.0, 1.0),
+        equation="mean over pairs of raters of 1 − Σ_ck d_ck p_ck / Σ_ck d_ck p_c q_k, d_ck = (v_c − v_k)²",
+        meaning="how far every two raters of a group agree beyond chance, near misses counting in part (Cohen's "
+        "weighted kappa, mean over pairs)",
+        higher_means="more agreement within the group",
+        reference="Cohen (1968), Weighted kappa; Light (1971), Measures of response agreement for qualitative data",
+        role="whole",
+        order=130,
+        whole=_of_scores,
+    ),
+)

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.statistics.checks import counts_of
+from plurivox.statistics.cohesion.parts import Counts, ratio
+from plurivox.statistics.cohesion.sums import paired
 from plurivox.statistics.levels import Floats
-from plurivox.statistics.sums import Counts, paired, ratio
+from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.undefined import why_mean
 
 
@@ -69,7 +71,8 @@ def ndfu_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
     """Contribute nDFU and 1 if W² > Q; (items, …, 2).
 
     ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
-    :mod:`~plurivox.statistics.sums`. Copies of one rater are one rating, so the item does not count; its nDFU is 0.
+    :mod:`~plurivox.statistics.cohesion.sums`. Copies of one rater are one rating, so the item does not count; its nDFU
+    is 0.
     """
     return np.stack([distance_from_unimodality(counts), paired(counts, self_pairs).pairs > 0], axis=-1)
 
@@ -82,3 +85,40 @@ def ndfu_from(sums: Floats) -> Floats:
 def why_ndfu(sums: Floats, *, n_raters: int | None = None) -> str | None:
     """Tell why nDFU is undefined, from its sums (2,); None where it is not."""
     return why_mean(float(sums[1]), "pairable", n_raters=n_raters)
+
+
+# The record ----------------------------------------------------------------------------------------------------------
+
+
+def _parts(counts: Counts, self_pairs: Counts | None, about: About) -> Floats:
+    return ndfu_parts(counts, self_pairs=self_pairs)
+
+
+def _finish(s: Slots, about: About, known: Known) -> Floats:
+    return ndfu_from(s["ndfu"])
+
+
+def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return why_ndfu(s["ndfu"], n_raters=n_raters)
+
+
+RECORDS = (
+    Statistic(
+        name="ndfu",
+        label="nDFU",
+        function=ndfu,
+        needs="group",
+        symmetric=False,
+        range=(0.0, 1.0),
+        equation="mean_i max(0, largest rise of n_ic away from the mode)/max_c n_ic",
+        meaning="how far the ratings of an item are, on average, from having a single peak (normalised distance from "
+        "unimodality)",
+        higher_means="more polarised ratings",
+        reference="Pavlopoulos and Likas (2024), Polarized Opinion Detection Improves the Detection of Toxic Language",
+        role="beside",
+        order=180,
+        contribution=_parts,
+        finish=_finish,
+        why=_why,
+    ),
+)
