@@ -19,7 +19,7 @@ help:
 	@echo "make bench   measure speed and memory beside other ways, in one run"
 	@echo "make docs    write the generated parts of docs/"
 	@echo "make lock    pin the requirement files anew"
-	@echo "make model-server   install a real model server, which make test then asks, too (torch: large)"
+	@echo "make model-server   install a real model server, which make test-slow then asks, too (torch: large)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("plurivox needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

@@ -219,6 +219,7 @@ def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
     return np.array(p, dtype=float)
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_under_a_true_null() -> None:
     """400 null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√400."""
     p = null_p_values("default", 400)
@@ -227,6 +228,7 @@ def test_p_values_are_uniform_under_a_true_null() -> None:
     assert distance < 1.95 / math.sqrt(400)
 
 
+@pytest.mark.slow
 def test_the_published_convention_rejects_twice_as_often() -> None:
     p = null_p_values("published", 400)
     assert 0.10 - 3 * 0.015 < np.mean(p < 0.05) < 0.10 + 3 * 0.015
@@ -671,6 +673,7 @@ def test_group_names_are_harmless_in_csv(tmp_path: Path) -> None:
     assert ",=1+1," not in done.stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_soon(tmp_path: Path) -> None:
     from plurivox.simulation.files import write_study
 

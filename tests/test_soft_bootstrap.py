@@ -110,6 +110,7 @@ def truthful_part(ratings: pv.Ratings, q: Array, n_items: int) -> tuple[pv.Ratin
     return ratings.where(items={"item": ids_of(n_items)}), predictions_of({"m": q[:n_items]})
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_mean_of_all_items() -> None:
     """Items of five kinds with three ratings on two points: the mean over all such items is a sum of few terms."""
     rates, q = [0.1, 0.3, 0.5, 0.8, 0.95], [0.2, 0.5, 0.5, 0.6, 0.9]

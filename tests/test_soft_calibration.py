@@ -75,6 +75,7 @@ def test_right_predictions_are_calibrated() -> None:
     assert about(found, "No model is clearly miscalibrated")
 
 
+@pytest.mark.slow
 def test_p_values_of_right_predictions_are_uniform() -> None:
     """Six ratings of an item are not six independent numbers, and the test does not take them for such."""
     p = []
