@@ -27,6 +27,7 @@ from plurivox.kernels import shuffling
 from plurivox.lenses.cohesion import passes as passes_module
 from plurivox.lenses.cohesion.passes import STATISTICS, Passes, Running
 from plurivox.statistics.cohesion_parts import alpha_nominal_from
+from support import run_cli
 
 MATRIX = np.array([[0, 1, 2, 2], [1, 0, 1, 3], [2, 1, 0, 1], [2, 3, 1, 0]], dtype=float)
 
@@ -656,21 +657,21 @@ def test_command_line_for_programs(files: Path) -> None:
         files / "ratings.csv", scale="0:4", raters=files / "raters.csv", items=files / "items.csv"
     )
     expected = pv.cohesion(ratings, [("gender",)], permutations=50, seed=4)
-    assert json.loads(run(*common, "--json").stdout) == json.loads(expected.to_json(draws=False))
-    table = pl.read_csv(run(*common, "--csv").stdout.encode(), infer_schema_length=None)
+    assert run_cli("cohesion", *common, "--json").json() == json.loads(expected.to_json(draws=False))
+    table = run_cli("cohesion", *common, "--csv").frame()
     assert table["value"].to_list() == pytest.approx(expected.to_frame()["value"].to_list(), nan_ok=True)
-    markdown = run(*common, "--markdown").stdout
+    markdown = run_cli("cohesion", *common, "--markdown").out
     assert "| group | raters | IRR |" in markdown
-    assert "choose one of --json" in run(*common, "--json", "--csv").stderr.replace("│", " ")
+    assert "choose one of --json" in run_cli("cohesion", *common, "--json", "--csv").err.replace("│", " ")
 
 
 def test_group_names_are_harmless_in_csv(tmp_path: Path) -> None:
     rows = "".join(f'{i % 6},{i // 6},{(i * 7) % 3},"{"=1+1" if i // 6 % 2 else "@x"}"\n' for i in range(72))
     (tmp_path / "r.csv").write_text("item,rater,score,g\n" + rows)
-    done = run(tmp_path / "r.csv", "--rater-attributes", "g", "--permutations", 0, "--csv")
-    assert ",'=1+1," in done.stdout
-    assert ",'@x," in done.stdout
-    assert ",=1+1," not in done.stdout
+    done = run_cli("cohesion", tmp_path / "r.csv", "--rater-attributes", "g", "--permutations", 0, "--csv")
+    assert ",'=1+1," in done.out
+    assert ",'@x," in done.out
+    assert ",=1+1," not in done.out
 
 
 @pytest.mark.slow
