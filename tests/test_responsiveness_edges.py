@@ -19,7 +19,7 @@ import plurivox as pv
 import reference as twin
 from plurivox import statistics
 from plurivox.errors import DifferentItemsWarning, InputError, NeedsRatersError, SelectionError, SharedRatersWarning
-from plurivox.lenses.responsiveness.passes import STATISTICS
+from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
 
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "bootstrap": 0, "min_group_size": 1}
 BINARY = pv.Scale(["safe", "unsafe"])
@@ -790,7 +790,7 @@ def test_a_frame_is_no_reference_and_is_told_so() -> None:
     ratings = made({"a": [0, 1, 4]})
     for other in (ratings.to_frame(), None, 3):
         with pytest.raises(InputError, match="reference"):
-            pv.responsiveness(ratings, other, "rater")  # type: ignore[arg-type]
+            pv.responsiveness(ratings, other, "rater")
 
 
 def test_a_rater_is_in_nobodys_reference_for_items_they_did_not_judge() -> None:

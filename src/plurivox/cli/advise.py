@@ -107,10 +107,10 @@ def advise(
     from plurivox.actions.advise.rules import Thresholds
     from plurivox.actions.advise.run import advise as analyse
     from plurivox.cli.progress import telling
-    from plurivox.kernels.responsiveness import permuted_values
+    from plurivox.kernels.responsiveness import permuted_tables
 
     against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
-    tell_compiling(permuted_values)
+    tell_compiling(permuted_tables)
     with telling() as progress:
         advice = analyse(
             loaded.ratings,

@@ -23,8 +23,6 @@ from plurivox.cli.items import items
 from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
 from plurivox.cli.report import report
-from plurivox.cli.responsiveness import responsiveness
-from plurivox.cli.scale import scale
 from plurivox.cli.score import score
 from plurivox.cli.select import select
 from plurivox.cli.simulate import simulate
@@ -68,7 +66,7 @@ def program() -> typer.Typer:
     return made
 
 
-ANALYSES = (responsiveness, scale, score, align)  # to be made of lens records
+ANALYSES = (score, align)  # to be made of lens records
 OTHERS = (advise, select, curate, item, items, ask, answers, fit, predict, report)
 app = program()
 

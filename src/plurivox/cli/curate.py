@@ -131,7 +131,7 @@ def curate(
     from plurivox.actions.curate.files import check_output, read_decisions, read_selected, write_curation
     from plurivox.actions.curate.run import curate as analyse
     from plurivox.cli.progress import telling
-    from plurivox.kernels.responsiveness import permuted_values
+    from plurivox.kernels.responsiveness import permuted_tables
 
     if (output is None) != json:
         raise typer.BadParameter("name a file to write with -o, or print everything with --json; one of the two")
@@ -141,7 +141,7 @@ def curate(
     loaded = load(reading)
     by = _one_axis(loaded)
     against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
-    tell_compiling(permuted_values)
+    tell_compiling(permuted_tables)
     with telling() as progress:
         found = analyse(
             loaded.ratings,

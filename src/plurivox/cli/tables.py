@@ -21,12 +21,15 @@ MAX_NOTES = 12
 _GAP, _LEAST_NAME = 3, 16  # between two columns, and of the first, which may wrap
 
 
-def show_tables(tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console) -> None:
+def show_tables(
+    tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console, *, legend: bool = True
+) -> None:
     """Print the tables of a result, then notes, then what stands out."""
     for shown in tables:
         print_table(shown, out)
     print_notes(notes, out)
-    out.print(Text(LEGEND))
+    if legend:
+        out.print(Text(LEGEND))
     out.print()
     for sentence in findings:
         out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))

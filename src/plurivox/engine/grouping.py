@@ -210,5 +210,5 @@ def warn_apart(ratings: Ratings, axis: Axis) -> None:
             f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
             "if raters were assigned by batch or region, give it as within=",
             DifferentItemsWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -99,8 +99,9 @@ class Lens:
         The public function and the class that it returns.
     tables
         From a result to titled tables of text: title, header and rows of each.
-    notes, closing
-        From a result to notes that stand under its tables; and a sentence that always stands at the end.
+    notes, legend, closing
+        From a result to notes that stand under its tables; whether the meaning of ↑ ↓ * ** stands after them; and a
+        sentence that always stands at the end.
     show
         Prints a result on a console, where tables, notes and findings are not enough.
     section
@@ -127,6 +128,7 @@ class Lens:
     result: str
     tables: str
     notes: str = ""
+    legend: bool = True
     closing: str = ""
     show: str = ""
     section: str = ""

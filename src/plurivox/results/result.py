@@ -334,6 +334,12 @@ def p_text(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")
 
 
+def value_text(row: Row) -> str:
+    """Write a value with its interval, if it has one."""
+    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
+    return f"{row.value:.2f}{interval}"
+
+
 def survival(row: Row, n_tested: int, what: str = "group") -> str:
     """Tell whether a finding survives the correction over all that were tested."""
     return f"{'survives' if row.survives else 'does not survive'} correction over {counted(n_tested, what)}"

@@ -28,10 +28,11 @@ from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
 from plurivox.engine.grouping import axes_of, each_axis
 from plurivox.engine.running import Progress
 from plurivox.errors import InputError
-from plurivox.lenses.responsiveness.passes import RaterResponses, Responses
+from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.run import responsiveness
+from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
 from plurivox.results.result import SIGNIFICANT, Row, Table
 from plurivox.scale import Label

@@ -15,13 +15,13 @@ from plurivox.actions.plan.simulated import GROUP, OUTSIDE, REST
 from plurivox.axis import Axis, memberships
 from plurivox.engine.grouping import Grouping
 from plurivox.lenses.cohesion.sums import Measured
-from plurivox.lenses.responsiveness.passes import STATISTICS as MEASURES
-from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import CROWD, resolve
+from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
 from plurivox.results.wording import counted
 from plurivox.statistics import undefined
 from plurivox.statistics.graded_fit import MAX_CELLS
+from plurivox.statistics.responsiveness_records import MEASURES
 
 MODEL_RATERS = 3
 _SAMPLE = 200  # raters whose pairs are looked at for common items

@@ -20,10 +20,10 @@ from plurivox.engine.permutation import compare
 from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.sums import Measured, place_of
-from plurivox.lenses.responsiveness import passes as responding
-from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import CROWD, resolve
+from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
+from plurivox.statistics.responsiveness_records import MEASURES
 
 NOW, MORE_RATERS, MORE_ITEMS, BOTH = "as it is now", "more raters", "more items", "both"
 FACTORS = (2, 4, 8, 16)
@@ -178,7 +178,7 @@ def half_width(ratings: Ratings, sides: NDArray[np.int32], seed: int) -> float:
     """Return half the 95 % interval over items of a group's MPA, as :func:`plurivox.responsiveness` gives it."""
     work = Responses.of(ratings, sides, 2, resolve(ratings, CROWD))
     draws = work.bootstrap(BOOTSTRAP, seed, "items", Running(threads=1))
-    low, high, _ = percentile_interval(draws[:, GROUP, responding.STATISTICS.index("mpa")])
+    low, high, _ = percentile_interval(draws[:, GROUP, MEASURES.index("mpa")])
     return float(high - low) / 2
 
 

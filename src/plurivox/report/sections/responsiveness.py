@@ -12,8 +12,6 @@ from plurivox.actions.advise.run import advice_on
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.run import psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
-from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
-from plurivox.lenses.responsiveness.passes import STATISTICS
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.report.parts import (
@@ -31,7 +29,8 @@ from plurivox.report.parts import (
     with_text,
 )
 from plurivox.statistics.graded_fit import MAX_CELLS
-from plurivox.statistics.registry import LABELS
+from plurivox.statistics.registry import LABELS, names_of
+from plurivox.statistics.responsiveness_records import MEASURES
 
 LEAD = (
     "Does a higher score mean more severe (MPA), and do unsafe items get higher scores than safe ones (WRA)? Scores "
@@ -84,7 +83,7 @@ def section(inputs: Inputs) -> Section:
             "--reference."
         )
     findings = [
-        Finding(s.text, s.weight, "scale-forest" if s.statistic in PSYCHOMETRIC else "responsiveness-forest")
+        Finding(s.text, s.weight, "scale-forest" if s.statistic in names_of("scaled") else "responsiveness-forest")
         for s in found.statements()
         if s.weight > 0
     ]
@@ -251,7 +250,7 @@ def _table(found: Responsiveness) -> DataTable:
         "axis", "group", "subset", pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
     )  # fmt: skip
-    shown, note = top_rows(frame, MAX_ROWS * (len(STATISTICS) + len(PSYCHOMETRIC)))
+    shown, note = top_rows(frame, MAX_ROWS * (len(MEASURES) + len(names_of("scaled"))))
     return DataTable(
         "responsiveness-table", "All responsiveness values", shown.rename({"p_corrected": "p corrected"}), note=note,
         search=True,
