@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -13,10 +15,12 @@ import pytest
 
 import plurivox as pv
 from plurivox.errors import InputError
+from plurivox.lenses import lenses
+from plurivox.lenses.record import Input, Lens
 from plurivox.report import build
-from plurivox.report.parts import Finding, Inputs, Prose, Registered, Section, slug
+from plurivox.report.parts import Brief, Finding, Prose, Section, slug
 from plurivox.report.render import rows_of
-from plurivox.report.sections import SECTIONS
+from plurivox.report.settings import ReportSettings
 from plurivox.simulation.simulate import DEMO
 
 pytest.importorskip("altair")
@@ -323,14 +327,21 @@ def test_axes_without_latin_letters_have_ids_of_their_own(tmp_path: Path) -> Non
     assert "study-scale-2" in tags.ids
 
 
-def test_a_new_section_is_one_line_of_registration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def section(inputs: Inputs) -> Section:
-        words = inputs.extras.get("words", "nothing")
+def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def section(brief: Brief) -> Section:
+        words = brief.study.inputs.get("words", "nothing")
         return Section(
             "new", "A new lens", "What it asks.", [Prose(f"It was given {words}.")], [Finding("New.", 9.0, "new")]
         )
 
-    monkeypatch.setattr(build, "SECTIONS", (*SECTIONS, Registered(section, ("words",))))
+    monkeypatch.setitem(sys.modules, "new_lens", SimpleNamespace(section=section))
+    words = Input(name="words", options=(), load="")
+    nowhere = {"run": "new_lens:run", "result": "new_lens:New", "tables": "new_lens:tables"}
+    lens = Lens(
+        name="new", command="new", question="New?", settings=ReportSettings, inputs=(words,),
+        section="new_lens:section", **nowhere,
+    )  # fmt: skip
+    monkeypatch.setattr(build, "lenses", lambda: [*lenses(), lens])
     text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", words="these", **QUICK).read_text()
     assert "It was given these." in text
     assert text.index("<span>New.</span>") < text.index("The study</h2>")

@@ -85,11 +85,11 @@ def freeze(cases: Sequence[Case], threads: int | None) -> int:
 
 
 def close(line: str) -> bool:
-    """Tell whether a difference is one of the last digits, of a new setting, or of the text of JSON that is compared."""
+    """Tell whether a difference is of last digits, of a new setting, or of the text of JSON that is compared."""
     if re.search(r"(^|\.)text: '|settings\.\w+: new: |settings: other order", line):
         return True
     numbers = re.search(r": (-?[\d.e+-]+) → (-?[\d.e+-]+)$", line)
-    return bool(numbers) and math.isclose(float(numbers[1]), float(numbers[2]), rel_tol=1e-12, abs_tol=1e-13)
+    return numbers is not None and math.isclose(float(numbers[1]), float(numbers[2]), rel_tol=1e-12, abs_tol=1e-13)
 
 
 def check(cases: Sequence[Case], threads: int | None, *, lenient: bool) -> int:

@@ -12,12 +12,12 @@ from plurivox.cli.options import (
     Correction,
     Csv,
     GroupScore,
+    InputOptions,
     ItemsBy,
     Json,
     Markdown,
     Pairs,
     Permutations,
-    Reading,
     ReferenceScale,
     ReferenceWhere,
     Resample,
@@ -39,7 +39,7 @@ TABLES = ("values", "scores", "boundaries", "correlations", "pairs")
 
 @reads_ratings
 def responsiveness(
-    reading: Reading,
+    reading: InputOptions,
     reference: Against = "crowd",
     reference_scale: ReferenceScale = None,
     reference_where: ReferenceWhere = None,

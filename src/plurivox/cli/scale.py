@@ -8,10 +8,10 @@ from plurivox.cli.loading import load
 from plurivox.cli.options import (
     Csv,
     GroupScore,
+    InputOptions,
     ItemsBy,
     Json,
     Markdown,
-    Reading,
     Seed,
     one_format,
     reads_ratings,
@@ -23,7 +23,7 @@ TABLES = ("values", "severity", "thresholds", "curves", "pairs", "checks", "fits
 
 @reads_ratings
 def scale(
-    reading: Reading,
+    reading: InputOptions,
     items_by: ItemsBy = None,
     group_score: GroupScore = "plurality",
     ties: Annotated[
