@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -13,10 +15,11 @@ import pytest
 
 import plurivox as pv
 from plurivox.errors import InputError
+from plurivox.lenses.record import Input, Lens
 from plurivox.report import build
-from plurivox.report.parts import Finding, Inputs, Prose, Registered, Section, slug
+from plurivox.report.parts import Brief, Finding, Prose, Section, slug
 from plurivox.report.render import rows_of
-from plurivox.report.sections import SECTIONS
+from plurivox.report.settings import ReportSettings
 from plurivox.simulation.simulate import DEMO
 
 pytest.importorskip("altair")
@@ -108,7 +111,7 @@ def test_the_numbers_are_those_of_the_lenses(demo: Path) -> None:
     row = found.row("age", "18-29", "gai")
     assert f'data-v="{row.value!r}"' in text
     assert f'data-v="{row.p_adjusted!r}"' in text
-    graded = pv.responsiveness(made.ratings, made.trained, by, permutations=200, bootstrap=100)  # type: ignore[arg-type]
+    graded = pv.responsiveness(made.ratings, made.trained, by, permutations=200, bootstrap=100)
     assert f'data-v="{graded.value("age", "18-29", "wra")!r}"' in text
 
 
@@ -220,7 +223,7 @@ def test_a_failed_run_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.
         raise KeyboardInterrupt
 
     monkeypatch.setattr("plurivox.report.build.page", fails)
-    monkeypatch.setattr(build, "SECTIONS", SECTIONS[:1])
+    monkeypatch.setattr(build, "lenses", list)
     with pytest.raises(KeyboardInterrupt):
         pv.write_report(path, study().ratings, "gender", **QUICK)
     assert path.read_text() == "the old one"
@@ -329,14 +332,20 @@ def test_axes_without_latin_letters_have_ids_of_their_own(tmp_path: Path) -> Non
     assert "study-scale-2" in tags.ids
 
 
-def test_a_new_section_is_one_line_of_registration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def section(inputs: Inputs) -> Section:
-        words = inputs.extras.get("words", "nothing")
+def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def section(brief: Brief) -> Section:
+        words = brief.study.inputs.get("words", "nothing")
         return Section(
             "new", "A new lens", "What it asks.", [Prose(f"It was given {words}.")], [Finding("New.", 9.0, "new")]
         )
 
-    monkeypatch.setattr(build, "SECTIONS", (*SECTIONS[:1], Registered(section, ("words",))))
+    monkeypatch.setitem(sys.modules, "new_lens", SimpleNamespace(section=section))
+    words = Input(name="words", options=(), load="")
+    lens = Lens(
+        name="new", command="new", question="New?", settings=ReportSettings, inputs=(words,),
+        section="new_lens:section", run="new_lens:run", result="new_lens:New", tables="new_lens:tables",
+    )  # fmt: skip
+    monkeypatch.setattr(build, "lenses", lambda: [lens])
     text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", words="these", **QUICK).read_text()
     assert "It was given these." in text
     assert text.index("<span>New.</span>") < text.index("The study</h2>")

@@ -10,9 +10,9 @@ from plurivox.cli.options import (
     Bootstrap,
     Csv,
     GroupScore,
+    InputOptions,
     Json,
     Markdown,
-    Reading,
     ReferenceScale,
     ReferenceWhere,
     Seed,
@@ -34,7 +34,7 @@ PLAN_TABLES = ("lenses", "groups", "power", "collect")
 
 @reads_ratings
 def advise(
-    reading: Reading,
+    reading: InputOptions,
     reference: Against = "crowd",
     reference_scale: ReferenceScale = None,
     reference_where: ReferenceWhere = None,

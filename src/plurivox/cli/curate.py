@@ -13,8 +13,8 @@ from plurivox.cli.loading import Loaded, load, load_reference
 from plurivox.cli.options import (
     Against,
     Bootstrap,
+    InputOptions,
     Json,
-    Reading,
     ReferenceScale,
     ReferenceWhere,
     Seed,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @reads_ratings
 def curate(
-    reading: Reading,
+    reading: InputOptions,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="JSON lines to write, as pairs.jsonl.", metavar="FILE"),
@@ -191,7 +191,7 @@ def _one_axis(loaded: Loaded) -> tuple[str, ...]:
     return axes[0]
 
 
-def _refuse_inputs(output: Path, reading: Reading, *others: str | Path | None) -> None:
+def _refuse_inputs(output: Path, reading: InputOptions, *others: str | Path | None) -> None:
     """Raise if the output, or a file beside it, is one that is read."""
     from plurivox.actions.curate.files import beside
 

@@ -9,10 +9,10 @@ import typer
 from plurivox.cli.loading import load
 from plurivox.cli.options import (
     Csv,
+    InputOptions,
     Json,
     Markdown,
     Permutations,
-    Reading,
     Seed,
     one_format,
     reads_ratings,
@@ -40,7 +40,7 @@ LEGEND = (
 
 @reads_ratings
 def item(
-    reading: Reading,
+    reading: InputOptions,
     wanted: Annotated[str, typer.Argument(metavar="ITEM", help="The item's id.", show_default=False)],
     permutations: Permutations = 1000,
     seed: Seed = 0,

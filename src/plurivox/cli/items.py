@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.loading import load
-from plurivox.cli.options import Csv, Json, Markdown, Prior, Reading, one_format, read_prior, reads_ratings
+from plurivox.cli.options import Csv, InputOptions, Json, Markdown, Prior, one_format, read_prior, reads_ratings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +18,7 @@ TABLES = ("uncertain", "divided", "distributions")
 
 @reads_ratings
 def items(
-    reading: Reading,
+    reading: InputOptions,
     uncertain: Annotated[
         bool,
         typer.Option("--uncertain", help="Only the items that deserve more ratings, not those that divide groups."),

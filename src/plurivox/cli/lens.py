@@ -1,13 +1,13 @@
 """Commands made of lens records: their options, and the one runner that loads, calls and prints for all of them."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from plurivox.cli.loading import load, load_questions
-from plurivox.cli.options import Csv, Json, Markdown, Reading, Threads, one_format, reads_ratings, tell_compiling
+from plurivox.cli.options import Csv, InputOptions, Json, Markdown, Threads, one_format, reads_ratings, tell_compiling
 from plurivox.lenses.record import imported
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Given = Mapping[str, Any]
 def lens_command(lens: "Lens") -> Callable[..., None]:
     """Return the command of a lens, ready for typer."""
 
-    def command(reading: Reading, **given: Any) -> None:
+    def command(reading: InputOptions, **given: Any) -> None:
         _run(lens, reading, given)
 
     command.__name__ = lens.command
@@ -38,41 +38,40 @@ def lens_command(lens: "Lens") -> Callable[..., None]:
 
 def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
     """Yield what typer has to know about each option of a lens, in the order of its help."""
-    yield _parameter(CONTEXT, typer.Context)
-    for one in (option for source in lens.inputs for option in source.options):
-        yield _input_parameter(one)
-    for spec in lens.settings.specs().values():
-        if spec.cli:
-            yield _setting_parameter(spec)
+    yield parameter(CONTEXT, typer.Context)
+    yield from parameters_of([option for source in lens.inputs for option in source.options], lens.settings)
     if lens.questions:
-        yield _parameter(
-            "combine", Annotated[str | None, typer.Option("--combine", help=COMBINE, metavar="RULE")], None
-        )
+        yield parameter("combine", Annotated[str | None, typer.Option("--combine", help=COMBINE, metavar="RULE")], None)
     for shortcut in lens.shortcuts:
-        yield _parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
+        yield parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
     for spec in lens.showing.specs().values() if lens.showing else ():
         yield _setting_parameter(spec)
     if lens.threads:
-        yield _parameter("threads", Threads, None)
+        yield parameter("threads", Threads, None)
     if lens.csv_tables:
         text = f"Which table --csv prints: {', '.join(lens.csv_tables)}."
-        yield _parameter(
-            "table", Annotated[str, typer.Option("--table", help=text, metavar="NAME")], lens.csv_tables[0]
-        )
+        yield parameter("table", Annotated[str, typer.Option("--table", help=text, metavar="NAME")], lens.csv_tables[0])
     for name, kind in (("json", Json), ("csv", Csv), ("markdown", Markdown)):
-        yield _parameter(name, kind, False)
+        yield parameter(name, kind, False)
 
 
-def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def parameters_of(options: Sequence["Option"], settings: type["Settings"]) -> Iterator[inspect.Parameter]:
+    """Yield the options of inputs, then those of settings."""
+    yield from map(_input_parameter, options)
+    yield from (_setting_parameter(spec) for spec in settings.specs().values() if spec.cli)
+
+
+def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """Return what typer has to know about an option."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def _input_parameter(one: "Option") -> inspect.Parameter:
     if one.argument:
         known = typer.Argument(metavar=one.metavar, help=one.help, show_default=False)
-        return _parameter(one.name, Annotated[str, known])
+        return parameter(one.name, Annotated[str, known])
     kind = str | None if one.default is None else str
-    return _parameter(
+    return parameter(
         one.name, Annotated[kind, typer.Option(one.option, help=one.help, metavar=one.metavar)], one.default
     )
 
@@ -90,7 +89,7 @@ def _setting_parameter(spec: "Spec") -> inspect.Parameter:
     if default is None and not spec.repeated:
         kind = kind | None
     option = typer.Option(spec.option, help=spec.help, metavar=spec.metavar, min=spec.least, max=spec.most)
-    return _parameter(spec.name, Annotated[kind, option], default)
+    return parameter(spec.name, Annotated[kind, option], default)
 
 
 def _text(default: Any) -> str | None:
@@ -104,7 +103,7 @@ def _text(default: Any) -> str | None:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _run(lens: "Lens", reading: Reading, given: Given) -> None:
+def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     """Load what a lens needs, ask it, and print what it found."""
     from plurivox.cli.progress import telling
 
@@ -115,10 +114,10 @@ def _run(lens: "Lens", reading: Reading, given: Given) -> None:
         raise typer.BadParameter(f"--table is one of {', '.join(lens.csv_tables)}, not {table!r}")
     if reading.file == "-" and any(given[source.options[0].name] == "-" for source in lens.inputs):
         raise typer.BadParameter("only one of the two tables can come from standard input")
-    asked = _asked(lens.settings, given)
+    asked = asked_of(lens.settings, given)
     for shortcut in lens.shortcuts:
         asked |= shortcut.sets if given[shortcut.name] else {}
-    showing = {} if lens.showing is None else _values(lens.showing(**_asked(lens.showing, given)))
+    showing = {} if lens.showing is None else _values(lens.showing(**asked_of(lens.showing, given)))
     found = {}
     tables = load_questions(reading, given["combine"]) if lens.questions else {"all": load(reading)}
     for question, loaded in tables.items():
@@ -142,7 +141,7 @@ def _ask(
     return lens.load("run").run(loaded.ratings, **inputs, settings=settings, how=how)
 
 
-def _asked(settings: type["Settings"], given: Given) -> dict[str, Any]:
+def asked_of(settings: type["Settings"], given: Given) -> dict[str, Any]:
     """Return the settings that the command line itself gives; what it says nothing about may be in the config."""
     found = {}
     for name, spec in settings.specs().items():
@@ -160,7 +159,7 @@ def _asked(settings: type["Settings"], given: Given) -> dict[str, Any]:
     return found
 
 
-def _settings(lens: "Lens", reading: Reading, loaded: "Loaded", asked: Given) -> "Settings":
+def _settings(lens: "Lens", reading: InputOptions, loaded: "Loaded", asked: Given) -> "Settings":
     """Make the settings: command line before the lens's section of the config, that before its general ones."""
     known, own = lens.settings.specs(), loaded.config.lenses.get(lens.name, {})
     given = dict(asked)

@@ -8,9 +8,9 @@ from plurivox.cli.loading import load, load_reference
 from plurivox.cli.options import (
     Against,
     Bootstrap,
+    InputOptions,
     Json,
     Markdown,
-    Reading,
     ReferenceScale,
     ReferenceWhere,
     Seed,
@@ -32,7 +32,7 @@ TABLES = ("chosen", "groups", "candidates")
 
 @reads_ratings
 def select(
-    reading: Reading,
+    reading: InputOptions,
     reference: Against = "crowd",
     reference_scale: ReferenceScale = None,
     reference_where: ReferenceWhere = None,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from plurivox import plots
 from plurivox.lenses.overview.description import Description
-from plurivox.lenses.overview.run import Overview, overview
-from plurivox.report.parts import Block, DataTable, Figure, Inputs, Section, slug, top_rows
+from plurivox.lenses.overview.run import Overview
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Section, slug, top_rows
 
 MAX_ROWS = 200
 
 
-def section(inputs: Inputs) -> Section:
+def section(brief: Brief) -> Section:
     """Describe the study."""
-    seen = overview(inputs.ratings, inputs.by, several=inputs.several, min_group_size=inputs.min_group_size)
+    seen: Overview = brief.ask("overview")
     found = seen.description
     blocks: list[Block] = []
     if found.has_raters:
@@ -44,7 +44,7 @@ def section(inputs: Inputs) -> Section:
         + f" on a scale of {len(found.points)} points, from {found.points[0]} to {found.points[-1]}: {_design(found)}.",
         blocks,
         [],
-        _remarks(found, bool(inputs.by)),
+        _remarks(found, bool(brief.by)),
     )
 
 
