@@ -25,7 +25,7 @@ from plurivox.lenses.psychometrics import LENS
 from plurivox.lenses.psychometrics import scales as scaling
 from plurivox.lenses.psychometrics.scales import LEFT_OUT
 from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
-from support import Write, run_cli
+from support import Write, only_sections, run_cli
 
 
 def study(n_items: int = 120, n_raters: int = 24, seed: int = 0, missing: float = 0.0) -> pl.DataFrame:
@@ -522,7 +522,8 @@ def test_charts_say_why_there_is_nothing_to_draw() -> None:
 
 def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_path: Path) -> None:
     ratings = ratings_of(study())
-    pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
+    with only_sections("responsiveness", "items"):
+        pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for words in ('id="scale-forest"', 'id="scale-curves-group"', 'id="item-severity"', 'id="item-severity-table"',
                   "Mokken H", "GRM a"):  # fmt: skip
@@ -532,7 +533,8 @@ def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_pa
 
 def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Path) -> None:
     frame = study(n_raters=12).with_columns(group=pl.col("group").str.replace_many(["g2", "g3"], ["g0", "g1"]))
-    pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)
+    with only_sections("responsiveness", "items"):
+        pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "the model needs 3 groups" in page
     assert 'id="scale-curves-group"' not in page

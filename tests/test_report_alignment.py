@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.report import build
+from plurivox.report.build import make_report
 from plurivox.report.parts import DataTable, Figure, Section, Terms
-from plurivox.report.sections import SECTIONS
+from support import only_sections
 
 pytest.importorskip("altair")
 
@@ -27,9 +27,8 @@ def study(**changes: Any) -> pv.Simulation:
 
 def sections_of(ratings: pv.Ratings, by: Any, **options: Any) -> list[Section]:
     """Return the section on alignment, if there is one; the others are not made."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "SECTIONS", [one for one in SECTIONS if "answers" in one.extras])
-        return list(build.make_report(ratings, by, **QUICK, **options).sections)
+    with only_sections("alignment"):
+        return list(make_report(ratings, by, **QUICK, **options).sections)
 
 
 def section_of(made: pv.Simulation, by: Any = ("gender",), **more: Any) -> Section:
@@ -171,7 +170,8 @@ def test_text_from_data_is_text(tmp_path: Path) -> None:
     ratings = pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters, items=items)
     names = dict(zip(["model-a", "model-b", "model-c"], NASTY, strict=False))
     answers = made.answers.with_columns(pl.col("model").replace(names))
-    path = pv.write_report(tmp_path / "r.html", ratings, "group", answers=answers, **QUICK)
+    with only_sections("alignment"):
+        path = pv.write_report(tmp_path / "r.html", ratings, "group", answers=answers, **QUICK)
     text = path.read_text(encoding="utf-8")
     assert Parts(path).tags.count("script") == 1
     assert "<script>alert" not in text
@@ -241,11 +241,10 @@ def test_the_command_reads_answers(tmp_path: Path) -> None:
 
     write_study(study(), tmp_path)
     out = tmp_path / "report.html"
-    found = CliRunner().invoke(
-        app,
-        ["report", str(tmp_path / "ratings.csv"), "--by", "gender", "--answers", str(tmp_path / "answers.csv"), "-o",
-         str(out), "--permutations", "20", "--bootstrap", "20"],
-    )  # fmt: skip
+    asked = ["report", str(tmp_path / "ratings.csv"), "--by", "gender", "--answers", str(tmp_path / "answers.csv"),
+             "-o", str(out), "--permutations", "20", "--bootstrap", "20"]  # fmt: skip
+    with only_sections("soft", "alignment", "methods"):
+        found = CliRunner().invoke(app, asked)
     assert found.exit_code == 0, found.output
     text = out.read_text(encoding="utf-8")
     assert "Alignment</h2>" in text
