@@ -108,23 +108,23 @@ def make_report(
 
 def report_of(brief: Brief) -> Report:
     """Show what a study says."""
-    sections = [section for show in _sections() if (section := show(brief)) is not None]
-    return Report(brief, sections, top_findings(sections))
+    shown = [section for show in sections() if (section := show(brief)) is not None]
+    return Report(brief, shown, top_findings(shown))
 
 
-def _sections() -> Iterator[Any]:
+def sections() -> Iterator[Any]:
     """Yield the sections in reading order: the study, one for each lens that has any, and the methods."""
     yield study.section
     yield from (lens.load("section") for lens in lenses() if lens.section)
     yield methods.section
 
 
-def top_findings(sections: Sequence[Section]) -> list[Finding]:
+def top_findings(shown: Sequence[Section]) -> list[Finding]:
     """Return the findings that matter most, at least one of every section that has any, the weightiest first."""
     chosen: list[Finding] = []
-    for section in sections:
+    for section in shown:
         chosen += sorted(section.findings, key=_weight)[:LEAST_OF_EACH]
-    others = [finding for section in sections for finding in section.findings if finding not in chosen]
+    others = [finding for section in shown for finding in section.findings if finding not in chosen]
     chosen += sorted(others, key=_weight)[: max(MOST - len(chosen), 0)]
     return sorted(chosen, key=_weight)
 
