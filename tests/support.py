@@ -62,5 +62,5 @@ def only_sections(*names: str) -> Iterator[None]:
 
     chosen = [one for one in build.sections() if one.__module__.rpartition(".")[2] in names]
     assert len(chosen) == len(names)
-    with mock.patch.object(build, "sections", lambda: chosen):
+    with mock.patch.object(build, "sections", return_value=chosen):
         yield
