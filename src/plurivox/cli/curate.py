@@ -25,7 +25,7 @@ from plurivox.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from plurivox.actions.curate.run import Curation
+    from plurivox.actions.curate.result import Curation
     from plurivox.cli.tables import Shown
 
 

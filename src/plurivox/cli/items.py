@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plurivox.cli.tables import Shown
-    from plurivox.lenses.items.run import Items
+    from plurivox.lenses.items.result import Items
 
 TABLES = ("uncertain", "divided", "distributions")
 

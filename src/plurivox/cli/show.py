@@ -12,6 +12,7 @@ from rich.text import Text
 
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
 from plurivox.results.files import csv_text as csv_text
+from plurivox.results.wording import protected
 
 BARS = "▁▂▃▄▅▆▇█"
 ACCENT = "cyan"
@@ -141,7 +142,7 @@ def _remarks(found: Description) -> Iterable[str]:
         if idle:
             yield f"{idle:,} rows of the table of {what} have no rating here and are left out."
     if any(axis.n_withheld for axis in found.axes):
-        yield f"Groups of fewer than {found.min_group_size} raters are withheld, to protect the people in them."
+        yield f"{protected(found.min_group_size)}, to protect the people in them."
     yield from found.notes
 
 

@@ -124,7 +124,7 @@ def curve_of(point: NDArray[np.int64], share: Floats, ones: Floats, total: Float
     return Curve(np.where(known, precision, np.nan), np.where(known, error, np.nan), n_items)
 
 
-def share_interval(n: float, total: float, z: float) -> tuple[float, float]:
+def share_bounds(n: float, total: float, z: float) -> tuple[float, float]:
     """Return Wilson's interval of a share; of nothing it is everything."""
     return wilson(n / total, total, z) if total > 0 else (0.0, 1.0)
 
@@ -139,11 +139,11 @@ def found_in_use(usage: NDArray[np.int64], others: Floats | None, at: Thresholds
     if total == 0 or n_points < 2:
         return
     share = usage / total
-    rare = tuple(c for c in range(n_points) if share_interval(usage[c], total, LIKELY)[1] < at.rare_share)
+    rare = tuple(c for c in range(n_points) if share_bounds(usage[c], total, LIKELY)[1] < at.rare_share)
     if rare:
         n = float(usage[list(rare)].sum())
-        clear = all(share_interval(usage[c], total, CLEAR)[1] < at.rare_share for c in rare)
-        yield Evidence("unused", rare, n / total, *share_interval(n, total, LIKELY), clear)
+        clear = all(share_bounds(usage[c], total, CLEAR)[1] < at.rare_share for c in rare)
+        yield Evidence("unused", rare, n / total, *share_bounds(n, total, LIKELY), clear)
     if n_points < 3:
         return
     usual = np.full(n_points, 1 / n_points) if others is None else others
@@ -152,8 +152,8 @@ def found_in_use(usage: NDArray[np.int64], others: Floats | None, at: Thresholds
         yield style
     top = int(share.argmax())
     for z in (CLEAR, LIKELY):
-        if share_interval(usage[top], total, z)[0] > max(at.piled_share, at.piled_times * usual[top]):
-            yield Evidence("piled", (top,), share[top], *share_interval(usage[top], total, LIKELY), z == CLEAR)
+        if share_bounds(usage[top], total, z)[0] > max(at.piled_share, at.piled_times * usual[top]):
+            yield Evidence("piled", (top,), share[top], *share_bounds(usage[top], total, LIKELY), z == CLEAR)
             return
 
 
@@ -162,9 +162,9 @@ def _extreme(usage: NDArray[np.int64], usual: Floats, at: Thresholds) -> Evidenc
     total, ends = float(usage.sum()), (0, len(usage) - 1)
     n = float(usage[0] + usage[-1])
     for z in (CLEAR, LIKELY):
-        both = all(share_interval(usage[c], total, z)[0] > at.extreme_times * usual[c] for c in ends)
-        if both and share_interval(n, total, z)[0] > at.extreme_share:
-            return Evidence("extreme", ends, n / total, *share_interval(n, total, LIKELY), z == CLEAR)
+        both = all(share_bounds(usage[c], total, z)[0] > at.extreme_times * usual[c] for c in ends)
+        if both and share_bounds(n, total, z)[0] > at.extreme_share:
+            return Evidence("extreme", ends, n / total, *share_bounds(n, total, LIKELY), z == CLEAR)
     return None
 
 
@@ -173,9 +173,9 @@ def _central(usage: NDArray[np.int64], usual: Floats, at: Thresholds) -> Evidenc
     total, inner = float(usage.sum()), tuple(range(1, len(usage) - 1))
     n = float(usage[0] + usage[-1])
     for z in (CLEAR, LIKELY):
-        if share_interval(n, total, z)[1] < at.central_times * (usual[0] + usual[-1]):
+        if share_bounds(n, total, z)[1] < at.central_times * (usual[0] + usual[-1]):
             rest = total - n
-            return Evidence("central", inner, rest / total, *share_interval(rest, total, LIKELY), z == CLEAR)
+            return Evidence("central", inner, rest / total, *share_bounds(rest, total, LIKELY), z == CLEAR)
     return None
 
 

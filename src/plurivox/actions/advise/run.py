@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict
 from typing import NamedTuple
 
@@ -24,8 +25,8 @@ from plurivox.actions.advise.rules import (
     found_in_use,
     overall_rise,
 )
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.grouping import axes_of, each_axis
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.engine.grouping import Compared, compared, each_axis
 from plurivox.engine.running import Progress
 from plurivox.errors import InputError
 from plurivox.lenses.responsiveness.passes import RaterResponses, Responses
@@ -61,6 +62,7 @@ def advise(
     several: Mapping[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Advice:
     """Tell what the scores of each rater or group show beside those of the others, and what to look at next.
@@ -94,7 +96,7 @@ def advise(
         Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
     min_group_size
         Groups with fewer raters are withheld and counted.
-    threads, progress
+    threads, executor, progress
         As in :func:`plurivox.responsiveness`.
 
     Returns
@@ -120,7 +122,7 @@ def advise(
         ratings, reference, axes_by, threshold=threshold, group_score=group_score, ties=ties,
         permutations=0 if all(each_axis(one) == ["rater"] for one in axes_by) else PERMUTATIONS,
         bootstrap=bootstrap, seed=seed, several=several, min_support=min_support, min_group_size=min_group_size,
-        threads=threads, progress=progress,
+        threads=threads, executor=executor, progress=progress,
     )  # fmt: skip
     return advice_on(found, ratings, reference, thresholds, max_pairs=max_pairs)
 
@@ -138,12 +140,8 @@ def advice_on(
     size = settings["min_group_size"]
     against = resolve(ratings, reference, threshold=settings["threshold"], min_group_size=size)
     work = _Work(ratings, against, found, thresholds or Thresholds(), max_pairs)
-    for axis in axes_of(ratings, [tuple(one) for one in settings["by"]], size):
-        if axis.name in settings["several"]:
-            parts = memberships(ratings, axis.name, settings["several"][axis.name], min_group_size=size)
-            work.add(axis.name, [part for part in parts if not part.withheld[0]], first_only=True)
-        else:
-            work.add(axis.name, [axis])
+    for one in compared(ratings, settings["by"], settings["several"], size):
+        work.add(one)
     return work.result()
 
 
@@ -184,24 +182,22 @@ class _Work:
         self.items = ratings.items["item"].cast(pl.String).to_list()
         self.rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in SCHEMAS}
 
-    def add(self, name: str, axes: Sequence[Axis], *, first_only: bool = False) -> None:
-        """Look at the members of an axis; of overlapping ones, at the first group of each."""
+    def add(self, compared_by: Compared) -> None:
+        """Look at the members of an axis."""
+        name = compared_by.axis.name
         scored = next(one for one in self.found.scored if (one.axis, one.subset) == (name, "all"))
         rows = {
             (row.group, row.statistic): row
             for row in self.found.rows
             if row.axis == name and row.subset == "all" and row.kind in ("group", "rater")
         }
-        entries: list[Entries] = []
-        for axis in axes:
-            shown = [0] if first_only else np.flatnonzero(~axis.withheld).tolist()
-            entries += self._entries(axis).of_each(shown)
+        entries = [own for axis, places in compared_by.shown for own in self._entries(axis).of_each(places)]
         shares = scored.usage / np.maximum(scored.usage.sum(axis=1, keepdims=True), 1)
         areas = np.array([[rows[group, one].value for one in ("mpa", "wra")] for group in scored.groups]).reshape(-1, 2)
         curves = [curve_of(own.point, own.share, own.ones, own.total, len(self.labels)) for own in entries]
         rises = np.array([overall_rise(curve, self.found.settings["min_support"])[0] for curve in curves])
         beside = np.column_stack([areas, rises])
-        withheld = any(axis.withheld.any() for axis in axes) and self.reference.kind != "ratings"
+        withheld = any(axis.n_withheld for axis, _ in compared_by.shown) and self.reference.kind != "ratings"
         for at, group in enumerate(scored.groups):
             others = np.arange(len(scored.groups)) != at
             evidence = self._evidence(scored, at, curves[at], rows, shares[others], beside[others])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE, Decisions
-from plurivox.actions.curate.run import Curation
+from plurivox.actions.curate.result import Curation
 from plurivox.errors import FileError
 from plurivox.intake.code import as_text
 from plurivox.intake.read import read_table

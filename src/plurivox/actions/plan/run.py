@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from plurivox.actions.plan import power as simulated
 from plurivox.actions.plan.applicable import Sides, facts_of, lens_rows
-from plurivox.actions.plan.power import Step, Wanted
+from plurivox.actions.plan.power import (
+    MORE_ITEMS,
+    MORE_RATERS,
+    Step,
+    Wanted,
+    gai_steps,
+    gai_studies,
+    mpa_steps,
+    mpa_studies,
+)
 from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, larger
 from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design
 from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.engine.grouping import axes_of, each_axis, overlapping_axes
-from plurivox.engine.running import Progress
+from plurivox.engine.grouping import compared, each_axis, overlapping_axes
+from plurivox.engine.running import Progress, Running
 from plurivox.errors import InputError
 from plurivox.intake.attributes import category_order
 from plurivox.lenses.calls import check_draws
@@ -44,6 +54,7 @@ def plan(
     several: Mapping[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
@@ -81,8 +92,8 @@ def plan(
         Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
     min_group_size
         Groups with fewer raters are withheld and counted.
-    threads
-        How many threads to use, all by default.
+    threads, executor
+        How many threads to use, all by default; or who does the work instead, such as a ``ProcessPoolExecutor``.
     progress
         Called with what is being done, how far it is, and how far it goes.
 
@@ -102,19 +113,20 @@ def plan(
     >>> result.table("groups")["n_raters"].to_list()
     [14, 16]
     """
-    wanted = Wanted(gai, mpa_width, power, alpha, simulations, permutations, seed, threads)
-    _check(wanted, min_group_size)
+    wanted = Wanted(gai, mpa_width, power, alpha, simulations, permutations, seed)
+    _check(wanted, min_group_size, threads)
     known = several or {}
     axes_by, left_out = (each_axis(by), {}) if not _is_empty(by) else _default_axes(ratings, known)
     if any(one == "rater" or tuple(one) == ("rater",) for one in axes_by):
         raise InputError("a plan is of groups, not of each rater", hint="Leave 'rater' out of by.")
     overlapping = overlapping_axes(axes_by, known, pairs=False)
-    axes = axes_of(ratings, axes_by, min_group_size) if ratings.has_raters else []
-    facts = facts_of(ratings, axes, overlapping, min_group_size)
-    chosen = [one for axis in axes for one in _chosen([side for side in facts.sides if side.axis == axis.name])]
-    powers, collects = _Powers(ratings, wanted, progress).rows(chosen) if simulations else ([], [])
+    axes = list(compared(ratings, axes_by, overlapping, min_group_size)) if ratings.has_raters else []
+    facts = facts_of(ratings, axes, min_group_size)
+    chosen = [one for _, own in groupby(facts.sides, key=lambda side: side.axis) for one in _chosen(list(own))]
+    how = Running(threads, executor, progress, "simulating studies")
+    powers, collects = _power_rows(ratings, chosen, wanted, how) if simulations and chosen else ([], [])
     settings = {
-        "by": [list(axis.attributes) for axis in axes], "gai": gai, "mpa_width": mpa_width, "power": power,
+        "by": [list(one.axis.attributes) for one in axes], "gai": gai, "mpa_width": mpa_width, "power": power,
         "alpha": alpha, "simulations": simulations, "permutations": permutations, "seed": seed,
         "several": overlapping, "min_group_size": min_group_size, "left_out": left_out,
     }  # fmt: skip
@@ -125,7 +137,7 @@ def plan(
     return Plan(tables, settings)
 
 
-def _check(wanted: Wanted, min_group_size: int) -> None:
+def _check(wanted: Wanted, min_group_size: int, threads: int | None) -> None:
     check_draws(wanted.permutations, 0, wanted.seed)
     if not (math.isfinite(wanted.gai) and wanted.gai > 1):
         raise InputError(f"gai is {wanted.gai!r}", hint="Give the GAI to find, a number above 1 such as 1.1.")
@@ -137,8 +149,8 @@ def _check(wanted: Wanted, min_group_size: int) -> None:
         raise InputError(f"simulations is {wanted.simulations}", hint="Give 0 or more; 100 is usual.")
     if min_group_size < 1:
         raise InputError(f"min_group_size is {min_group_size}", hint="Give 1 or more.")
-    if wanted.threads is not None and wanted.threads < 1:
-        raise InputError(f"threads is {wanted.threads}", hint="Give 1 or more.")
+    if threads is not None and threads < 1:
+        raise InputError(f"threads is {threads}", hint="Give 1 or more.")
     if wanted.simulations and not 2 / (wanted.permutations + 1) < wanted.alpha:
         raise InputError(
             f"with {wanted.permutations} permutations no p is below alpha = {wanted.alpha:g}",
@@ -179,53 +191,39 @@ def _chosen(sides: Sequence[Sides]) -> list[Sides]:
     return ordered[:1] + [one for one in middle if one.n_raters > ABOUT_AS_LARGE * ordered[0].n_raters]
 
 
-class _Powers:
-    """The rows of power and of what to collect, as they are gathered."""
+_Cells = tuple[Any, ...]
 
-    def __init__(self, ratings: Ratings, wanted: Wanted, progress: Progress | None) -> None:
-        self.ratings, self.wanted, self.progress = ratings, wanted, progress
-        self.done = self.total = 0
 
-    def rows(self, chosen: Sequence[Sides]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-        """Return both tables' rows for some groups."""
-        powers: list[tuple[Any, ...]] = []
-        collects: list[tuple[Any, ...]] = []
-        if not chosen:
-            return powers, collects
-        crowd = Crowd.of(self.ratings)
-        impossible = _impossible(crowd, self.wanted.gai)
-        studies = 0 if impossible else self.wanted.simulations * simulated.n_designs()
-        each = studies + min(simulated.STUDIES, self.wanted.simulations) * len(simulated.FACTORS)
-        self.total = each * len(chosen)
-        for number, one in enumerate(chosen, start=1):
-            now = self._design(one)
-            questions = (
-                (gai_question(self.wanted.gai), [] if impossible else simulated.gai_steps(
-                    crowd, now, self.wanted, self._tell), impossible),
-                (f"MPA ± {self.wanted.mpa_width:g}", simulated.mpa_steps(
-                    self.ratings, one.codes, self.wanted, self._tell), ""),
-            )  # fmt: skip
-            for question, steps, why_not in questions:
-                key = (question, one.axis, one.group)
-                powers += [
-                    (*key, *(getattr(step, name) for name in SCHEMAS["power"] if name not in KEY)) for step in steps
-                ]
-                collects.append((*key, one.n_raters, now.n_items, *_needed(steps, now, why_not)))
-            self._tell(number * each - self.done)
-        return powers, collects
+def _power_rows(
+    ratings: Ratings, chosen: Sequence[Sides], wanted: Wanted, how: Running
+) -> tuple[list[_Cells], list[_Cells]]:
+    """Return the rows of power and of what to collect, for some groups."""
+    powers: list[_Cells] = []
+    collects: list[_Cells] = []
+    crowd = Crowd.of(ratings)
+    impossible = _impossible(crowd, wanted.gai)
+    of_gai = 0 if impossible else gai_studies(wanted)
+    each = of_gai + mpa_studies(wanted)
+    for number, one in enumerate(chosen):
+        now, before, total = _design(ratings, one), number * each, each * len(chosen)
+        found = [] if impossible else gai_steps(crowd, now, wanted, how.within(before, total))
+        known = mpa_steps(ratings, one.codes, wanted, how.within(before + of_gai, total))
+        how.tell(before + each, total)
+        questions = (gai_question(wanted.gai), found, impossible), (f"MPA ± {wanted.mpa_width:g}", known, "")
+        for question, steps, why_not in questions:
+            key = (question, one.axis, one.group)
+            powers += [(*key, *(getattr(step, name) for name in SCHEMAS["power"] if name not in KEY)) for step in steps]
+            collects.append((*key, one.n_raters, now.n_items, *_needed(steps, now, why_not)))
+    return powers, collects
 
-    def _design(self, one: Sides) -> Design:
-        """Return the study as it is, as far as it matters to one group."""
-        sizes = [int(np.count_nonzero(one.codes == side)) for side in (GROUP, REST)]
-        given = np.bincount(one.codes[self.ratings.codes_of_raters] + 1, minlength=3)[1:]
-        n_items = int(np.count_nonzero(np.diff(self.ratings.offsets)))
-        shares = [float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True)]
-        return Design(sizes[0], sizes[1], n_items, *shares)
 
-    def _tell(self, more: int) -> None:
-        self.done += more
-        if self.progress is not None and more:
-            self.progress("simulating studies", self.done, self.total)
+def _design(ratings: Ratings, one: Sides) -> Design:
+    """Return the study as it is, as far as it matters to one group."""
+    sizes = [int(np.count_nonzero(one.codes == side)) for side in (GROUP, REST)]
+    given = np.bincount(one.codes[ratings.codes_of_raters] + 1, minlength=3)[1:]
+    n_items = int(np.count_nonzero(np.diff(ratings.offsets)))
+    shares = [float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True)]
+    return Design(sizes[0], sizes[1], n_items, *shares)
 
 
 def _impossible(crowd: Crowd, gai: float) -> str:
@@ -250,12 +248,12 @@ def _needed(steps: Sequence[Step], now: Design, why_not: str) -> tuple[bool, int
         return False, None, None, "MPA is undefined"
     enough = [step for step in steps if step.enough]
     needed = {step.what: step for step in enough}
-    raters, items = needed.get(simulated.MORE_RATERS), needed.get(simulated.MORE_ITEMS)
+    raters, items = needed.get(MORE_RATERS), needed.get(MORE_ITEMS)
     words = " or ".join(larger(first, step) for step in enough)
     if not enough:
         times = max(step.n_raters * step.n_items // max(first.n_raters * first.n_items, 1) for step in steps)
         words = f"not within {times} times today's size" if times > 1 else "larger studies are not simulated"
-    tried = [step.n_items for step in steps if step.what == simulated.MORE_ITEMS]
+    tried = [step.n_items for step in steps if step.what == MORE_ITEMS]
     if raters and tried and not items:
         words += f"; more items alone, up to {max(tried):,}, are not enough"
     return False, raters.n_raters if raters else None, items.n_items if items else None, words

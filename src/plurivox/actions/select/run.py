@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from plurivox.actions.select.result import FEW, SCHEMAS, VALUES, Selection, ordering
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.engine.grouping import Compared, compared, each_axis, named_axes, overlapping_axes
 from plurivox.engine.running import Progress
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.calls import check_choice, check_draws
@@ -72,6 +73,7 @@ def select_raters(
     several: Mapping[str, str] | None = None,
     min_group_size: int = MIN_GROUP_SIZE,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Selection:
     """Choose the most responsive raters of every group.
@@ -112,10 +114,8 @@ def select_raters(
         can be chosen in each of their groups.
     min_group_size
         Groups with fewer raters are withheld and counted, and their raters not named on that axis.
-    threads
-        How many threads to use, all by default.
-    progress
-        Called with what is being done, how far it is, and how far it goes.
+    threads, executor, progress
+        As in :func:`plurivox.responsiveness`.
 
     Returns
     -------
@@ -144,19 +144,20 @@ def select_raters(
     axes_by = each_axis(by)
     _check_axes(axes_by)
     overlapping = overlapping_axes(axes_by, several or {}, pairs=False)
-    axes = axes_of(ratings, axes_by, min_group_size)
-    groups, withheld = _groups(ratings, axes, overlapping, min_group_size)
+    axes = list(compared(ratings, axes_by, overlapping, min_group_size))
+    groups = _groups(ratings, axes)
     settings = {
         "by": named_axes(axes_by), "per_group": per_group,
         "metric": metric, "order": order, "min_ratings": min_ratings, "threshold": threshold, "bootstrap": bootstrap,
-        "seed": seed, "several": overlapping, "min_group_size": min_group_size, "withheld": withheld,
-        "outside": {axis.name: axis.n_outside for axis in axes},
+        "seed": seed, "several": overlapping, "min_group_size": min_group_size,
+        "withheld": {one.axis.name: one.n_withheld for one in axes},
+        "outside": {one.axis.name: one.axis.n_outside for one in axes},
     }  # fmt: skip
     if not groups:
         raise _nobody_shown(settings)
     found = responsiveness(
         ratings, reference, "rater", threshold=threshold, permutations=0, bootstrap=bootstrap, seed=seed,
-        min_group_size=min_group_size, threads=threads, progress=progress,
+        min_group_size=min_group_size, threads=threads, executor=executor, progress=progress,
     )  # fmt: skip
     settings["reference"] = found.settings["reference"]
     result = Selection(_tables(groups, _judged(found.rows, settings), settings), settings)
@@ -184,26 +185,16 @@ def _check_axes(by: Sequence[By]) -> None:
         raise InputError("by names 'rater', and raters are chosen from groups", hint="Give attributes of raters.")
 
 
-def _groups(
-    ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, str], min_group_size: int
-) -> tuple[list[_Group], dict[str, int]]:
-    """Return the groups that may be shown with their raters, and for each axis how many may not."""
+def _groups(ratings: Ratings, axes: Sequence[Compared]) -> list[_Group]:
+    """Return the groups that may be shown with their raters."""
     alone = Axis.of(ratings, "rater")
     names = [alone.groups[code] for code in alone.codes.tolist()]
-    groups: list[_Group] = []
-    withheld: dict[str, int] = {}
-    for axis in axes:
-        if axis.name in overlapping:
-            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
-            shown = [(part, 0) for part in parts if not part.withheld.any()]
-            withheld[axis.name] = len(parts) - len(shown)
-        else:
-            shown = [(axis, group) for group in np.flatnonzero(~axis.withheld).tolist()]
-            withheld[axis.name] = axis.n_withheld
-        for part, group in shown:
-            own = [names[rater] for rater in np.flatnonzero(part.codes == group).tolist()]
-            groups.append(_Group(axis.name, part.groups[group], own))
-    return groups, withheld
+    return [
+        _Group(axis.name, axis.groups[g], [names[rater] for rater in np.flatnonzero(axis.codes == g).tolist()])
+        for one in axes
+        for axis, places in one.shown
+        for g in places
+    ]
 
 
 def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, _Judged]:

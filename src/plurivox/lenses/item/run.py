@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, By, memberships
-from plurivox.engine.counting import counts_of
-from plurivox.engine.families import adjust
-from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes
+from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By
+from plurivox.engine.counting import Counts, counts_of
+from plurivox.engine.families import corrected
+from plurivox.engine.grouping import compared, each_axis, named_axes, overlapping_axes
 from plurivox.engine.permutation import upper_p
-from plurivox.engine.withholding import Counts, Members, Side, withheld_groups
+from plurivox.engine.withholding import Members, Side, withheld_together
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
 from plurivox.lenses.calls import check_draws
-from plurivox.lenses.item.result import ItemView
+from plurivox.lenses.item.result import ItemRow, ItemView
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 from plurivox.results.wording import counted, listed
@@ -104,18 +104,18 @@ def item_view(
             f"nobody rated item {str(item)!r}", hint="It is listed, but each of its scores is missing."
         )
     axes_by = each_axis(by) if ratings.has_raters else []
-    sides = _sides(ratings, axes_by, several or {}, place)
-    hidden = withheld_groups(sides, min_group_size)
-    values = np.array(ratings.scale.values)
-    rows: list[dict[str, Any]] = [_row("all", "all", whole, ratings)]
+    sorted_raters = _sorted_raters(ratings, axes_by, several or {}, place)
+    hidden = withheld_together([Side(one.codes, one.sizes) for one in sorted_raters], min_group_size)
+    rows: list[ItemRow] = []
     parts = [("all", "all", whole)]
-    for side, unseen in zip(sides, hidden, strict=True):
-        shown = np.flatnonzero((side.sizes > 0) & ~unseen & ~side.unlisted)
-        rows += _compared(side, shown, ratings, values, permutations, seed)
-        parts += [(side.axis.name, side.axis.groups[g], side.counts[g]) for g in shown.tolist()]
-    _correct(rows)
+    for one, unseen in zip(sorted_raters, hidden, strict=True):
+        shown = np.flatnonzero((one.sizes > 0) & ~unseen & one.listed)
+        rows += _compared(one, shown, ratings, permutations, seed)
+        parts += [(one.axis.name, one.axis.groups[g], one.counts[g]) for g in shown.tolist()]
+    everyone = {**dict.fromkeys(_GROUPS), "axis": "all", "group": "all", "note": "", **_given(whole, ratings)}
+    groups = [{name: getattr(row, name) for name in _GROUPS} for row in corrected(rows, "bh")]
     tables = (
-        Table("groups", pl.DataFrame(rows, schema=_GROUPS)),
+        Table("groups", pl.DataFrame([everyone, *groups], schema=_GROUPS)),
         Table("distribution", _distribution(parts, ratings)),
         Table("use", _use(whole, ratings)),
         Table("attributes", _attributes(ratings, place)),
@@ -125,7 +125,7 @@ def item_view(
         "has_raters": ratings.has_raters, "by": named_axes(axes_by),
         "several": sorted(several or {}), "points": [str(label) for label in ratings.scale.labels],
         "values": list(ratings.scale.values), "permutations": permutations, "seed": seed,
-        "min_group_size": min_group_size, **_uncounted(sides, hidden),
+        "min_group_size": min_group_size, **_uncounted(sorted_raters, hidden),
     }  # fmt: skip
     return ItemView(tables, settings)
 
@@ -146,51 +146,67 @@ def _place(ratings: Ratings, item: str | float) -> int:
     return place
 
 
-def _sides(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place: int) -> list[Side]:
+class _Sorted(NamedTuple):
+    """The raters of an item sorted along one axis.
+
+    ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points; of overlapping groups only the
+    one that is meant is ``listed``, not its rest.
+    """
+
+    axis: Axis
+    codes: NDArray[np.int32]
+    scores: Counts
+    counts: Counts
+    listed: Members
+
+    @property
+    def sizes(self) -> Counts:
+        """How many raters of the item each group has."""
+        sizes: Counts = self.counts.sum(axis=1)
+        return sizes
+
+
+def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place: int) -> list[_Sorted]:
     """Sort the raters of an item along each axis, and along each value of an attribute that may have several."""
     if any("rater" in ([one] if isinstance(one, str) else one) for one in by):
         raise SelectionError("an item's view compares groups, not raters", hint="Ratings.to_frame() says who rated it.")
     overlapping = overlapping_axes(by, several, pairs=False)
     entries = slice(ratings.offsets[place], ratings.offsets[place + 1])
-    found = []
-    for axis in axes_of(ratings, by, 1):
-        if axis.name in overlapping:
-            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=1)
-            made = [(part, np.array([False, True])) for part in parts]
-        else:
-            made = [(axis, np.zeros(len(axis), dtype=bool))]
-        for one, unlisted in made:
-            codes = one.codes[ratings.codes_of_raters[entries]]
-            counts = counts_of(ratings, one, place, place + 1)[0]
-            found.append(Side(one, codes, ratings.scores[entries].astype(np.int64), counts, unlisted))
-    return found
+    scores = ratings.scores[entries].astype(np.int64)
+    return [
+        _Sorted(
+            axis, axis.codes[ratings.codes_of_raters[entries]], scores, counts_of(ratings, axis, place, place + 1)[0],
+            np.arange(len(axis)) < (1 if one.overlapping else len(axis)),
+        )
+        for one in compared(ratings, by, overlapping, 1)
+        for axis in one.each
+    ]  # fmt: skip
 
 
-def _compared(
-    side: Side, shown: NDArray[np.intp], ratings: Ratings, values: Floats, permutations: int, seed: int
-) -> list[dict[str, Any]]:
+def _compared(one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, permutations: int, seed: int) -> list[ItemRow]:
     """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives."""
-    total = side.counts.sum(axis=0)
-    steps = np.diff(values) / (values[-1] - values[0])
-    observed = _distances(side.counts[shown], total, steps)
-    null = _shuffled(side, shown, steps, permutations, seed) if len(shown) else np.empty((0, 0))
+    values, total = np.array(ratings.scale.values), one.counts.sum(axis=0)
+    length = values[-1] - values[0]
+    observed = _distances(one.counts[shown], total, np.diff(values) / length)
+    null = _shuffled(one, shown, np.diff(values) / length, permutations, seed) if len(shown) else np.empty((0, 0))
     rows = []
     for at, g in enumerate(shown.tolist()):
-        own = side.counts[g]
-        row = _row(side.axis.name, side.axis.groups[g], own, ratings)
-        row["value"] = float(observed[at])
+        own = one.counts[g]
+        row = ItemRow(
+            "group", one.axis.name, one.axis.groups[g], "distance", float(observed[at]), **_given(own, ratings)
+        )
         if own.sum() == total.sum():
-            rows.append({**row, "difference": math.nan, "note": "nobody else on this axis rated the item"})
+            rows.append(replace(row, note="nobody else on this axis rated the item"))
             continue
         rest = total - own
-        difference = row["mean"] - float(rest @ values / rest.sum())
-        if abs(difference) <= _EQUAL * (values[-1] - values[0]):
+        difference = row.mean - float(rest @ values / rest.sum())
+        if abs(difference) <= _EQUAL * length:
             difference = 0.0
-        row["difference"] = difference
-        row["direction"] = "above" if difference > 0 else "below" if difference < 0 else None
+        direction = "above" if difference > 0 else "below" if difference < 0 else None
+        row = replace(row, difference=difference, direction=direction)
         if permutations:
-            row["null_median"] = float(np.median(null[:, at]))
-            row["p_value"] = float(upper_p(observed[at], null[:, at]))
+            p = float(upper_p(observed[at], null[:, at]))
+            row = replace(row, null_median=float(np.median(null[:, at])), p_value=p)
         rows.append(row)
     return rows
 
@@ -205,16 +221,16 @@ def _distances(counts: Counts, total: Counts, steps: Floats) -> Floats:
     return np.where(np.isnan(rest[..., 0]), np.nan, distances)
 
 
-def _shuffled(side: Side, shown: NDArray[np.intp], steps: Floats, permutations: int, seed: int) -> Floats:
+def _shuffled(one: _Sorted, shown: NDArray[np.intp], steps: Floats, permutations: int, seed: int) -> Floats:
     """Return the distances of the shown groups when the item's raters are shuffled between them: draws × groups."""
     from plurivox.kernels.shuffling import permute
 
-    inside = side.codes != OUTSIDE
-    codes, scores = np.ascontiguousarray(side.codes[inside]), side.scores[inside]
+    inside = one.codes != OUTSIDE
+    codes, scores = np.ascontiguousarray(one.codes[inside]), one.scores[inside]
     everyone, bounds = np.arange(len(codes)), np.array([0, len(codes)])
-    n_groups, n_points = side.counts.shape
-    total = side.counts.sum(axis=0)
-    batch = max(1, _CELLS // max(len(codes), side.counts.size))
+    n_groups, n_points = one.counts.shape
+    total = one.counts.sum(axis=0)
+    batch = max(1, _CELLS // max(len(codes), one.counts.size))
     null = np.empty((permutations, len(shown)))
     for first in range(0, permutations, batch):
         n = min(batch, permutations - first)
@@ -222,26 +238,16 @@ def _shuffled(side: Side, shown: NDArray[np.intp], steps: Floats, permutations: 
         for at in range(n):
             permute(codes, everyone, bounds, seed, first + at + 1, labels[at])
         cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + scores
-        counts = np.bincount(cells.ravel(), minlength=n * side.counts.size).reshape(n, n_groups, n_points)
+        counts = np.bincount(cells.ravel(), minlength=n * one.counts.size).reshape(n, n_groups, n_points)
         null[first : first + n] = _distances(counts[:, shown], total, steps)
     return null
 
 
-def _correct(rows: list[dict[str, Any]]) -> None:
-    """Complete the rows by p-values corrected over all of them."""
-    tested = [row for row in rows if row["p_value"] is not None]
-    for row, p in zip(tested, adjust([row["p_value"] for row in tested]).tolist(), strict=True):
-        row["p_adjusted"] = p
-
-
-def _row(axis: str, group: str, counts: Counts, ratings: Ratings) -> dict[str, Any]:
-    """Return a row that tells what a group gave, and does not yet compare it."""
+def _given(counts: Counts, ratings: Ratings) -> dict[str, Any]:
+    """Tell what raters gave: the points most often, their mean, and how many ratings."""
     top = [str(label) for label, n in zip(ratings.scale.labels, counts.tolist(), strict=True) if n == counts.max()]
-    known = {
-        "axis": axis, "group": group, "plurality": ", ".join(top), "note": "", "n_ratings": int(counts.sum()),
-        "mean": float(counts @ np.array(ratings.scale.values) / counts.sum()),
-    }  # fmt: skip
-    return {**dict.fromkeys(_GROUPS), **known}
+    mean = float(counts @ np.array(ratings.scale.values) / counts.sum())
+    return {"plurality": ", ".join(top), "mean": mean, "n_ratings": int(counts.sum())}
 
 
 def _distribution(parts: Sequence[tuple[str, str, Counts]], ratings: Ratings) -> pl.DataFrame:
@@ -275,12 +281,12 @@ def _attributes(ratings: Ratings, place: int) -> pl.DataFrame:
     return pl.DataFrame(known, schema={"name": pl.String, "value": pl.String}, orient="row")
 
 
-def _uncounted(sides: Sequence[Side], hidden: Sequence[Members]) -> dict[str, dict[str, int]]:
+def _uncounted(axes: Sequence[_Sorted], hidden: Sequence[Members]) -> dict[str, dict[str, int]]:
     """Count per axis the groups that are withheld, and the item's raters who are in none."""
     withheld: dict[str, int] = {}
     outside: dict[str, int] = {}
-    for side, unseen in zip(sides, hidden, strict=True):
-        name = side.axis.name
-        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & ~side.unlisted))
-        outside[name] = int(np.count_nonzero(side.codes == OUTSIDE))
+    for one, unseen in zip(axes, hidden, strict=True):
+        name = one.axis.name
+        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & one.listed))
+        outside[name] = int(np.count_nonzero(one.codes == OUTSIDE))
     return {"withheld": withheld, "outside": outside}

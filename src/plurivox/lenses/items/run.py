@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,71 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, Axis, By
 from plurivox.engine.counting import counts_of
-from plurivox.engine.grouping import each_axis, named_axes
+from plurivox.engine.grouping import compared, each_axis, named_axes
 from plurivox.engine.intervals import NORMAL_95
-from plurivox.errors import SelectionError
-from plurivox.intake.attributes import places_of
+from plurivox.engine.withholding import comparable
+from plurivox.lenses.items.result import Items
 from plurivox.lenses.soft.matching import resolve_prior
 from plurivox.ratings import Ratings
-from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
+from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean
 
 BLOCK = 8192
 OUT_OF_REACH = 2.0**53
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Items:
-    """Items worth a look.
-
-    Attributes
-    ----------
-    divided
-        One row per item and axis on which at least two groups gave enough ratings, the clearest difference first:
-        the groups with the lowest and the highest mean, both means, their difference with a 95 % interval, how many
-        ratings each rests on, and ``z``, the difference in standard errors.
-    uncertain
-        One row per item, those that one more rating tells most about first: ``n_ratings``, their ``mean`` and
-        ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters would
-        give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``information_gain``, what one more rating is
-        expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until the interval is
-        expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
-    settings
-        What was asked for; ``prior`` is the weight of each point.
-    """
-
-    divided: pl.DataFrame
-    uncertain: pl.DataFrame
-    settings: dict[str, Any]
-    _ids: pl.Series
-    _counts: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"
-
-    def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return the expected share of each point, with its 95 % credible interval, for some items or all.
-
-        One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``.
-        """
-        places = np.arange(len(self._ids))
-        if items is not None:
-            wanted = [items] if isinstance(items, str) else [str(item) for item in items]
-            places = places_of(pl.Series(wanted, dtype=pl.String), self._ids)
-            if (places < 0).any():
-                unknown = wanted[int(np.flatnonzero(places < 0)[0])]
-                raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
-        counts, points = self._counts[places], self.settings["points"]
-        prior = np.array(self.settings["prior"])
-        low, high = share_interval(counts, prior)
-        return pl.DataFrame(
-            {
-                "item": np.repeat(self._ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
-                "n_ratings": counts.ravel(), "probability": posterior_mean(counts, prior).ravel(),
-                "ci_low": low.ravel(), "ci_high": high.ravel(),
-            },
-            schema_overrides={"item": pl.String, "point": pl.String},
-        )  # fmt: skip
 
 
 def items(
@@ -119,14 +63,14 @@ def items(
     >>> pv.items(study.ratings, by="gender").divided["high_group"][0] in ("Man", "Woman")
     True
     """
-    axes_by = [one for one in each_axis(by) if not (isinstance(one, str) and one in (several or {}))]
+    found = compared(ratings, each_axis(by), several or {}, min_group_size)
+    axes = [one.axis for one in found if not one.overlapping]
     values = np.array(ratings.scale.values)
     divided = [pl.DataFrame(schema=_DIVIDED)]
-    for one in axes_by:
-        axis = Axis.of(ratings, one, min_group_size=min_group_size)
+    for axis in axes:
         if axis.attributes != ("rater",) and len(axis.shown) > 1:
             divided += [
-                _divided(ratings, axis, values, start, min(start + BLOCK, ratings.n_items), min_group_size)
+                _divided(ratings, axis, values, start, min(start + BLOCK, ratings.n_items))
                 for start in range(0, ratings.n_items, BLOCK)
             ]
     order = pl.concat(divided).sort("z", "item", "axis", descending=[True, False, False])
@@ -134,7 +78,7 @@ def items(
     chosen = resolve_prior(prior, counts, None)
     wanted = (values[-1] - values[0]) / 10 if precision is None else precision
     settings = {
-        "by": named_axes(axes_by), "min_group_size": min_group_size,
+        "by": named_axes([axis.attributes for axis in axes]), "min_group_size": min_group_size,
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
         "precision": float(wanted),
     }  # fmt: skip
@@ -149,14 +93,13 @@ _DIVIDED = {
 }  # fmt: skip
 
 
-def _divided(
-    ratings: Ratings, axis: Axis, values: NDArray[np.float64], start: int, stop: int, least: int
-) -> pl.DataFrame:
+def _divided(ratings: Ratings, axis: Axis, values: NDArray[np.float64], start: int, stop: int) -> pl.DataFrame:
+    """Return, of some items, the groups of an axis with the lowest and the highest mean."""
     shown = np.flatnonzero(~axis.withheld)
     counts = counts_of(ratings, axis, start, stop)[:, shown]
     mean, variance = _mean_and_variance(counts, values)
     n = counts.sum(axis=2)
-    enough = n >= max(least, 1)
+    enough = comparable(n, axis.min_group_size)
     rows = np.flatnonzero(enough.sum(axis=1) > 1)
     low = np.where(enough, mean, np.inf).argmin(axis=1)[rows]
     high = np.where(enough, mean, -np.inf).argmax(axis=1)[rows]

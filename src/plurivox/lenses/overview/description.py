@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.engine.grouping import Compared, compared
 from plurivox.ratings import Ratings
 
 MAX_GROUPS_TO_CROSS = 50
@@ -150,13 +151,7 @@ def describe(
     used = ratings.counts().sum(axis=0)
     known = several or {}
     chosen = default_axes(ratings, known) if by is None else list(by)
-    axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in chosen] if ratings.has_raters else []
-    summaries = [
-        _overlapping(ratings, axis.name, known[axis.name], min_group_size)
-        if axis.name in known
-        else _summary(ratings, axis)
-        for axis in axes
-    ]
+    axes = list(compared(ratings, chosen, known, min_group_size)) if ratings.has_raters else []
     return Description(
         source=intake.source,
         layout=intake.layout,
@@ -172,7 +167,7 @@ def describe(
         points=tuple(str(label) for label in ratings.scale.labels),
         usage=tuple(used.tolist()),
         scale_inferred=intake.scale_inferred,
-        axes=tuple(summaries),
+        axes=tuple(_summary(ratings, one) for one in axes),
         min_group_size=min_group_size,
         missing_scores=intake.missing_scores,
         unrated_items=int(np.count_nonzero(per_item == 0)),
@@ -184,7 +179,7 @@ def describe(
         idle_raters=intake.idle_raters,
         unknown_items=intake.unknown_items,
         idle_items=intake.idle_items,
-        notes=tuple(_notes(ratings, axes)),
+        notes=tuple(_notes(ratings, [one.axis for one in axes])),
     )
 
 
@@ -196,26 +191,16 @@ def default_axes(ratings: Ratings, several: Mapping[str, str]) -> list[By]:
     return [*attributes, *itertools.combinations(few, 2)]
 
 
-def _summary(ratings: Ratings, axis: Axis) -> AxisSummary:
-    group_of = axis.codes[ratings.codes_of_raters]
-    inside = group_of >= 0
-    n_ratings = np.bincount(group_of[inside], minlength=len(axis))
-    cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
-    n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
-    groups = tuple(
-        Group(name, int(axis.sizes[i]), int(n_items[i]), int(n_ratings[i]))
-        for i, name in enumerate(axis.groups)
-        if not axis.withheld[i]
-    )
-    return AxisSummary(axis.name, groups, axis.n_withheld, axis.n_outside)
-
-
-def _overlapping(ratings: Ratings, attribute: str, separator: str, min_group_size: int) -> AxisSummary:
-    """Return the groups of an attribute of which raters may have several values."""
-    axes = memberships(ratings, attribute, separator, min_group_size=min_group_size)
-    groups = [group for axis in axes for group in _summary(ratings, axis).groups[:1]]
-    n_outside = axes[0].n_outside if axes else ratings.n_raters
-    return AxisSummary(attribute, tuple(groups), sum(axis.n_withheld > 0 for axis in axes), n_outside)
+def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
+    groups: list[Group] = []
+    for axis, places in one.shown:
+        group_of = axis.codes[ratings.codes_of_raters]
+        inside = group_of >= 0
+        n_ratings = np.bincount(group_of[inside], minlength=len(axis))
+        cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
+        n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
+        groups += [Group(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
+    return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.axis.n_outside)
 
 
 def _spread(numbers: NDArray[Any]) -> Spread:

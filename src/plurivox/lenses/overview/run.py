@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.grouping import each_axis
+from plurivox.axis import MIN_GROUP_SIZE, By
+from plurivox.engine.grouping import compared, each_axis
 from plurivox.lenses.overview.description import Description, describe
 from plurivox.ratings import Ratings
 
@@ -82,29 +82,13 @@ def overview(
     if ratings.has_raters:
         profile = _profiles(ratings)
         styles.append(_style("all", "all", profile))
-        for axis in _axes(ratings, axes_by, several or {}, min_group_size):
-            for g in np.flatnonzero(~axis.withheld).tolist():
-                members = axis.codes == g
-                usage.append(_usage(axis.name, axis.groups[g], profile[members].sum(axis=0), ratings))
-                styles.append(_style(axis.name, axis.groups[g], profile[members]))
+        for one in compared(ratings, axes_by, several or {}, min_group_size):
+            for axis, places in one.shown:
+                for g in places:
+                    own = profile[axis.codes == g]
+                    usage.append(_usage(axis.name, axis.groups[g], own.sum(axis=0), ratings))
+                    styles.append(_style(axis.name, axis.groups[g], own))
     return Overview(described, _design(ratings), pl.concat(usage), pl.DataFrame(styles, schema=_STYLE_SCHEMA))
-
-
-def _axes(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], min_group_size: int) -> list[Axis]:
-    """Return the axes; of an attribute with several values, one for each value without those who lack it."""
-    axes = []
-    for one in by:
-        if isinstance(one, str) and one in several:
-            parts = memberships(ratings, one, several[one], min_group_size=min_group_size)
-            axes += [_first_only(part) for part in parts]
-        else:
-            axes.append(Axis.of(ratings, one, min_group_size=min_group_size))
-    return axes
-
-
-def _first_only(axis: Axis) -> Axis:
-    withheld = axis.withheld | np.array([False, True])
-    return Axis(axis.name, axis.attributes, axis.groups, axis.codes, axis.sizes, withheld, axis.min_group_size)
 
 
 def _profiles(ratings: Ratings) -> NDArray[np.int64]:
