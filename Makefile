@@ -83,6 +83,7 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.ask
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.alignment
+	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.losses
 	$(BIN)/python -m benchmarks.stars
 	$(BIN)/python -m benchmarks.convabuse

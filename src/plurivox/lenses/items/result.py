@@ -18,7 +18,7 @@ from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class Items:
     """Items worth a look.
 
