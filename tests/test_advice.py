@@ -14,7 +14,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
-from plurivox.actions.advise.rules import Curve, Thresholds, curve_of, found_in_curve, found_in_use, share_bounds
+from plurivox.actions.advise.rules import Curve, curve_of, found_in_curve, found_in_use, share_bounds
+from plurivox.actions.advise.settings import Thresholds
 from plurivox.errors import InputError, SelectionError
 from plurivox.simulation import styles as _styles
 from support import Write, run_cli

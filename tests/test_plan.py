@@ -15,9 +15,10 @@ import pytest
 import plurivox as pv
 from plurivox.actions.plan import power
 from plurivox.actions.plan import simulated as simulated_ratings
-from plurivox.actions.plan.power import Detection, Wanted
+from plurivox.actions.plan.power import Detection
 from plurivox.actions.plan.result import LENSES
 from plurivox.actions.plan.run import ENOUGH
+from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import Crowd, Design
 from plurivox.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
@@ -33,8 +34,8 @@ from support import Write
 QUICK: dict[str, Any] = {"simulations": 12, "permutations": 59}
 
 
-def wanted(**changes: Any) -> Wanted:
-    return Wanted(1.1, 0.05, 0.8, 0.05, 40, 99, 0)._replace(**changes)
+def wanted(**changes: Any) -> PlanSettings:
+    return PlanSettings(**{"simulations": 40, "permutations": 99, **changes})
 
 
 def study(n_items: int = 30, n_raters: int = 40, seed: int = 1, **options: Any) -> pv.Ratings:

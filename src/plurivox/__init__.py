@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from plurivox import studies as studies
     from plurivox import torch as torch
     from plurivox.actions.advise.result import Advice
-    from plurivox.actions.advise.rules import Thresholds
     from plurivox.actions.advise.run import advise
+    from plurivox.actions.advise.settings import Thresholds
     from plurivox.actions.curate.result import Curation
     from plurivox.actions.curate.run import curate
     from plurivox.actions.plan.result import Plan
@@ -89,7 +89,7 @@ _HOMES = {
     "SimulatedPredictor": "simulation.styles",
     "Simulation": "simulation.simulate",
     "SoftScores": "lenses.soft.result",
-    "Thresholds": "actions.advise.rules",
+    "Thresholds": "actions.advise.settings",
     "advise": "actions.advise.run",
     "alignment": "lenses.alignment.run",
     "cohesion": "lenses.cohesion.run",

@@ -7,15 +7,14 @@ threshold, so that noise is not called a habit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.actions.advise.settings import Thresholds
 from plurivox.engine.intervals import NORMAL_95, wilson
-from plurivox.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -25,60 +24,6 @@ PEERS = 3
 """With fewer others than these to compare with, shares are compared with even use of the scale."""
 MANY_POINTS = 20
 """On longer scales only neighbouring scores are compared."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """From where on something is called a habit.
-
-    Attributes
-    ----------
-    rare_share
-        A score is hardly used if it surely has a smaller share of the ratings.
-    least_rise
-        Precision stands still over a range of scores if it surely rises by less per score; None for half of what it
-        rises over the whole scale among the others, or would by even steps.
-    edge
-        Where precision is within this distance of 0 or 1 it cannot fall or rise further, so that no range there is
-        called still.
-    extreme_share, extreme_times
-        Extreme: both ends surely have more than this many times their share among the others, together surely more
-        than this share.
-    central_times
-        Central: both ends together surely have less than this part of their share among the others.
-    piled_share, piled_times
-        Piled up: one score surely has more than this share, and this many times its share among the others.
-    low_mpa, low_wra
-        MPA and WRA below which the interval's upper end is low in any case.
-    mpa_margin, wra_margin
-        How far below the median of the others it has to lie to be low.
-    """
-
-    rare_share: float = 0.01
-    least_rise: float | None = None
-    edge: float = 0.1
-    extreme_share: float = 0.5
-    extreme_times: float = 1.5
-    central_times: float = 0.7
-    piled_share: float = 0.5
-    piled_times: float = 1.5
-    low_mpa: float = 0.2
-    low_wra: float = 0.3
-    mpa_margin: float = 0.25
-    wra_margin: float = 0.01
-
-    def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            times = one.name.endswith("_times")
-            if value is not None and not 0 <= value <= (100 if times else 1):
-                raise InputError(f"{one.name} is {value!r}", hint=f"Give a number from 0 to {100 if times else 1}.")
-
-    def rise(self, n_points: int, usual: float = np.nan) -> float:
-        """Return the rise of precision per score below which it stands still; ``usual`` is that of the others."""
-        if self.least_rise is not None:
-            return self.least_rise
-        return 0.5 * (usual if usual > 0 else 1 / (n_points - 1))
 
 
 class Evidence(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import asdict
 from typing import NamedTuple
 
@@ -18,24 +17,23 @@ from plurivox.actions.advise.rules import (
     Area,
     Curve,
     Evidence,
-    Thresholds,
     curve_of,
     found_in_areas,
     found_in_curve,
     found_in_use,
     overall_rise,
 )
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
-from plurivox.engine.grouping import Compared, compared, each_axis
-from plurivox.engine.running import Progress
-from plurivox.errors import InputError
+from plurivox.actions.advise.settings import AdviceSettings, Thresholds
+from plurivox.axis import Axis
+from plurivox.engine.grouping import Compared, compared
+from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.passes import RaterResponses, Responses
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
 from plurivox.results.result import SIGNIFICANT, Row, Table
-from plurivox.scale import Label
+from plurivox.settings import keywords
 
 MAX_PAIRS = 10
 """Pairs of items listed for each rater or group, by default."""
@@ -46,25 +44,8 @@ PERMUTATIONS = 500
 FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to look at"
 
 
-def advise(
-    ratings: Ratings,
-    reference: ReferenceLike = "crowd",
-    by: By | Sequence[By] = "rater",
-    *,
-    threshold: Label | None = None,
-    thresholds: Thresholds | None = None,
-    group_score: str = "plurality",
-    ties: str = "share",
-    bootstrap: int = 1000,
-    min_support: float = 5,
-    max_pairs: int = MAX_PAIRS,
-    seed: int = 0,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Advice:
+@keywords(AdviceSettings)
+def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: AdviceSettings, how: Running) -> Advice:
     """Tell what the scores of each rater or group show beside those of the others, and what to look at next.
 
     Looked for are scores that are hardly used, ends preferred or avoided, one score for most items, ranges of scores
@@ -75,29 +56,8 @@ def advise(
     ----------
     ratings
         Who rated what. Higher points mean more severe.
-    reference, threshold
+    reference
         What the scores are held against, as in :func:`plurivox.responsiveness`.
-    by
-        ``"rater"`` for each rater on their own, or rater attributes and crossings of them.
-    thresholds
-        From where on something is called a habit, where not the defaults.
-    group_score, ties
-        How a group's score of an item is made, as in :func:`plurivox.responsiveness`.
-    bootstrap
-        How many draws of items the intervals of MPA and WRA rest on; with 0 neither is called low. Groups are compared
-        with random groups of their size, raters with the other raters.
-    min_support
-        Scores given to fewer items are left out where precision is compared.
-    max_pairs
-        How many pairs of items to list for each rater or group.
-    seed
-        Same seed, same result.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
-    threads, executor, progress
-        As in :func:`plurivox.responsiveness`.
 
     Returns
     -------
@@ -113,18 +73,13 @@ def advise(
     >>> found.to_frame().filter(pl.col("habit") == "extreme").height
     3
     """
-    axes_by = each_axis(by)
-    if not axes_by:
-        raise InputError("by names no axis", hint="Give 'rater', or attributes of raters.")
-    if max_pairs < 0:
-        raise InputError(f"max_pairs is {max_pairs!r}", hint="Give 0 or more.")
+    only_raters = settings.by == (("rater",),)
+    shared = ("threshold", "group_score", "ties", "bootstrap", "seed", "several", "min_support", "min_group_size")
     found = responsiveness(
-        ratings, reference, axes_by, threshold=threshold, group_score=group_score, ties=ties,
-        permutations=0 if all(each_axis(one) == ["rater"] for one in axes_by) else PERMUTATIONS,
-        bootstrap=bootstrap, seed=seed, several=several, min_support=min_support, min_group_size=min_group_size,
-        threads=threads, executor=executor, progress=progress,
+        ratings, reference, settings.by, permutations=0 if only_raters else PERMUTATIONS, threads=how.threads,
+        executor=how.executor, progress=how.progress, **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
-    return advice_on(found, ratings, reference, thresholds, max_pairs=max_pairs)
+    return advice_on(found, ratings, reference, Thresholds(**settings.thresholds), max_pairs=settings.max_pairs)
 
 
 def advice_on(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ import polars as pl
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE
 from plurivox.actions.curate.rows import BROAD, GRANULAR, IN_LINE, UNKNOWN, WHOLE_POINT
 from plurivox.results.tables import TableResult
+from plurivox.results.text import interval_text
 from plurivox.results.wording import counted, withheld_sentence
 
 
@@ -98,7 +98,11 @@ class Curation(TableResult):
 
 def _distance(row: dict[str, Any], settings: dict[str, Any], judged: set[str]) -> str:
     """Say how far a group is from the reference, and what follows for its view."""
-    where = f"MPA {_measured(row, 'mpa')}, WRA {_measured(row, 'wra')}"
+    mpa, wra = (
+        interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"], undefined="undefined")
+        for name in ("mpa", "wra")
+    )
+    where = f"MPA {mpa}, WRA {wra}"
     group, reference = row["group"], settings["reference"]
     if row["standing"] == GRANULAR:
         return (
@@ -115,10 +119,3 @@ def _distance(row: dict[str, Any], settings: dict[str, Any], judged: set[str]) -
     if group not in judged:
         return f"{seen}; its selected raters' scores differ too little to list a pair."
     return f"{seen}; whether what it scores high against low shows a view of its own is for a person to judge."
-
-
-def _measured(row: dict[str, Any], name: str) -> str:
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    if math.isnan(value):
-        return "undefined"
-    return f"{value:.2f}" if low is None or math.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"

@@ -7,60 +7,34 @@ scores, and let a person look at what a group sees quite differently from the re
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from typing import Any
 
 from plurivox.actions.curate.parts import Decisions, Texts, drawing_order, named_raters, responsive_raters
 from plurivox.actions.curate.result import Curation
-from plurivox.actions.curate.rows import Limits, Work
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
-from plurivox.engine.grouping import each_axis
-from plurivox.engine.running import Progress
+from plurivox.actions.curate.rows import Work, standings
+from plurivox.actions.curate.settings import CurationSettings
+from plurivox.axis import Axis
+from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.code import as_text
-from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
 from plurivox.results.wording import too_small
-from plurivox.scale import Label
-
-FORMS = ("auto", "pairs", "points")
+from plurivox.settings import keywords
 
 
+@keywords(CurationSettings)
 def curate(
     ratings: Ratings,
     reference: ReferenceLike = "crowd",
-    by: By = (),
     *,
-    form: str = "auto",
-    prompt: str | None = None,
-    response: str | None = None,
-    text: str | None = None,
-    threshold: Label | None = None,
     raters: Sequence[object] | None = None,
-    per_group: int = 5,
-    min_ratings: int = 20,
-    min_votes: int = 2,
-    min_margin: float = 0.5,
-    per_point: int = 50,
-    low_by: float = 0.05,
-    low_mpa: float | None = None,
-    low_wra: float | None = None,
-    granular_weight: float = 0.5,
-    broad_weight: float = 0.5,
-    most_listed: int = 50,
     decisions: Any = None,
-    higher_is_better: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    settings: CurationSettings,
+    how: Running,
 ) -> Curation:
     """Make training data from ratings: preferences of each group, those all groups share, and weights.
 
@@ -80,39 +54,13 @@ def curate(
     ----------
     ratings
         Who rated what. Higher points mean more severe.
-    reference, threshold
+    reference
         What raters and groups are held against, as in :func:`plurivox.responsiveness`.
-    by
-        The rater attribute, or a tuple of several to cross, whose groups to curate for.
-    form
-        ``"pairs"`` of items with the same prompt, ``"points"``, or ``"auto"``: pairs if items have a prompt and a
-        response.
-    prompt, response, text
-        Item attributes that hold them; by default those of these names.
     raters
         Ids of the raters to take instead of those that are most responsive.
-    per_group, min_ratings
-        How many raters to take of each group, by the lower bound of their HM, of those with so many ratings of items
-        with a reference.
-    min_votes
-        How many of a group's selected raters an item needs for a score.
-    min_margin
-        How far apart the scores of a pair are at least, in units of the scale.
-    per_point
-        How many items to take at each point of the scale, for each group, at most.
-    low_by, low_mpa, low_wra
-        How far below the median of the groups is low; and, where given, below which value always.
-    granular_weight, broad_weight
-        See above.
-    most_listed
-        How many pairs of a different group to list, at most.
     decisions
         The listed pairs of an earlier call as a frame with the columns ``pair`` and ``decision``: include, exclude, or
         blank.
-    higher_is_better
-        Prefer the higher score, for ratings of quality.
-    bootstrap, seed, min_group_size, threads, executor, progress
-        As in :func:`plurivox.responsiveness`; the seed also draws items.
 
     Raises
     ------
@@ -129,70 +77,55 @@ def curate(
     >>> found.to_frame().columns
     ['item', 'text', 'score', 'weight', 'group', 'n_votes']
     """
-    check_choice("form", form, FORMS)
-    check_draws(0, bootstrap, seed)
-    _check_numbers(
-        {"per_group": per_group, "min_votes": min_votes, "per_point": per_point},
-        {"min_ratings": min_ratings, "most_listed": most_listed, "min_margin": min_margin, "low_by": low_by},
-        {"granular_weight": granular_weight, "broad_weight": broad_weight},
-    )
-    axis = _axis(ratings, by, min_group_size)
-    form, texts = _texts(ratings, form, prompt, response, text)
+    axis = _axis(ratings, settings)
+    form, texts = _texts(ratings, settings)
+    shared = ("threshold", "bootstrap", "seed", "min_group_size")
     judged = responsiveness(
-        ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], threshold=threshold,
-        permutations=0, bootstrap=bootstrap, seed=seed, min_group_size=min_group_size, threads=threads,
-        executor=executor, progress=progress,
+        ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], permutations=0,
+        threads=how.threads, executor=how.executor, progress=how.progress,
+        **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
     if raters is None:
-        selected = responsive_raters(judged, ratings, axis, per_group, min_ratings)
+        selected = responsive_raters(judged, ratings, axis, settings.per_group, settings.min_ratings)
     else:
         selected = named_raters(raters, ratings, axis)
     if not any(selected.raters.values()):
-        raise _nobody(axis, min_ratings, named=raters is not None)
-    limits = Limits(low_by, low_mpa, low_wra, granular_weight, broad_weight)
+        raise _nobody(axis, settings.min_ratings, named=raters is not None)
     work = Work(
-        ratings, axis, form, texts, selected, limits.standings(judged, axis), limits, min_votes, min_margin, per_point,
-        most_listed, higher_is_better, drawing_order(texts, seed),
-        None if decisions is None else Decisions.of(decisions),
+        ratings, axis, form, texts, selected, standings(judged, axis, settings), settings,
+        drawing_order(texts, settings.seed), None if decisions is None else Decisions.of(decisions),
     )  # fmt: skip
-    settings = {
-        "by": list(axis.attributes), "form": form, "reference": _reference_name(judged), "threshold": threshold,
-        "raters": "most responsive" if raters is None else "given", "per_group": per_group,
-        "min_ratings": min_ratings, "min_votes": min_votes, "min_margin": min_margin, "per_point": per_point,
-        "low_by": low_by, "low_mpa": low_mpa, "low_wra": low_wra, "granular_weight": granular_weight,
-        "broad_weight": broad_weight, "most_listed": most_listed, "higher_is_better": higher_is_better,
-        "bootstrap": bootstrap, "seed": seed, "min_group_size": min_group_size, "n_withheld": axis.n_withheld,
+    asked = {name: value for name, value in settings.as_dict().items() if name not in ("prompt", "response", "text")}
+    asked = dict.fromkeys(("by", "form", "reference", "threshold", "raters")) | asked | {
+        "by": list(axis.attributes), "form": form, "reference": _reference_name(judged),
+        "raters": "most responsive" if raters is None else "given", "n_withheld": axis.n_withheld,
         "n_outside": axis.n_outside, "across": work.across, "points": [str(label) for label in ratings.scale.labels],
         "values": [float(value) for value in ratings.scale.values], "has_text": texts.texts is not None,
         **texts.unpaired(),
     }  # fmt: skip
-    found = Curation(work.tables(), settings)
+    found = Curation(work.tables(), asked)
     if not found.to_frame().height and not found.n_undecided:
         raise _nothing(found, texts)
     return found
 
 
-def _axis(ratings: Ratings, by: By, min_group_size: int) -> Axis:
-    axes = each_axis(by)
-    if len(axes) != 1:
-        raise InputError(f"by names {len(axes)} axes", hint="Curate for the groups of one: by='ethnicity'.")
-    axis = Axis.of(ratings, axes[0], min_group_size=min_group_size)
+def _axis(ratings: Ratings, settings: CurationSettings) -> Axis:
+    least = settings.min_group_size
+    axis = Axis.of(ratings, settings.by[0], min_group_size=least)
     if axis.attributes == ("rater",):
         raise InputError("by is 'rater', and data are curated for groups", hint="Name a rater attribute.")
     if not axis.shown:
         raise InputError(
-            f"no group of {axis.name} is shown: of {len(axis)}, {axis.n_withheld} are withheld, "
-            f"{too_small(min_group_size)}",
+            f"no group of {axis.name} is shown: of {len(axis)}, {axis.n_withheld} are withheld, {too_small(least)}",
             hint="Group the raters by another attribute, or lower min_group_size if these raters may be identified.",
         )
     return axis
 
 
-def _texts(
-    ratings: Ratings, form: str, prompt: str | None, response: str | None, text: str | None
-) -> tuple[str, Texts]:
+def _texts(ratings: Ratings, settings: CurationSettings) -> tuple[str, Texts]:
     """Return the form and what it needs to know of the items."""
-    columns = ratings.items.columns
+    columns, form = ratings.items.columns, settings.form
+    prompt, response, text = settings.prompt, settings.response, settings.text
     for option, name in {"prompt": prompt, "response": response, "text": text}.items():
         if name is not None and name not in columns:
             known = ", ".join(columns[1:]) or "none: give them with --items"
@@ -213,18 +146,6 @@ def _texts(
     if form != "points" and both:
         return "pairs", Texts(ids, column(prompt or "prompt"), column(response or "response"))
     return "points", Texts(ids, None, column(text or "text"))
-
-
-def _check_numbers(counts: dict[str, Any], amounts: dict[str, Any], weights: dict[str, Any]) -> None:
-    for name, value in counts.items():
-        if value < 1:
-            raise InputError(f"{name} is {value}", hint="Give a whole number of at least 1.")
-    for name, value in amounts.items():
-        if not value >= 0 or math.isinf(value):
-            raise InputError(f"{name} is {value}", hint="Give a number of at least 0.")
-    for name, value in weights.items():
-        if not value > 0 or math.isinf(value):
-            raise InputError(f"{name} is {value}", hint="Give a number above 0; a view is kept, with a weight.")
 
 
 def _reference_name(judged: Responsiveness) -> str:

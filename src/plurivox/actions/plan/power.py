@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import BLOCK, GROUP, Crowd, Design, as_ratings
 from plurivox.axis import OUTSIDE
 from plurivox.engine.grouping import Grouping
@@ -34,29 +35,10 @@ FACTORS = (2, 4, 8, 16)
 BOTH_FACTORS = (2, 4)
 """The same for both together, tried where neither alone is enough."""
 BOOTSTRAP = 200
-STUDIES = 10
-"""Studies of resampled items, at most, that an expected width is the mean of."""
 MOST_RESAMPLED = 2_000_000
 """Studies of resampled items with more ratings are not looked at."""
 _FIRST_LOOK = 30  # shuffles
 _GAI, _MPA = 1010, 1011  # children of the seed
-
-
-class Wanted(NamedTuple):
-    """What a study should be able to do, and how that is found out."""
-
-    gai: float
-    mpa_width: float
-    power: float
-    alpha: float
-    simulations: int
-    permutations: int
-    seed: int
-
-    @property
-    def studies(self) -> int:
-        """How many studies of resampled items to look at."""
-        return min(STUDIES, self.simulations)
 
 
 class Step(NamedTuple):
@@ -83,7 +65,7 @@ class Detection:
     crowd: Crowd
     design: Design
     sharing: float
-    wanted: Wanted
+    wanted: PlanSettings
     start: int = 0
 
     def __call__(self, first: int, last: int) -> int:
@@ -115,7 +97,7 @@ class Detection:
         return bool(test.p_value < wanted.alpha) and test.direction.item() == "above"
 
 
-def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, how: Running) -> tuple[int, int]:
+def detected(crowd: Crowd, design: Design, wanted: PlanSettings, *, settle: bool, how: Running) -> tuple[int, int]:
     """Return in how many of how many simulated studies the group was found to be cohesive.
 
     If ``settle``, no more studies are simulated than it takes to tell whether the wanted power is reached.
@@ -134,7 +116,7 @@ def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, how:
     return found, done
 
 
-def gai_steps(crowd: Crowd, now: Design, wanted: Wanted, how: Running) -> list[Step]:
+def gai_steps(crowd: Crowd, now: Design, wanted: PlanSettings, how: Running) -> list[Step]:
     """Return how often the wanted GAI is found as it is now, and with more raters, items or both until it is enough."""
     steps: list[Step] = []
 
@@ -158,17 +140,17 @@ def gai_steps(crowd: Crowd, now: Design, wanted: Wanted, how: Running) -> list[S
     return steps
 
 
-def gai_studies(wanted: Wanted) -> int:
+def gai_studies(wanted: PlanSettings) -> int:
     """Return how many studies :func:`gai_steps` simulates at most."""
     return wanted.simulations * (1 + 2 * len(FACTORS) + len(BOTH_FACTORS))
 
 
-def mpa_studies(wanted: Wanted) -> int:
+def mpa_studies(wanted: PlanSettings) -> int:
     """Return how many studies :func:`mpa_steps` looks at, at most."""
     return wanted.studies * len(FACTORS)
 
 
-def mpa_steps(ratings: Ratings, sides: NDArray[np.int32], wanted: Wanted, how: Running) -> list[Step]:
+def mpa_steps(ratings: Ratings, sides: NDArray[np.int32], wanted: PlanSettings, how: Running) -> list[Step]:
     """Return how wide the interval of a group's MPA against the crowd is, now and with ever more items until enough."""
     n_raters = int(np.count_nonzero(sides == GROUP))
     n_inside = int(np.count_nonzero(sides[ratings.codes_of_raters] != OUTSIDE))

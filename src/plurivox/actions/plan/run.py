@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from itertools import groupby
 from typing import Any
 
@@ -16,22 +15,22 @@ from plurivox.actions.plan.power import (
     MORE_ITEMS,
     MORE_RATERS,
     Step,
-    Wanted,
     gai_steps,
     gai_studies,
     mpa_steps,
     mpa_studies,
 )
 from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, larger
+from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design
-from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.engine.grouping import compared, each_axis, overlapping_axes
-from plurivox.engine.running import Progress, Running
+from plurivox.axis import By
+from plurivox.engine.grouping import compared, overlapping_axes
+from plurivox.engine.running import Running
 from plurivox.errors import InputError
 from plurivox.intake.attributes import category_order
-from plurivox.lenses.calls import check_draws
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
+from plurivox.settings import keywords
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
 """Attributes with fewer or more values are no axis unless they are asked for."""
@@ -39,24 +38,11 @@ ENOUGH = "enough as it is"
 ABOUT_AS_LARGE = 1.25
 """A median group that is at most this many times the smallest is not looked at, too."""
 
+_Cells = tuple[Any, ...]
 
-def plan(
-    ratings: Ratings,
-    by: By | Sequence[By] = (),
-    *,
-    gai: float = 1.1,
-    mpa_width: float = 0.05,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    simulations: int = 100,
-    permutations: int = 199,
-    seed: int = 0,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Plan:
+
+@keywords(PlanSettings)
+def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
 
     Of each axis the smallest group is looked at, and the median one unless it is about as large. For GAI, studies of
@@ -71,31 +57,6 @@ def plan(
     ----------
     ratings
         Who rated what; totals get a plan, too.
-    by
-        Rater attributes, and crossings of several; by default every attribute with 2 to 20 values.
-    gai
-        The group association index to find, above 1. It is the one that very many raters would have.
-    mpa_width
-        How far the 95 % interval of MPA may reach to either side.
-    power
-        The share of studies that should find the GAI.
-    alpha
-        A GAI is found if it lies above the null median and its two-sided p is below this, without correction.
-    simulations
-        Studies to simulate for each design, but fewer of large ones, and fewer where they settle sooner whether the
-        power is reached; 0 for a plan without power.
-    permutations
-        How often raters are shuffled in each of them.
-    seed
-        Same seed, same result, whatever the threads and the order of rows.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
-    threads, executor
-        How many threads to use, all by default; or who does the work instead, such as a ``ProcessPoolExecutor``.
-    progress
-        Called with what is being done, how far it is, and how far it goes.
 
     Returns
     -------
@@ -113,53 +74,23 @@ def plan(
     >>> result.table("groups")["n_raters"].to_list()
     [14, 16]
     """
-    wanted = Wanted(gai, mpa_width, power, alpha, simulations, permutations, seed)
-    _check(wanted, min_group_size, threads)
-    known = several or {}
-    axes_by, left_out = (each_axis(by), {}) if not _is_empty(by) else _default_axes(ratings, known)
-    if any(one == "rater" or tuple(one) == ("rater",) for one in axes_by):
-        raise InputError("a plan is of groups, not of each rater", hint="Leave 'rater' out of by.")
-    overlapping = overlapping_axes(axes_by, known, pairs=False)
-    axes = list(compared(ratings, axes_by, overlapping, min_group_size)) if ratings.has_raters else []
-    facts = facts_of(ratings, axes, min_group_size)
+    if how.threads is not None and how.threads < 1:
+        raise InputError(f"threads is {how.threads}", hint="Give 1 or more.")
+    by, left_out = (settings.by, {}) if settings.by else _default_axes(ratings, settings.several)
+    overlapping = overlapping_axes(by, settings.several, pairs=False)
+    axes = list(compared(ratings, by, overlapping, settings.min_group_size)) if ratings.has_raters else []
+    facts = facts_of(ratings, axes, settings.min_group_size)
     chosen = [one for _, own in groupby(facts.sides, key=lambda side: side.axis) for one in _chosen(list(own))]
-    how = Running(threads, executor, progress, "simulating studies")
-    powers, collects = _power_rows(ratings, chosen, wanted, how) if simulations and chosen else ([], [])
-    settings = {
-        "by": [list(one.axis.attributes) for one in axes], "gai": gai, "mpa_width": mpa_width, "power": power,
-        "alpha": alpha, "simulations": simulations, "permutations": permutations, "seed": seed,
-        "several": overlapping, "min_group_size": min_group_size, "left_out": left_out,
-    }  # fmt: skip
+    powers: list[_Cells] = []
+    collects: list[_Cells] = []
+    if settings.simulations and chosen:
+        powers, collects = _power_rows(ratings, chosen, settings, how.doing("simulating studies"))
     tables = (
         _table("lenses", lens_rows(ratings, facts)), Table("groups", facts.groups), _table("power", powers),
         _table("collect", collects),
     )  # fmt: skip
-    return Plan(tables, settings)
-
-
-def _check(wanted: Wanted, min_group_size: int, threads: int | None) -> None:
-    check_draws(wanted.permutations, 0, wanted.seed)
-    if not (math.isfinite(wanted.gai) and wanted.gai > 1):
-        raise InputError(f"gai is {wanted.gai!r}", hint="Give the GAI to find, a number above 1 such as 1.1.")
-    for name in ("mpa_width", "power", "alpha"):
-        value = getattr(wanted, name)
-        if not 0 < value < 1:
-            raise InputError(f"{name} is {value!r}", hint="Give a number between 0 and 1.")
-    if wanted.simulations < 0:
-        raise InputError(f"simulations is {wanted.simulations}", hint="Give 0 or more; 100 is usual.")
-    if min_group_size < 1:
-        raise InputError(f"min_group_size is {min_group_size}", hint="Give 1 or more.")
-    if threads is not None and threads < 1:
-        raise InputError(f"threads is {threads}", hint="Give 1 or more.")
-    if wanted.simulations and not 2 / (wanted.permutations + 1) < wanted.alpha:
-        raise InputError(
-            f"with {wanted.permutations} permutations no p is below alpha = {wanted.alpha:g}",
-            hint=f"Give at least {math.floor(2 / wanted.alpha)} permutations.",
-        )
-
-
-def _is_empty(by: By | Sequence[By]) -> bool:
-    return not isinstance(by, str) and len(by) == 0
+    named = [list(one.axis.attributes) for one in axes]
+    return Plan(tables, {**settings.as_dict(), "by": named, "several": overlapping, "left_out": left_out})
 
 
 def _default_axes(ratings: Ratings, several: Mapping[str, str]) -> tuple[list[By], dict[str, int]]:
@@ -191,11 +122,8 @@ def _chosen(sides: Sequence[Sides]) -> list[Sides]:
     return ordered[:1] + [one for one in middle if one.n_raters > ABOUT_AS_LARGE * ordered[0].n_raters]
 
 
-_Cells = tuple[Any, ...]
-
-
 def _power_rows(
-    ratings: Ratings, chosen: Sequence[Sides], wanted: Wanted, how: Running
+    ratings: Ratings, chosen: Sequence[Sides], wanted: PlanSettings, how: Running
 ) -> tuple[list[_Cells], list[_Cells]]:
     """Return the rows of power and of what to collect, for some groups."""
     powers: list[_Cells] = []

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By
+from plurivox.axis import OUTSIDE, Axis, By
 from plurivox.engine.counting import Counts, counts_of
 from plurivox.engine.families import corrected
-from plurivox.engine.grouping import compared, each_axis, named_axes, overlapping_axes
+from plurivox.engine.grouping import compared, named_axes, overlapping_axes
 from plurivox.engine.permutation import upper_p
+from plurivox.engine.pool import batched
+from plurivox.engine.running import Running
 from plurivox.engine.withholding import Members, Side, withheld_together
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
-from plurivox.lenses.calls import check_draws
 from plurivox.lenses.item.result import ItemRow, ItemView
+from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 from plurivox.results.wording import counted, listed
+from plurivox.settings import keywords
 
 CLOSE = 3
 """How many ids an unknown one is likened to, at most."""
 _CANDIDATES = 5_000  # ids to liken it to: each takes some microseconds
-_CELLS = 4_000_000  # labels of shuffled raters held at once
+_COST = 5e-8  # seconds that a rater takes in a shuffle, roughly
 _EQUAL = 1e-12  # of the scale's length: means that differ by less are the same but for rounding
 
 Floats = NDArray[np.float64]
@@ -43,16 +46,8 @@ _DISTRIBUTION = {
 }  # fmt: skip
 
 
-def item_view(
-    ratings: Ratings,
-    item: str | float,
-    by: By | Sequence[By] = (),
-    *,
-    several: Mapping[str, str] | None = None,
-    permutations: int = 1000,
-    seed: int = 0,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> ItemView:
+@keywords(ItemViewSettings)
+def item_view(ratings: Ratings, item: str | float, *, settings: ItemViewSettings, how: Running) -> ItemView:
     """Show one item: the scores it got, from which groups, and which groups stand apart by more than chance.
 
     A group is compared with the item's other raters on its axis, by the earth mover's distance between their
@@ -70,16 +65,6 @@ def item_view(
         Who rated what. Of totals only the use of the scale is shown.
     item
         The id; ``173`` and ``"173"`` are the same.
-    by
-        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
-    several
-        Attributes of which a rater may have several values, and what separates them.
-    permutations
-        How often to shuffle raters; 0 for no p-values.
-    seed
-        Same seed, same result, whatever the order of rows.
-    min_group_size
-        Groups with fewer ratings of this item are withheld and counted, and so are groups that would give them away.
 
     Raises
     ------
@@ -96,21 +81,20 @@ def item_view(
     >>> view.table("use")["n_ratings"].sum()
     40
     """
-    check_draws(permutations, 0, seed)
     place = _place(ratings, item)
     whole = counts_of(ratings, None, place, place + 1)[0, 0]
     if not whole.sum():
         raise SelectionError(
             f"nobody rated item {str(item)!r}", hint="It is listed, but each of its scores is missing."
         )
-    axes_by = each_axis(by) if ratings.has_raters else []
-    sorted_raters = _sorted_raters(ratings, axes_by, several or {}, place)
-    hidden = withheld_together([Side(one.codes, one.sizes) for one in sorted_raters], min_group_size)
+    by = settings.by if ratings.has_raters else ()
+    sorted_raters = _sorted_raters(ratings, by, settings.several, place)
+    hidden = withheld_together([Side(one.codes, one.sizes) for one in sorted_raters], settings.min_group_size)
     rows: list[ItemRow] = []
     parts = [("all", "all", whole)]
     for one, unseen in zip(sorted_raters, hidden, strict=True):
         shown = np.flatnonzero((one.sizes > 0) & ~unseen & one.listed)
-        rows += _compared(one, shown, ratings, permutations, seed)
+        rows += _compared(one, shown, ratings, settings, how)
         parts += [(one.axis.name, one.axis.groups[g], one.counts[g]) for g in shown.tolist()]
     everyone = {**dict.fromkeys(_GROUPS), "axis": "all", "group": "all", "note": "", **_given(whole, ratings)}
     groups = [{name: getattr(row, name) for name in _GROUPS} for row in corrected(rows, "bh")]
@@ -120,14 +104,14 @@ def item_view(
         Table("use", _use(whole, ratings)),
         Table("attributes", _attributes(ratings, place)),
     )
-    settings = {
+    asked = {
         "item": str(id_texts(ratings.items["item"].slice(place, 1))[0]), "n_items": ratings.n_items,
-        "has_raters": ratings.has_raters, "by": named_axes(axes_by),
-        "several": sorted(several or {}), "points": [str(label) for label in ratings.scale.labels],
-        "values": list(ratings.scale.values), "permutations": permutations, "seed": seed,
-        "min_group_size": min_group_size, **_uncounted(sorted_raters, hidden),
+        "has_raters": ratings.has_raters, "by": named_axes(by),
+        "several": sorted(settings.several), "points": [str(label) for label in ratings.scale.labels],
+        "values": list(ratings.scale.values), "permutations": settings.permutations, "seed": settings.seed,
+        "min_group_size": settings.min_group_size, **_uncounted(sorted_raters, hidden),
     }  # fmt: skip
-    return ItemView(tables, settings)
+    return ItemView(tables, asked)
 
 
 def _place(ratings: Ratings, item: str | float) -> int:
@@ -183,12 +167,17 @@ def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str
     ]  # fmt: skip
 
 
-def _compared(one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, permutations: int, seed: int) -> list[ItemRow]:
+def _compared(
+    one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, settings: ItemViewSettings, how: Running
+) -> list[ItemRow]:
     """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives."""
     values, total = np.array(ratings.scale.values), one.counts.sum(axis=0)
     length = values[-1] - values[0]
-    observed = _distances(one.counts[shown], total, np.diff(values) / length)
-    null = _shuffled(one, shown, np.diff(values) / length, permutations, seed) if len(shown) else np.empty((0, 0))
+    steps = np.diff(values) / length
+    observed = _distances(one.counts[shown], total, steps)
+    inside = one.codes != OUTSIDE
+    work = Shuffles(one.codes[inside], one.scores[inside], one.counts, shown, steps, settings.seed)
+    null = work.distances(settings.permutations if len(shown) else 0, how)
     rows = []
     for at, g in enumerate(shown.tolist()):
         own = one.counts[g]
@@ -204,7 +193,7 @@ def _compared(one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, permutati
             difference = 0.0
         direction = "above" if difference > 0 else "below" if difference < 0 else None
         row = replace(row, difference=difference, direction=direction)
-        if permutations:
+        if settings.permutations:
             p = float(upper_p(observed[at], null[:, at]))
             row = replace(row, null_median=float(np.median(null[:, at])), p_value=p)
         rows.append(row)
@@ -221,26 +210,39 @@ def _distances(counts: Counts, total: Counts, steps: Floats) -> Floats:
     return np.where(np.isnan(rest[..., 0]), np.nan, distances)
 
 
-def _shuffled(one: _Sorted, shown: NDArray[np.intp], steps: Floats, permutations: int, seed: int) -> Floats:
-    """Return the distances of the shown groups when the item's raters are shuffled between them: draws × groups."""
-    from plurivox.kernels.shuffling import permute
+@dataclass(frozen=True, slots=True, eq=False)
+class Shuffles:
+    """The raters of an item, shuffled between the groups of an axis, and how far the shown groups are from the others.
 
-    inside = one.codes != OUTSIDE
-    codes, scores = np.ascontiguousarray(one.codes[inside]), one.scores[inside]
-    everyone, bounds = np.arange(len(codes)), np.array([0, len(codes)])
-    n_groups, n_points = one.counts.shape
-    total = one.counts.sum(axis=0)
-    batch = max(1, _CELLS // max(len(codes), one.counts.size))
-    null = np.empty((permutations, len(shown)))
-    for first in range(0, permutations, batch):
-        n = min(batch, permutations - first)
-        labels = np.empty((n, len(codes)), dtype=np.int32)
+    ``codes`` and ``scores`` have one entry per rater of the axis, ``counts`` are groups × points.
+    """
+
+    codes: NDArray[np.int32]
+    scores: Counts
+    counts: Counts
+    shown: NDArray[np.intp]
+    steps: Floats
+    seed: int
+
+    def distances(self, permutations: int, how: Running) -> Floats:
+        """Return the distances under each permutation, permutations × shown groups."""
+        if not permutations:
+            return np.empty((0, len(self.shown)))
+        width = max(len(self.codes), self.counts.size)
+        return np.concatenate(batched(self, permutations, how, cost=width * _COST, width=width))
+
+    def __call__(self, first: int, last: int) -> Floats:
+        """Return the distances under permutations ``first`` to ``last``, counted from 0."""
+        from plurivox.kernels.shuffling import permute
+
+        n, (n_groups, n_points) = last - first, self.counts.shape
+        everyone, bounds = np.arange(len(self.codes)), np.array([0, len(self.codes)])
+        labels = np.empty((n, len(self.codes)), dtype=np.int32)
         for at in range(n):
-            permute(codes, everyone, bounds, seed, first + at + 1, labels[at])
-        cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + scores
-        counts = np.bincount(cells.ravel(), minlength=n * one.counts.size).reshape(n, n_groups, n_points)
-        null[first : first + n] = _distances(counts[:, shown], total, steps)
-    return null
+            permute(self.codes, everyone, bounds, self.seed, first + at + 1, labels[at])
+        cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + self.scores
+        counts = np.bincount(cells.ravel(), minlength=n * self.counts.size).reshape(n, n_groups, n_points)
+        return _distances(counts[:, self.shown], self.counts.sum(axis=0), self.steps)
 
 
 def _given(counts: Counts, ratings: Ratings) -> dict[str, Any]:

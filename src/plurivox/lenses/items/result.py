@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from plurivox.errors import SelectionError
@@ -50,6 +52,13 @@ class Items:
     def statements(self) -> list[Statement]:
         """Return what stands out."""
         return words.statements(self)
+
+    def to_json(self) -> str:
+        """Return the lists that were asked for as strict JSON."""
+        lists = {"uncertain": self.uncertain} if self.settings["uncertain"] else {
+            "uncertain": self.uncertain, "divided": self.divided}  # fmt: skip
+        plain = {name: frame.with_columns(cs.float().fill_nan(None)).to_dicts() for name, frame in lists.items()}
+        return json.dumps({"kind": "items", "settings": self.settings, **plain}, ensure_ascii=False, allow_nan=False)
 
     def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the expected share of each point, with its 95 % credible interval, for some items or all.

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.axis import Axis
 from plurivox.engine.counting import counts_of
-from plurivox.engine.grouping import compared, each_axis, named_axes
+from plurivox.engine.grouping import compared, named_axes
 from plurivox.engine.intervals import NORMAL_95
+from plurivox.engine.running import Running
 from plurivox.engine.withholding import comparable
 from plurivox.lenses.items.result import Items
+from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import resolve_prior
 from plurivox.ratings import Ratings
+from plurivox.settings import keywords
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean
 
@@ -23,37 +24,14 @@ BLOCK = 8192
 OUT_OF_REACH = 2.0**53
 
 
-def items(
-    ratings: Ratings,
-    by: By | Sequence[By] = (),
-    *,
-    several: Mapping[str, str] | None = None,
-    prior: ArrayLike | str = 1.0,
-    precision: float | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> Items:
+@keywords(ItemsSettings)
+def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     """Find the items that divide groups most, and those that one more rating would tell most about.
 
     Means are of the scale's values. Groups are compared on an item where each has at least ``min_group_size`` ratings
     of it, which also keeps single raters from being recognised; the standard error of a group's mean is that of a
     posterior with one rating's worth of prior spread over the points, so that three equal ratings are not taken for
     certainty. Of many items some differ by chance: this is a list to look at, not a test.
-
-    Parameters
-    ----------
-    ratings
-        Who rated what.
-    by
-        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
-    several
-        Attributes of which a rater may have several values; they are left out here, since such groups overlap.
-    prior
-        The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``.
-    precision
-        How far, in units of the scale, the mean score should be known on either side; by default a tenth of the way
-        from the lowest point to the highest.
-    min_group_size
-        Groups with fewer raters, or with fewer ratings of an item, are not compared.
 
     Examples
     --------
@@ -63,7 +41,8 @@ def items(
     >>> pv.items(study.ratings, by="gender").divided["high_group"][0] in ("Man", "Woman")
     True
     """
-    found = compared(ratings, each_axis(by), several or {}, min_group_size)
+    by = () if settings.uncertain else settings.by
+    found = compared(ratings, by, settings.several, settings.min_group_size)
     axes = [one.axis for one in found if not one.overlapping]
     values = np.array(ratings.scale.values)
     divided = [pl.DataFrame(schema=_DIVIDED)]
@@ -75,15 +54,15 @@ def items(
             ]
     order = pl.concat(divided).sort("z", "item", "axis", descending=[True, False, False])
     counts = ratings.counts()
-    chosen = resolve_prior(prior, counts, None)
-    wanted = (values[-1] - values[0]) / 10 if precision is None else precision
-    settings = {
-        "by": named_axes([axis.attributes for axis in axes]), "min_group_size": min_group_size,
+    chosen = resolve_prior(settings.prior, counts, None)
+    precision = (values[-1] - values[0]) / 10 if settings.precision is None else settings.precision
+    asked = {
+        **settings.as_dict(), "by": named_axes([axis.attributes for axis in axes]),
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
-        "precision": float(wanted),
+        "precision": float(precision),
     }  # fmt: skip
     ids = ratings.items["item"].cast(pl.String)
-    return Items(order, _uncertain(ids, counts, values, chosen.weights, wanted), settings, ids, counts)
+    return Items(order, _uncertain(ids, counts, values, chosen.weights, precision), asked, ids, counts)
 
 
 _DIVIDED = {

@@ -12,9 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.axis import Axis, By
 from plurivox.engine.grouping import Compared, compared
+from plurivox.engine.running import Running
+from plurivox.lenses.overview.settings import DescriptionSettings
 from plurivox.ratings import Ratings
+from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS = 50
 N_BINS = 12
@@ -114,26 +117,9 @@ class Description:
         return pl.DataFrame([whole, *rows])
 
 
-def describe(
-    ratings: Ratings,
-    by: Sequence[By] | None = None,
-    *,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> Description:
+@keywords(DescriptionSettings)
+def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -> Description:
     """Describe a table of ratings.
-
-    Parameters
-    ----------
-    ratings
-        The table.
-    by
-        The rater attributes and crossings to show; by default every attribute and every crossing of two.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater is then
-        in the group of each, and the attribute is not crossed with others.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
 
     Examples
     --------
@@ -149,9 +135,8 @@ def describe(
         per_rater = np.bincount(ratings.rater_codes, minlength=ratings.n_raters)
     cells = ratings.n_items * ratings.n_raters
     used = ratings.counts().sum(axis=0)
-    known = several or {}
-    chosen = default_axes(ratings, known) if by is None else list(by)
-    axes = list(compared(ratings, chosen, known, min_group_size)) if ratings.has_raters else []
+    by = default_axes(ratings, settings.several) if settings.by is None else settings.by
+    axes = list(compared(ratings, by, settings.several, settings.min_group_size)) if ratings.has_raters else []
     return Description(
         source=intake.source,
         layout=intake.layout,
@@ -168,7 +153,7 @@ def describe(
         usage=tuple(used.tolist()),
         scale_inferred=intake.scale_inferred,
         axes=tuple(_summary(ratings, one) for one in axes),
-        min_group_size=min_group_size,
+        min_group_size=settings.min_group_size,
         missing_scores=intake.missing_scores,
         unrated_items=int(np.count_nonzero(per_item == 0)),
         silent_raters=0 if per_rater is None else int(np.count_nonzero(per_rater == 0)),
@@ -183,7 +168,7 @@ def describe(
     )
 
 
-def default_axes(ratings: Ratings, several: Mapping[str, str]) -> list[By]:
+def default_axes(ratings: Ratings, several: Mapping[str, str]) -> Sequence[By]:
     """Return every rater attribute and every crossing of two that makes sense to show."""
     attributes = ratings.raters.columns[1:]
     single = [name for name in attributes if name not in several]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.engine.grouping import compared, each_axis
+from plurivox.engine.grouping import compared
+from plurivox.engine.running import Running
 from plurivox.lenses.overview.description import Description, describe
+from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
 from plurivox.ratings import Ratings
+from plurivox.settings import keywords
 
 CELLS = 48
 """Rows and columns of the picture of the design, at most."""
@@ -48,25 +49,9 @@ class Overview:
         return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"
 
 
-def overview(
-    ratings: Ratings,
-    by: By | Sequence[By] = (),
-    *,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> Overview:
+@keywords(OverviewSettings)
+def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> Overview:
     """Show how a study is designed and how its raters use the scale.
-
-    Parameters
-    ----------
-    ratings
-        Who rated what.
-    by
-        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
-    several
-        Attributes of which a rater may have several values, and what separates them.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
 
     Examples
     --------
@@ -75,14 +60,13 @@ def overview(
     >>> seen.design["share"].to_list()[:2]
     [1.0, 1.0]
     """
-    axes_by = each_axis(by)
-    described = describe(ratings, axes_by, several=several, min_group_size=min_group_size)
+    described = describe.run(ratings, settings=DescriptionSettings(**settings.as_dict()), how=how)
     totals = ratings.counts().sum(axis=0)
     usage, styles = [_usage("all", "all", totals, ratings)], []
     if ratings.has_raters:
         profile = _profiles(ratings)
         styles.append(_style("all", "all", profile))
-        for one in compared(ratings, axes_by, several or {}, min_group_size):
+        for one in compared(ratings, settings.by, settings.several, settings.min_group_size):
             for axis, places in one.shown:
                 for g in places:
                     own = profile[axis.codes == g]
