@@ -14,7 +14,8 @@ import pytest
 
 import plurivox as pv
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
-from plurivox.actions.advise.rules import Curve, Thresholds, curve_of, found_in_curve, found_in_use, share_interval
+from plurivox.actions.advise.rules import Curve, curve_of, found_in_curve, found_in_use, share_bounds
+from plurivox.actions.advise.settings import Thresholds
 from plurivox.errors import InputError, SelectionError
 from plurivox.simulation import styles as _styles
 from support import Write, only_sections, run_cli
@@ -164,8 +165,8 @@ def test_wilson_intervals_hold_the_share() -> None:
 
     for n, total in ((0, 500), (3, 40), (40, 40), (250, 500)):
         expected = binomtest(n, total).proportion_ci(method="wilson")
-        assert share_interval(n, total, 1.959963984540054) == pytest.approx((expected.low, expected.high), abs=1e-12)
-    assert share_interval(0, 0, 2.0) == (0.0, 1.0)
+        assert share_bounds(n, total, 1.959963984540054) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert share_bounds(0, 0, 2.0) == (0.0, 1.0)
 
 
 # Rules one by one

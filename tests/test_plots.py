@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import plurivox as pv
 from plurivox.errors import InputError, MissingExtraError, SelectionError, SoftScoresWarning
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.lenses.items.run import Items
+from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.run import Overview
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.soft.result import SoftScores

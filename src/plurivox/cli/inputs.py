@@ -17,6 +17,11 @@ def reference(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     )
 
 
+def item(given: Given, reading: InputOptions, loaded: Loaded) -> str:
+    """Return the id of an item."""
+    return str(given["wanted"])
+
+
 def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read predicted distributions."""
     from plurivox.intake.read import read_predictions

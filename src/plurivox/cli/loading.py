@@ -28,12 +28,12 @@ class Loaded:
     items_file: str | None
     config: "Config"
 
-    def axes(self) -> list[tuple[str, ...]]:
-        """Return the axes asked for, or every attribute of the raters."""
+    def axes(self, *, needed: bool = True) -> list[tuple[str, ...]]:
+        """Return the axes asked for, or every attribute of the raters; if one is needed, there must be one."""
         if self.by:
             return self.by
         attributes = self.ratings.raters.columns[1:]
-        if not attributes:
+        if needed and not attributes:
             raise typer.BadParameter("raters have no attributes to group them by; give them with --raters")
         return [(attribute,) for attribute in attributes]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.lens import CONTEXT, asked_of, parameter, parameters_of
+from plurivox.cli.lens import CONTEXT, parameter, parameters_of, settings_given
 from plurivox.cli.loading import load, load_reference
 from plurivox.cli.options import InputOptions, reads_ratings
 from plurivox.lenses.inputs import REFERENCE
@@ -46,7 +46,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
     from plurivox.report import write_report
 
     loaded = load(reading)
-    asked = {"title": f"What the ratings in {Path(reading.file).name} say", **asked_of(ReportSettings, given)}
+    asked = {"title": f"What the ratings in {Path(reading.file).name} say", **settings_given(ReportSettings, given)}
     inputs = _inputs(reading, loaded, given)
     named = [reading.file, loaded.raters_file, loaded.items_file, *(given[one] for one in inputs)]
     files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import SelectionError
-from plurivox.results.wording import are, counted
+from plurivox.results.wording import counted, withheld_sentence
 
 SIGNIFICANT = 0.05
 FEW = 3
@@ -239,17 +239,8 @@ class Result(ABC):
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
         on_all = [n for where, n in self.withheld.items() if where in self.outside]  # not those of parts of the items
-        n_withheld = sum(on_all or self.withheld.values())
-        if not n_withheld:
-            return []
-        groups = f"{counted(n_withheld, 'group')} {are(n_withheld)}"
-        return [
-            Statement(
-                f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.",
-                0.0,
-                statistic="withheld",
-            )
-        ]
+        said = withheld_sentence(sum(on_all or self.withheld.values()), self.settings["min_group_size"], rest=False)
+        return [Statement(text, 0.0, statistic="withheld") for text in said]
 
     def to_json(self, *, draws: bool = True) -> str:
         """Return everything as strict JSON, with or without the draws; NaN and infinities are strings."""

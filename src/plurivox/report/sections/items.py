@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox import plots
-from plurivox.lenses.items.run import Items
+from plurivox.lenses.items.result import Items
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Section, with_text
 
 LEAD = "Where do groups part ways, and which items deserve more ratings? Of many items some differ by chance."
@@ -74,13 +74,4 @@ def _digits(n: int) -> dict[str, int]:
 
 
 def _findings(found: Items) -> list[Finding]:
-    if not found.divided.height:
-        return []
-    first = found.divided.row(0, named=True)
-    text = (
-        f"Item {first['item']} divides {first['axis']} most: mean {first['high_mean']:.2f} among "
-        f"{first['high_group']} and "
-        f"{first['low_mean']:.2f} among {first['low_group']}, a difference of {first['difference']:.2f} "
-        f"({first['ci_low']:.2f} to {first['ci_high']:.2f})."
-    )
-    return [Finding(text, 1.5, "items-chart")]
+    return [Finding(one.text, one.weight, "items-chart") for one in found.statements()]

@@ -6,6 +6,7 @@ from plurivox import plots
 from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Section, slug, top_rows
+from plurivox.results.wording import protected
 
 MAX_ROWS = 200
 
@@ -132,8 +133,5 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
         remarks.append(f"Raters without a value, left out of that axis: {', '.join(outside)}.")
     withheld = [f"{axis.name}: {axis.n_withheld:,}" for axis in found.axes if axis.n_withheld]
     if withheld:
-        remarks.append(
-            f"Groups of fewer than {found.min_group_size} raters are withheld to protect the people in them "
-            f"({', '.join(withheld)})."
-        )
+        remarks.append(f"{protected(found.min_group_size)} to protect the people in them ({', '.join(withheld)}).")
     return remarks
