@@ -283,7 +283,7 @@ def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
         return
     shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
     if lens.notes:
-        show_tables(shown, lens.load("notes")(result), result.findings(), out)
+        show_tables(shown, lens.load("notes")(result), result.findings(), out, legend=lens.legend)
     else:
         for one in shown:
             print_table(one, out)

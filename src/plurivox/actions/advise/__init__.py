@@ -25,5 +25,5 @@ ADVISE = Lens(
     result="plurivox.actions.advise.result:Advice",
     tables="plurivox.actions.advise.tables:tables",
     show="plurivox.cli.show_actions:show_advice",
-    kernel="plurivox.kernels.responsiveness:permuted_values",
+    kernel="plurivox.kernels.responsiveness:permuted_tables",
 )

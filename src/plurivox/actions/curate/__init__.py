@@ -18,5 +18,5 @@ CURATE = Lens(
     run="plurivox.actions.curate.run:curate",
     result="plurivox.actions.curate.result:Curation",
     tables="plurivox.actions.curate.tables:tables",
-    kernel="plurivox.kernels.responsiveness:permuted_values",
+    kernel="plurivox.kernels.responsiveness:permuted_tables",
 )
