@@ -18,7 +18,7 @@ import plurivox.lenses
 from plurivox.config import Config, load_config
 from plurivox.errors import ConfigError, InputError
 from plurivox.lenses import lenses
-from plurivox.lenses.record import Lens
+from plurivox.lenses.record import Lens, imported
 from plurivox.settings import Frozen
 from support import Write, run_cli
 
