@@ -25,8 +25,9 @@ from benchmarks.cohesion import best
 from plurivox.axis import Axis
 from plurivox.engine.draws import item_weights
 from plurivox.engine.running import Running
-from plurivox.lenses.responsiveness.passes import STATISTICS, Responses
 from plurivox.lenses.responsiveness.references import resolve
+from plurivox.lenses.responsiveness.sums import Responses
+from plurivox.statistics.responsiveness_records import MEASURES
 
 GROUPS, ITEMS, REFERENCES, DRAWS = 30, 1000, 30, 1000
 
@@ -80,7 +81,7 @@ def bootstrap() -> None:
         literal = np.array(literal_draw(votes, unsafe, chosen))
         times.append(time.perf_counter() - start)
         assert np.abs(literal - ours[d]).max() < 1e-9, dict(
-            zip(STATISTICS, np.abs(literal - ours[d]).max(axis=0), strict=True)
+            zip(MEASURES, np.abs(literal - ours[d]).max(axis=0), strict=True)
         )
     seconds = best(lambda: passes.bootstrap(DRAWS, 0, "items", Running()))
     shared = Responses.of(ratings, axis.codes, len(axis), resolve(ratings, "crowd"))

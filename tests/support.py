@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -53,3 +53,14 @@ def run_cli(*arguments: object) -> Done:
         except SystemExit as end:
             code = int(end.code or 0)
     return Done(code, out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def only_sections(*names: str) -> Iterator[None]:
+    """Let reports have only the sections of these modules: a test that looks at one need not wait for all."""
+    from plurivox.report import build
+
+    chosen = [one for one in build.sections() if one.__module__.rpartition(".")[2] in names]
+    assert len(chosen) == len(names)
+    with mock.patch.object(build, "sections", return_value=chosen):
+        yield

@@ -14,10 +14,11 @@ import pytest
 
 import plurivox as pv
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER
-from plurivox.actions.advise.rules import Curve, Thresholds, curve_of, found_in_curve, found_in_use, share_interval
+from plurivox.actions.advise.rules import Curve, curve_of, found_in_curve, found_in_use, share_bounds
+from plurivox.actions.advise.settings import Thresholds
 from plurivox.errors import InputError, SelectionError
 from plurivox.simulation import styles as _styles
-from support import Write, run_cli
+from support import Write, only_sections, run_cli
 
 N_ITEMS, N_TRAINED, N_NORMAL = 500, 30, 20
 
@@ -90,6 +91,7 @@ def hundred() -> dict[str, list[set[str]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", sorted(HABITS))
 def test_the_right_habit_is_named_in_nine_of_ten_studies(hundred: dict[str, list[set[str]]], habit: str) -> None:
     right = HABITS[habit][1]
@@ -97,6 +99,7 @@ def test_the_right_habit_is_named_in_nine_of_ten_studies(hundred: dict[str, list
     assert named >= 90, Counter(one for seen in hundred[habit] for one in seen)
 
 
+@pytest.mark.slow
 def test_a_normal_rater_has_a_habit_in_at_most_one_of_ten(hundred: dict[str, list[set[str]]]) -> None:
     by_rater = [sum(bool(seen) for seen in hundred["normal"][at::N_NORMAL]) for at in range(N_NORMAL)]
     assert len(hundred["normal"]) == 100 * N_NORMAL
@@ -162,8 +165,8 @@ def test_wilson_intervals_hold_the_share() -> None:
 
     for n, total in ((0, 500), (3, 40), (40, 40), (250, 500)):
         expected = binomtest(n, total).proportion_ci(method="wilson")
-        assert share_interval(n, total, 1.959963984540054) == pytest.approx((expected.low, expected.high), abs=1e-12)
-    assert share_interval(0, 0, 2.0) == (0.0, 1.0)
+        assert share_bounds(n, total, 1.959963984540054) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert share_bounds(0, 0, 2.0) == (0.0, 1.0)
 
 
 # Rules one by one
@@ -342,7 +345,8 @@ def test_the_report_has_the_advice_next_to_mpa_and_wra_with_the_pairs_to_compare
     frame = ratings.to_frame().filter(pl.col("rater").is_in(raters["rater"].implode())).join(raters, on="rater")
     lower = pl.when((pl.col("team") == "shifted") & (pl.col("score") > 1)).then(pl.lit(1)).otherwise("score")
     shifted = pv.Ratings.from_frame(frame.with_columns(score=lower).drop("team"), scale=ratings.scale, raters=raters)
-    pv.write_report(tmp_path / "r.html", shifted, by=["team"], reference=trained, permutations=199, bootstrap=99)
+    with only_sections("responsiveness"):
+        pv.write_report(tmp_path / "r.html", shifted, by=["team"], reference=trained, permutations=199, bootstrap=99)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     for words in ('id="advice"', 'id="advice-meaning"', 'id="advice-pairs"', NAMES["low_wra"], REMINDER):
         assert words in page

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 import plurivox as pv
 from plurivox.actions.curate.files import explanation, json_lines, read_decisions, write_curation
-from plurivox.actions.curate.rows import Limits
+from plurivox.actions.curate.rows import standings
+from plurivox.actions.curate.settings import CurationSettings
 from plurivox.errors import ColumnError, FileError, InputError, NeedsRatersError, SelectionError
 from plurivox.results.result import Row
 from plurivox.simulation import styles
@@ -303,10 +304,11 @@ def test_standings(mpa: Any, wra: Any, auroc: float, expected: str, weight: floa
     rows += [row_of("d", "mpa", *mpa), row_of("d", "wra", *wra), row_of("d", "auroc", auroc)]
     judged: Any = SimpleNamespace(rows=rows)
     axis: Any = SimpleNamespace(shown=("a", "b", "c", "d"))
-    found = Limits(0.05, None, None, 0.25, 0.75).standings(judged, axis)
+    asked = CurationSettings(by=(("group",),), granular_weight=0.25, broad_weight=0.75)
+    found = standings(judged, axis, asked)
     assert [found[g].name for g in "abc"] == ["in line"] * 3
     assert (found["d"].name, found["d"].weight) == (expected, weight)
-    everywhere = Limits(0.05, 0.95, 0.95, 0.25, 0.75).standings(judged, axis)
+    everywhere = standings(judged, axis, asked.replace(low_mpa=0.95, low_wra=0.95))
     assert {everywhere[g].name for g in "abc"} == {"different"}
 
 
@@ -341,13 +343,11 @@ def test_two_groups_that_contradict_each_other_are_both_for_a_person() -> None:
 
 def test_broad_groups_have_full_weight_from_one_point_on(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = study("a", "b", missing=0.3)
-    real = Limits.standings
     monkeypatch.setattr(
-        Limits,
-        "standings",
-        lambda self, judged, axis: {
-            group: one._replace(name="broad", weight=self.broad_weight) if group == "a" else one
-            for group, one in real(self, judged, axis).items()
+        "plurivox.actions.curate.run.standings",
+        lambda judged, axis, asked: {
+            group: one._replace(name="broad", weight=asked.broad_weight) if group == "a" else one
+            for group, one in standings(judged, axis, asked).items()
         },
     )
     found = pv.curate(ratings_of(frame), by="group", raters=names(frame), broad_weight=0.3, low_by=9, **FAST)

@@ -209,7 +209,7 @@ def test_neither_the_order_of_rows_nor_a_second_run_changes_anything_but_the_see
 def test_many_draws_are_the_same_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = ratings_of(crossed(), "race")
     whole = pv.item_view(ratings, "one", "race", permutations=50).to_json()
-    monkeypatch.setattr("plurivox.lenses.item.run._CELLS", 1000)
+    monkeypatch.setattr("plurivox.engine.pool.CELLS", 1000)
     assert pv.item_view(ratings, "one", "race", permutations=50).to_json() == whole
 
 

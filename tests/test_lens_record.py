@@ -18,7 +18,7 @@ import plurivox.lenses
 from plurivox.config import Config, load_config
 from plurivox.errors import ConfigError, InputError
 from plurivox.lenses import lenses
-from plurivox.lenses.record import Lens
+from plurivox.lenses.record import Lens, imported
 from plurivox.settings import Frozen
 from support import Write, run_cli
 
@@ -405,3 +405,18 @@ def test_records_are_in_order_name_what_exists_and_are_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_everything_that_a_record_names_is_there() -> None:
+    from plurivox.actions.advise import ADVISE
+    from plurivox.actions.curate import CURATE
+    from plurivox.actions.select import SELECT
+
+    records = [*lenses(), ADVISE, SELECT, CURATE]
+    records += [lens.instead.lens for lens in records if lens.instead is not None]
+    for lens in records:
+        for what in ("run", "result", "tables", "notes", "show", "section", "kernel", "chart"):
+            reference = getattr(lens, what)
+            assert not reference or lens.load(what) is not None, (lens.name, what)
+        for source in lens.inputs:
+            assert not source.load or callable(imported(source.load))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 import plurivox as pv
 from plurivox.actions.plan import power
 from plurivox.actions.plan import simulated as simulated_ratings
-from plurivox.actions.plan.power import Wanted
+from plurivox.actions.plan.power import Detection
 from plurivox.actions.plan.result import LENSES
 from plurivox.actions.plan.run import ENOUGH
+from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import Crowd, Design
 from plurivox.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
@@ -32,12 +34,8 @@ from support import Write
 QUICK: dict[str, Any] = {"simulations": 12, "permutations": 59}
 
 
-def silent(more: int) -> None:
-    """Be told of progress and do nothing."""
-
-
-def wanted(**changes: Any) -> Wanted:
-    return Wanted(1.1, 0.05, 0.8, 0.05, 40, 99, 0, 2)._replace(**changes)
+def wanted(**changes: Any) -> PlanSettings:
+    return PlanSettings(**{"simulations": 40, "permutations": 99, **changes})
 
 
 def study(n_items: int = 30, n_raters: int = 40, seed: int = 1, **options: Any) -> pv.Ratings:
@@ -142,23 +140,25 @@ def p_values(crowd: Crowd, design: Design, sharing: float, n: int) -> tuple[list
     return p, above
 
 
+@pytest.mark.slow
 def test_without_a_difference_detections_are_as_rare_as_alpha_says() -> None:
     crowd, design = Crowd.of(study()), Design(8, 20, 20)
     p, _ = p_values(crowd, design, 0.0, 500)
     # Of 100 labellings, p < 0.05 are those with the two highest or two lowest values: 4 %, ± 3.5 standard errors.
     assert 0.01 < np.mean(np.array(p) < 0.05) < 0.071
     # A GAI counts as found if it is one of the two highest: 2 %.
-    found = [power.finds(crowd, design, 0.0, wanted(permutations=99), number) for number in range(800)]
+    found = [Detection(crowd, design, 0.0, wanted(permutations=99)).finds(number) for number in range(800)]
     assert 0.003 < np.mean(found) < 0.038
 
 
 def test_an_early_end_of_the_test_changes_no_decision() -> None:
     crowd, design = Crowd.of(study(rater_sd=0.1)), Design(12, 30, 30)
     sharing = crowd.sharing(1.1)
-    early = [power.finds(crowd, design, sharing, wanted(), number) for number in range(60)]
+    work = Detection(crowd, design, sharing, wanted())
+    early = [work.finds(number) for number in range(60)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(power, "_FIRST_LOOK", 99)
-        assert early == [power.finds(crowd, design, sharing, wanted(), number) for number in range(60)]
+        assert early == [work.finds(number) for number in range(60)]
     p, above = p_values(crowd, design, sharing, 60)
     whole = np.mean([one < 0.05 and up for one, up in zip(p, above, strict=True)])
     assert 0.1 < np.mean(early) < 0.9
@@ -167,19 +167,21 @@ def test_an_early_end_of_the_test_changes_no_decision() -> None:
 
 def test_more_raters_find_more() -> None:
     crowd = Crowd.of(study(rater_sd=0.1))
-    few, _ = power.detected(crowd, Design(6, 18, 30), wanted(gai=1.3), settle=False, tell=silent)
-    many, done = power.detected(crowd, Design(30, 90, 30), wanted(gai=1.3), settle=False, tell=silent)
+    few, _ = power.detected(crowd, Design(6, 18, 30), wanted(gai=1.3), settle=False, how=Running(2))
+    many, done = power.detected(crowd, Design(30, 90, 30), wanted(gai=1.3), settle=False, how=Running(2))
     assert done == 40
     assert many > few + 10
 
 
 def test_a_design_is_settled_with_fewer_studies() -> None:
     crowd = Crowd.of(study(rater_sd=0.1))
-    told: list[int] = []
-    found, done = power.detected(crowd, Design(5, 10, 10), wanted(simulations=100), settle=True, tell=told.append)
+    told: list[tuple[str, int, int]] = []
+    how = Running(2, progress=lambda *one: told.append(one), what="simulating")
+    found, done = power.detected(crowd, Design(5, 10, 10), wanted(simulations=100), settle=True, how=how)
     assert done == 25
     assert found < 20
-    assert sum(told) == 100
+    assert [one[1] for one in told] == sorted(one[1] for one in told)
+    assert told[-2:] == [("simulating", 25, 100), ("simulating", 100, 100)]
 
 
 def test_of_large_designs_fewer_studies_are_simulated_and_of_very_large_ones_none() -> None:
@@ -428,6 +430,15 @@ def test_json_keeps_everything() -> None:
     json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     with pytest.raises(SelectionError, match="there is no table 'costs'"):
         plan.table("costs")
+
+
+def test_processes_give_the_same_plan_as_threads() -> None:
+    ratings = ratings_of(frame_of(["a"] * 6 + ["b"] * 9))
+    here = pv.plan(ratings, threads=2, gai=1.3, mpa_width=0.05, **QUICK)
+    assert {"more raters", "more items"} <= set(here.table("power")["what"])
+    with ProcessPoolExecutor(2) as processes:
+        there = pv.plan(ratings, executor=processes, gai=1.3, mpa_width=0.05, **QUICK)
+    assert there.to_json() == here.to_json()
 
 
 def test_progress_is_told_to_the_end() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import math
+import threading
+import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +19,13 @@ from rich.console import Console
 
 import plurivox as pv
 from plurivox import plots
-from plurivox.cli.show_scale import show_scale
+from plurivox.cli.lens import show_result
 from plurivox.errors import InputError, NeedsRatersError, SelectionError
+from plurivox.lenses.psychometrics import LENS
 from plurivox.lenses.psychometrics import scales as scaling
 from plurivox.lenses.psychometrics.scales import LEFT_OUT
 from plurivox.statistics import graded_response, mokken_h, mokken_scales, monotonicity
-from support import Write, run_cli
+from support import Write, only_sections, run_cli
 
 
 def study(n_items: int = 120, n_raters: int = 24, seed: int = 0, missing: float = 0.0) -> pl.DataFrame:
@@ -236,6 +240,59 @@ def test_progress_is_told() -> None:
     assert told[-1][1] == told[-1][2]
 
 
+class Told:
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int, int]] = []
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        self.calls.append((what, done, total))
+
+
+def test_threads_and_processes_change_no_bit() -> None:
+    frame = study(40, 12, missing=0.2).with_columns(many=pl.col("group") + ";" + pl.lit("h"))
+    ratings = pv.Ratings.from_frame(
+        frame, scale=pv.Scale.range(0, 4), rater_attributes=["group", "many"], item_attributes=["topic"]
+    )
+    options: dict[str, Any] = {"items_by": "topic", "several": {"many": ";"}, "min_group_size": 2}
+    one = pv.psychometrics(ratings, ["group", "rater", "many"], threads=1, **options)
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
+        for executor in (None, threads, processes):
+            told = Told()
+            other = pv.psychometrics(
+                ratings, ["group", "rater", "many"], executor=executor, progress=told.tell, **options
+            )
+            assert other.to_json() == one.to_json()
+            assert told.calls[-1][1] == told.calls[-1][2]
+    assert {what for what, _, _ in told.calls} == {"fitting scales"}  # of the last, where steps cannot be told
+
+
+def test_a_fit_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is told how far it is may stop everything; a fit on another thread then ends with its next step."""
+    both, ended = threading.Barrier(2, timeout=60), threading.Event()
+    tell = scaling._Telling.__call__
+
+    def step(self: scaling._Telling, where: str, *how_far: Any) -> None:
+        if not self.stopped and how_far[0] == 1:
+            both.wait()  # each of the two fits takes its first step
+        if where == "group":
+            deadline = time.monotonic() + 60
+            while not self.stopped and time.monotonic() < deadline:
+                time.sleep(0.01)
+        try:
+            tell(self, where, *how_far)
+        except InterruptedError:
+            ended.set()
+            raise
+
+    def stop(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scaling._Telling, "__call__", step)
+    with pytest.raises(KeyboardInterrupt):
+        pv.psychometrics(ratings_of(study()), ["rater", "group"], threads=2, progress=stop)
+    assert ended.wait(60)
+
+
 def test_responsiveness_adds_both_values_and_their_correlations() -> None:
     ratings = ratings_of(study())
     plain = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, bootstrap=0)
@@ -395,7 +452,7 @@ def test_every_table_can_be_printed_as_csv(files: tuple[Path, Path], table: str)
 def test_a_narrow_terminal_shows_every_column_with_the_name_of_its_group() -> None:
     result = pv.psychometrics(ratings_of(study()), "group")
     out = Console(file=io.StringIO(), width=60)
-    show_scale(result, out, top=0)
+    show_result(LENS, result, out, top=0)
     lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
     for words in ("H_j [95 %]", "crit", "a [95 %]", "thresholds"):
         assert next(line for line in lines if words in line).split()[0] == "group"
@@ -465,7 +522,8 @@ def test_charts_say_why_there_is_nothing_to_draw() -> None:
 
 def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_path: Path) -> None:
     ratings = ratings_of(study())
-    pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
+    with only_sections("responsiveness", "items"):
+        pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for words in ('id="scale-forest"', 'id="scale-curves-group"', 'id="item-severity"', 'id="item-severity-table"',
                   "Mokken H", "GRM a"):  # fmt: skip
@@ -475,7 +533,8 @@ def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_pa
 
 def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Path) -> None:
     frame = study(n_raters=12).with_columns(group=pl.col("group").str.replace_many(["g2", "g3"], ["g0", "g1"]))
-    pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)
+    with only_sections("responsiveness", "items"):
+        pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "the model needs 3 groups" in page
     assert 'id="scale-curves-group"' not in page

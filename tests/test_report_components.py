@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Prose, Section, Terms
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Prose, Section, Terms
 from plurivox.report.render import page
+from plurivox.report.settings import ReportSettings
+from plurivox.study import Study
 
 pytest.importorskip("altair")
 FOLDER = Path(__file__).parent / "snapshots"
@@ -24,7 +26,7 @@ def made(*blocks: Block, findings: tuple[Finding, ...] = (), remarks: tuple[str,
     """A page with one section."""
     ratings = pv.simulate(n_items=3, n_raters=2, models=(), trained=0).ratings
     section = Section("part", "A <part>", "What it asks & why.", blocks, findings, remarks)
-    return page(Inputs(ratings, title="A title"), findings, [section])
+    return page(Brief(Study(ratings), ReportSettings(title="A title")), findings, [section])
 
 
 def same_as_snapshot(name: str, html: str) -> None:

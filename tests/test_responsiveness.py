@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,13 +20,17 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference as twin
 from plurivox.axis import Axis
-from plurivox.engine.draws import item_weights, rater_weights
+from plurivox.engine import pool
+from plurivox.engine import run as engine_run
+from plurivox.engine.draws import Draws, item_weights, rater_weights
+from plurivox.engine.part import cut
 from plurivox.engine.permutation import among_peers
 from plurivox.errors import SharedRatersWarning
 from plurivox.kernels.shuffling import permute
-from plurivox.lenses.cohesion import passes as passes_module
-from plurivox.lenses.responsiveness import passes as responding
-from plurivox.lenses.responsiveness.passes import STATISTICS
+from plurivox.lenses.responsiveness import raters as one_by_one
+from plurivox.lenses.responsiveness.references import resolve
+from plurivox.lenses.responsiveness.sums import Metrics, Responses
+from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
 from plurivox.statistics.ties import tie_priorities
 
 Array = NDArray[Any]
@@ -574,7 +578,7 @@ def test_intervals_are_the_middle_of_the_draws() -> None:
 def test_too_many_draws_of_raters_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = study(10, n_items=25)
     kept = pv.responsiveness(ratings, "crowd", "rater", bootstrap=20)
-    monkeypatch.setattr(responding, "_KEPT", 100)
+    monkeypatch.setattr(one_by_one, "_KEPT", 100)
     dropped = pv.responsiveness(ratings, "crowd", "rater", bootstrap=20)
     assert dropped.draws[0].bootstrap.shape == (0, 9, 9)
     assert dropped.to_frame().equals(kept.to_frame())
@@ -772,6 +776,7 @@ def test_corrections_run_over_one_statistic_and_kind() -> None:
             assert row.p_adjusted == pytest.approx(min(1, 3 * (row.p_value or 0)))
 
 
+@pytest.mark.slow
 def test_the_test_holds_its_level_under_a_true_null() -> None:
     """120 studies without groups that differ: p ≤ .05 at most .05 + 3 standard errors of the time."""
     p = []
@@ -800,10 +805,10 @@ def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.M
     others = [quietly(ratings, trained, by, threads=2, **options)]
     with ThreadPoolExecutor(3) as executor:
         others.append(quietly(ratings, trained, by, executor=executor, **options))
-    monkeypatch.setattr(passes_module, "_SECONDS", 1e-9)
+    monkeypatch.setattr(pool, "_SECONDS", 1e-9)
     others.append(quietly(ratings, trained, by, threads=2, **options))
-    monkeypatch.setattr(passes_module, "_SECONDS", 1e9)
-    monkeypatch.setattr(passes_module, "_CELLS", 200)
+    monkeypatch.setattr(pool, "_SECONDS", 1e9)
+    monkeypatch.setattr(pool, "CELLS", 200)
     others.append(quietly(ratings, trained, by, threads=1, **options))
     rng = np.random.default_rng(0)
     shuffled = pv.Ratings.from_frame(
@@ -815,6 +820,80 @@ def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.M
     for other in others:
         assert other.to_json() == one.to_json()
     assert quietly(ratings, trained, by, **{**options, "seed": 10}).to_json() != one.to_json()
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2) as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_processes_change_no_bit(kind: str, processes: ProcessPoolExecutor) -> None:
+    ratings = study(21, n_items=25, n_raters=20)
+    other = against(kind, ratings, 21)
+    for resample, ties in (("items", "share"), ("raters", "random"), ("both", "lowest")):
+        options: dict[str, Any] = {
+            "permutations": 7, "bootstrap": 6, "resample": resample, "ties": ties, "threshold": other.threshold,
+            "min_group_size": 1, "seed": 3, "contrast": ("x", "y"), "psychometrics": True,
+        }  # fmt: skip
+        by = ["g", "rater"] if resample == "items" else ["g"]
+        here = quietly(ratings, other.given, by, threads=2, **options)
+        there = quietly(ratings, other.given, by, executor=processes, **options)
+        assert there.to_json() == here.to_json()
+
+
+def in_parts(ratings: pv.Ratings, size: int) -> pv.Ratings:
+    """Return the same ratings in many parts; real ones are cut past every million of them."""
+    again = pv.Ratings.from_frame(ratings.to_frame(), scale=ratings.scale, raters=ratings.raters, items=ratings.items)
+    again._parts.extend(cut(again.offsets, again.rater_codes, again.scores, again.multiplicity, size))
+    assert len(again.parts()) > 3
+    return again
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("resample", "ties", "score"), [
+    ("items", "lowest", "plurality"), ("raters", "random", "plurality"), ("both", "lowest", "mean"),
+    ("items", "share", "median"),
+])  # fmt: skip
+def test_parts_of_the_items_change_no_bit(
+    kind: str, resample: str, ties: str, score: str, processes: ProcessPoolExecutor
+) -> None:
+    """Where a vote is whole, or shared by two, sums of tables are exact; of thirds the last bits may differ."""
+    ratings = study(22, n_items=30, n_raters=20)
+    other = against(kind, ratings, 22)
+    options: dict[str, Any] = {
+        "permutations": 9, "bootstrap": 8, "resample": resample, "ties": ties, "group_score": score,
+        "threshold": other.threshold, "min_group_size": 1, "seed": 4, "items_by": "topic", "psychometrics": True,
+    }  # fmt: skip
+    by = ["g", "rater"] if resample == "items" else ["g"]
+    one = quietly(ratings, other.given, by, **options)
+    for size in (15, 60):
+        several = in_parts(ratings, size)
+        assert quietly(several, other.given, by, **options).to_json() == one.to_json()
+        assert quietly(several, other.given, by, executor=processes, **options).to_json() == one.to_json()
+
+
+def test_shared_votes_in_parts_differ_in_their_last_bits_at_most() -> None:
+    ratings = study(23, n_items=60, n_raters=20)
+    options: dict[str, Any] = {"permutations": 9, "bootstrap": 8, "min_group_size": 1}
+    one, several = (quietly(each, "crowd", "g", **options) for each in (ratings, in_parts(ratings, 25)))
+    for a, b in zip(one.draws, several.draws, strict=True):
+        np.testing.assert_allclose(b.null, a.null, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(b.bootstrap, a.bootstrap, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(several.scored[1].tables, one.scored[1].tables, rtol=0, atol=1e-12)
+
+
+def test_what_travels_holds_neither_ratings_nor_weights() -> None:
+    ratings = study(24, n_items=3000, n_raters=20)
+    reference = resolve(ratings, "crowd")
+    codes = np.zeros(ratings.n_raters, np.int32)
+    scored = Responses.of(ratings, codes, 1, reference).scored
+    shipped = pool._Shipped.of(engine_run._EachDraw(ratings.parts(), scored, Draws.permuted(3, 0), Metrics(True)))
+    try:  # the totals of the reference are four numbers an item
+        assert Path(shipped.path).stat().st_size < 1.1 * 8 * 4 * ratings.n_items + 4000
+    finally:
+        shipped.forget()
 
 
 @pytest.mark.parametrize("n_raters", [9, 80])

@@ -19,7 +19,7 @@ import plurivox as pv
 import reference as twin
 from plurivox import statistics
 from plurivox.errors import DifferentItemsWarning, InputError, NeedsRatersError, SelectionError, SharedRatersWarning
-from plurivox.lenses.responsiveness.passes import STATISTICS
+from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
 
 VALUES_ONLY: dict[str, Any] = {"permutations": 0, "bootstrap": 0, "min_group_size": 1}
 BINARY = pv.Scale(["safe", "unsafe"])
@@ -790,7 +790,7 @@ def test_a_frame_is_no_reference_and_is_told_so() -> None:
     ratings = made({"a": [0, 1, 4]})
     for other in (ratings.to_frame(), None, 3):
         with pytest.raises(InputError, match="reference"):
-            pv.responsiveness(ratings, other, "rater")  # type: ignore[arg-type]
+            pv.responsiveness(ratings, other, "rater")
 
 
 def test_a_rater_is_in_nobodys_reference_for_items_they_did_not_judge() -> None:
@@ -856,6 +856,7 @@ def reaches(seed: int = 0) -> Mapping[tuple[str, str], NDArray[np.float64]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("axis", "statistic"), [pytest.param(*cell, id="-".join(cell)) for cell in COVERAGE])
 def test_coverage_is_what_was_measured(axis: str, statistic: str) -> None:
     """Within three standard errors; intervals 0.7 times as wide would be noticed."""

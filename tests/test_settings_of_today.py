@@ -19,77 +19,11 @@ import typer
 from plurivox.cli.app import app, program
 from plurivox.cli.lens import lens_command
 from plurivox.errors import InputError
-from plurivox.lenses.inputs import ANSWERS, PREDICTIONS, REFERENCE, TRAIN, TRAINED
+from plurivox.lenses.inputs import ANSWERS, PREDICTIONS, TRAIN, TRAINED
 from plurivox.lenses.record import Lens, Shortcut
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import mapping, names, ordered_mapping, read_value
+from plurivox.settings.values import names, ordered_mapping
 from support import run_cli
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResponsivenessSettings(Settings):
-    by: Axes = shared.by(())
-    threshold: Any = shared.threshold()
-    items_by: str | None = shared.items_by()
-    group_score: str = shared.group_score()
-    ties: str = shared.ties()
-    permutations: int = shared.permutations(1000)
-    bootstrap: int = shared.bootstrap(1000)
-    resample: str = shared.resample()
-    within: tuple[str, ...] | None = shared.within()
-    correction: str = shared.correction()
-    convention: str = shared.convention("default, or published: MPA not capped at 0.", "MPA is capped at 0, or not.")
-    several: Frozen = shared.several()
-    pairs: bool = shared.pairs()
-    contrast: tuple[str, str] | None = shared.contrast()
-    family: Frozen = setting(
-        Frozen(),
-        "Test whether all groups with this value lie below, or above, all others: ethnicity=Latinx.",
-        metavar="ATTRIBUTE=VALUE",
-        parse=read_value,
-        canonical=lambda given: mapping(given or {}),
-        accepts="Mapping[str, Any] | None",
-    )
-    psychometrics: bool | str = setting(
-        False,
-        "Also Mokken's H_j and the discrimination of a graded response model, for up to 200 raters or groups of an "
-        "axis; plurivox scale has more of both.",
-        choices=(False, True, "always"),
-        hint="Give True, False or 'always'.",
-    )
-    min_support: float = setting(5, "Name scores given to fewer items.", least=0, metavar="N")
-    min_group_size: int = shared.min_group_size()
-    seed: int = shared.seed()
-
-
-def _from_0_to_1(value: float) -> None:
-    if not 0 <= value < 1:
-        raise ValueError("Give a number from 0 to 1, such as 0.3.")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PsychometricsSettings(Settings):
-    by: Axes = shared.by("rater")
-    items_by: str | None = shared.items_by()
-    group_score: str = shared.group_score()
-    ties: str = shared.ties(
-        "lowest",
-        choices=("lowest", "random"),
-        help="Which of tied points is a group's score: lowest or random.",
-        doc='Of points that tie the ``"lowest"`` is the group\'s score, or one at ``"random"`` by seed.',
-    )
-    lower_bound: float = setting(
-        0.3, "The H_j that raters of one Mokken scale must reach.", metavar="H", check=_from_0_to_1
-    )
-    seed: int = shared.seed(doc="For ties at random.")
-    several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PsychometricsShown(Settings):
-    top: int = setting(5, "How many of the most and least severe items to show.", least=0)
-
 
 METRICS = (
     "cross_entropy", "kl", "js", "emd", "rps", "expected_cross_entropy", "expected_kl", "expected_js", "expected_emd",
@@ -199,24 +133,6 @@ def _lens(name: str, command: str, settings: type[Settings], shown: str, **more:
 
 LENSES = [
     _lens(
-        "responsiveness",
-        "responsiveness",
-        ResponsivenessSettings,
-        "responsiveness",
-        every_attribute=True,
-        inputs=(REFERENCE,),
-        csv_tables=("values", "scores", "boundaries", "correlations", "pairs"),
-    ),
-    _lens(
-        "psychometrics",
-        "scale",
-        PsychometricsSettings,
-        "scale",
-        showing=PsychometricsShown,
-        threads=False,
-        csv_tables=("values", "severity", "thresholds", "curves", "pairs", "checks", "fits"),
-    ),
-    _lens(
         "soft_scores",
         "score",
         SoftSettings,
@@ -294,13 +210,6 @@ ASKED: dict[str, list[tuple[object, ...]]] = {
          "--within", "ethnicity", "--correction", "holm", "--contrast", "Man,Woman", "--by", "gender", "--pairs",
          "--convention", "published", "--ties", "lowest", "--threads", 1, "--min-group-size", 2),
     ],
-    "scale": [(), ("--by", "age", "--ties", "random", "--lower-bound", 0.2, "--top", 2, "--table", "fits")],
-    "responsiveness": [
-        (*FEW, "--permutations", 20),
-        (*FEW, "--permutations", 20, "--reference", "{}/trained.csv", "--reference-scale", "safe,unsafe", "--by",
-         "gender", "--by", "age,gender", "--family", "gender=Man", "--items-by", "violation", "--min-support", 2,
-         "--psychometrics", "--table", "scores", "--group-score", "median"),
-    ],
     "score": [
         (*FEW,),
         (*FEW, "--fast", "--prior", "1,1,1,1,2", "--bins", "2-30,31+", "--floor", "1e-6", "--unnormalized", "--train",
@@ -354,11 +263,6 @@ def _refusal(call: Callable[[], object]) -> str:
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
-        ("responsiveness", {"group_score": "mode"}),
-        ("responsiveness", {"psychometrics": "sometimes"}),
-        ("psychometrics", {"ties": "share"}),
-        ("psychometrics", {"lower_bound": 1.0}),
-        ("psychometrics", {"lower_bound": -0.5}),
         ("soft_scores", {"min_ratings": -1}),
         ("soft_scores", {"min_ratings": 1.5}),
         ("alignment", {"subsamples": -1}),

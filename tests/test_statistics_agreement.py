@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
-import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -615,15 +613,3 @@ def test_bad_input_is_named() -> None:
         icc1([[1, 1]], values=[1, 1])
     with pytest.raises(InputError, match="shape"):
         icc([1, 2, 3])
-
-
-def test_cohen_is_fast_for_many_pairs() -> None:
-    """4,950 pairs of raters on 1,000 items; the limit is several times what it takes."""
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, 5, (1000, 100)).astype(float)
-    scores[rng.random(scores.shape) < 0.2] = NAN
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert cohen_kappa(scores, "quadratic").n_pairs == 4950
-    assert time.perf_counter() - start < 2

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from plurivox import studies as studies
     from plurivox import torch as torch
     from plurivox.actions.advise.result import Advice
-    from plurivox.actions.advise.rules import Thresholds
     from plurivox.actions.advise.run import advise
-    from plurivox.actions.curate.run import Curation, curate
+    from plurivox.actions.advise.settings import Thresholds
+    from plurivox.actions.curate.result import Curation
+    from plurivox.actions.curate.run import curate
     from plurivox.actions.plan.result import Plan
     from plurivox.actions.plan.run import plan
     from plurivox.actions.select.result import Selection
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.cohesion.run import cohesion
     from plurivox.lenses.item.result import ItemView
     from plurivox.lenses.item.run import item_view
-    from plurivox.lenses.items.run import Items, items
+    from plurivox.lenses.items.result import Items
+    from plurivox.lenses.items.run import items
     from plurivox.lenses.overview.description import Description, describe
     from plurivox.lenses.overview.run import Overview, overview
     from plurivox.lenses.psychometrics.result import Psychometrics
@@ -67,12 +69,12 @@ _HOMES = {
     "Answers": "answers",
     "Axis": "axis",
     "Cohesion": "lenses.cohesion.result",
-    "Curation": "actions.curate.run",
+    "Curation": "actions.curate.result",
     "Description": "lenses.overview.description",
     "Effect": "simulation.styles",
     "InputError": "errors",
     "ItemView": "lenses.item.result",
-    "Items": "lenses.items.run",
+    "Items": "lenses.items.result",
     "Overview": "lenses.overview.run",
     "Plan": "actions.plan.result",
     "PlurivoxError": "errors",
@@ -87,7 +89,7 @@ _HOMES = {
     "SimulatedPredictor": "simulation.styles",
     "Simulation": "simulation.simulate",
     "SoftScores": "lenses.soft.result",
-    "Thresholds": "actions.advise.rules",
+    "Thresholds": "actions.advise.settings",
     "advise": "actions.advise.run",
     "alignment": "lenses.alignment.run",
     "cohesion": "lenses.cohesion.run",

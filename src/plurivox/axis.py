@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.engine.withholding import too_small
 from plurivox.errors import NeedsRatersError, SelectionError
 from plurivox.intake.attributes import as_categories, category_order
 from plurivox.ratings import Ratings
@@ -82,14 +83,15 @@ class Axis:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
-        withheld = _too_small(attributes, sizes, min_group_size)
+        withheld = too_small(sizes, min_group_size, alone=attributes == ("rater",))
         return cls(CROSS.join(attributes), attributes, groups, codes, sizes, withheld, min_group_size)
 
     def counting(self, rated: NDArray[np.bool_]) -> Axis:
         """Return the axis with sizes, and so what is withheld, by raters who rated something."""
         inside = self.codes[rated & (self.codes != OUTSIDE)]
         sizes = np.bincount(inside, minlength=len(self.groups))
-        return replace(self, sizes=sizes, withheld=_too_small(self.attributes, sizes, self.min_group_size))
+        withheld = too_small(sizes, self.min_group_size, alone=self.attributes == ("rater",))
+        return replace(self, sizes=sizes, withheld=withheld)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -119,19 +121,6 @@ def names_raters(axis: str) -> bool:
     return "rater" in axis.split(CROSS)
 
 
-def _too_small(attributes: tuple[str, ...], sizes: NDArray[np.int64], least: int) -> NDArray[np.bool_]:
-    """Tell which groups are withheld: those that are too small, and with one of two the other, which is its rest.
-
-    Raters on their own were asked for, so only those who rated nothing are left out.
-    """
-    withheld: NDArray[np.bool_] = sizes < least
-    if attributes == ("rater",):
-        withheld = sizes == 0
-    elif len(sizes) == 2 and withheld.any():
-        withheld[:] = True
-    return withheld
-
-
 def memberships(
     ratings: Ratings, attribute: str, separator: str, *, min_group_size: int = MIN_GROUP_SIZE
 ) -> list[Axis]:
@@ -147,8 +136,8 @@ def memberships(
         lacks = np.array([value not in parts for parts in lists] or [True])
         codes = np.where(whole.codes >= 0, lacks[whole.codes], OUTSIDE).astype(np.int32)
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=2)
-        withheld = np.repeat((sizes < min_group_size).any(), 2)
-        axes.append(Axis(attribute, (attribute,), (value, f"not {value}"), codes, sizes, withheld, min_group_size))
+        groups, withheld = (value, f"not {value}"), too_small(sizes, min_group_size)
+        axes.append(Axis(attribute, (attribute,), groups, codes, sizes, withheld, min_group_size))
     return axes
 
 

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.responsiveness.passes import STATISTICS, RaterResponses
+from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.scale import Scale
 from plurivox.simulation.simulate import STYLES, simulate
+from plurivox.statistics.responsiveness_records import MEASURES
 
 PATTERNS = ("normal", "downward_shift", "conservative")
 METRICS = {
@@ -132,7 +133,7 @@ def responsiveness(
         ratings = study.ratings
         _, values = RaterResponses.of(ratings, resolve(ratings, study.trained)).observed()
         means = np.nanmean(values, axis=0)
-        rows += [(pattern, top, repeat, name, float(means[STATISTICS.index(name)])) for name in METRICS]
+        rows += [(pattern, top, repeat, name, float(means[MEASURES.index(name)])) for name in METRICS]
         if progress is not None:
             progress("simulating", done, len(cells))
     schema = {"pattern": pl.String, "top": pl.Int64, "repeat": pl.Int64, "statistic": pl.String, "value": pl.Float64}

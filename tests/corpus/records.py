@@ -83,7 +83,7 @@ def _block(lines: list[str]) -> str:
 
 
 def compact_page(text: str) -> Any:
-    """Return a page of HTML: a digest of all, of each picture, style and script, and everything else line by line."""
+    """Return a page of HTML: a digest of all, of each picture, style and script, and its whole text."""
     pictures = [sha(found[0]) for found in _SVG.finditer(text)]
     shielded = [sha(found[0]) for found in _SHIELDED.finditer(text)]
     numbers = itertools.count(1)
@@ -91,7 +91,7 @@ def compact_page(text: str) -> Any:
     rest = _SHIELDED.sub(lambda found: f"[{found[1]}]", rest)
     words = [" ".join(line.split()) for line in re.sub(r"<[^>]*>", "\n", rest).splitlines()]
     page = "\n".join(word for word in words if word)
-    return {DIGEST: sha(text), "pictures": pictures, "styles and scripts": shielded, "text": compact_text(page)}
+    return {DIGEST: sha(text), "pictures": pictures, "styles and scripts": shielded, "text": page}
 
 
 def _compact_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from plurivox.cli.options import (
     Bootstrap,
     Correction,
     Csv,
+    InputOptions,
     Json,
     Level,
     Markdown,
     Permutations,
     Prior,
-    Reading,
     Seed,
     Threads,
     Within,
@@ -32,7 +32,7 @@ TABLES = (
 
 @reads_ratings
 def align(
-    reading: Reading,
+    reading: InputOptions,
     answers: Annotated[
         str,
         typer.Argument(

@@ -156,9 +156,8 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
 
 
 def _table(opened: "Store") -> "Shown":
-    from plurivox.cli.show import printable
     from plurivox.reader import STATES
-    from plurivox.results.text import Shown
+    from plurivox.results.text import Shown, printable
 
     tokens = opened.tokens()
     lines = []

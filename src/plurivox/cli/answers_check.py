@@ -20,11 +20,11 @@ from plurivox.ask.checked import audited as read_checked
 from plurivox.ask.rereading import Kind, Rereading, reread
 from plurivox.cli.ask import several
 from plurivox.cli.progress import telling
-from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table, printable
+from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
 from plurivox.cli.tables import print_table
 from plurivox.errors import FileError, InputError
 from plurivox.results.files import replacing
-from plurivox.results.text import Shown
+from plurivox.results.text import Shown, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

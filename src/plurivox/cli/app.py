@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from plurivox import __version__
-from plurivox.cli.advise import advise
+from plurivox.actions.advise import ADVISE
+from plurivox.actions.select import SELECT
 from plurivox.cli.align import align
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
@@ -18,15 +19,10 @@ from plurivox.cli.curate import curate
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
 from plurivox.cli.fit import fit
-from plurivox.cli.item import item
-from plurivox.cli.items import items
 from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
 from plurivox.cli.report import report
-from plurivox.cli.responsiveness import responsiveness
-from plurivox.cli.scale import scale
 from plurivox.cli.score import score
-from plurivox.cli.select import select
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.lenses import lenses
@@ -68,8 +64,8 @@ def program() -> typer.Typer:
     return made
 
 
-ANALYSES = (responsiveness, scale, score, align)  # to be made of lens records
-OTHERS = (advise, select, curate, item, items, ask, answers, fit, predict, report)
+ANALYSES = (score, align)  # to be made of lens records
+OTHERS = (lens_command(ADVISE), lens_command(SELECT), curate, ask, answers, fit, predict, report)
 app = program()
 
 

@@ -169,7 +169,7 @@ def several(n: int, what: str) -> str:
 
 
 def _show_prompt(plan: "Plan") -> None:
-    from plurivox.cli.show import printable
+    from plurivox.results.text import printable
 
     request = next(plan.requests())
     for message in request.messages:

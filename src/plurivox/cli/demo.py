@@ -96,11 +96,11 @@ def _text(
     from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
     from plurivox.cli.show_alignment import show_alignment
-    from plurivox.cli.show_responsiveness import show_responsiveness
     from plurivox.cli.show_soft import show_soft
     from plurivox.lenses.alignment.run import alignment
-    from plurivox.lenses.cohesion import LENS
+    from plurivox.lenses.cohesion import LENS as COHESION
     from plurivox.lenses.cohesion.run import cohesion
+    from plurivox.lenses.responsiveness import LENS as RESPONSIVENESS
     from plurivox.lenses.responsiveness.run import responsiveness
     from plurivox.lenses.soft.run import soft_scores
     from plurivox.results.files import replacing
@@ -111,9 +111,9 @@ def _text(
         scored = soft_scores(ratings, predictions, seed=seed, progress=progress)
         aligned = alignment(ratings, answers, DEMO_AXES, trained=trained, seed=seed, progress=progress)
     out.print("\nWho sees things alike?\n")
-    show_result(LENS, alike, out)
+    show_result(COHESION, alike, out)
     out.print("\nWhose scores convey severity?\n")
-    show_responsiveness(graded, out)
+    show_result(RESPONSIVENESS, graded, out)
     out.print("\nWho predicts ratings well?\n")
     show_soft(scored, out)
     out.print("\nWhose view do models reflect?\n")

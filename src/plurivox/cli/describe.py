@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from plurivox.cli.loading import load
-from plurivox.cli.options import Reading, reads_ratings
+from plurivox.cli.options import InputOptions, reads_ratings
 
 
 @reads_ratings
 def describe(
-    reading: Reading,
+    reading: InputOptions,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     write_config: Annotated[
         bool,
@@ -34,7 +34,7 @@ def describe(
         _write_config(reading, loaded)
 
 
-def _write_config(reading: Reading, loaded: "Loaded") -> None:  # type: ignore[name-defined]  # noqa: F821
+def _write_config(reading: InputOptions, loaded: "Loaded") -> None:  # type: ignore[name-defined]  # noqa: F821
     import os
     import sys
     from pathlib import Path

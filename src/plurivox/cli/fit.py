@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.loading import load, read_items
-from plurivox.cli.options import ItemsFile, Json, Reading, Seed, reads_ratings, several_names
+from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, reads_ratings, several_names
 
 if TYPE_CHECKING:
     from plurivox.models import Epoch, Predictor
@@ -22,7 +22,7 @@ MODELS = ("mlp-ce", "mlp-kl", "cumulative-link", "transformer-emd")
 
 @functools.partial(reads_ratings, after=1)
 def fit(
-    reading: Reading,
+    reading: InputOptions,
     texts: ItemsFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder to write the model to.", metavar="FOLDER")

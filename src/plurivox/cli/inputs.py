@@ -5,19 +5,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from plurivox.cli.loading import Loaded, load_reference, read_beside, read_scale
-from plurivox.cli.options import Reading
+from plurivox.cli.options import InputOptions
 
 Given = Mapping[str, Any]
 
 
-def reference(given: Given, reading: Reading, loaded: Loaded) -> Any:
+def reference(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
     return load_reference(
         given["reference"], reading, loaded.ratings, given["reference_scale"], given["reference_where"]
     )
 
 
-def predictions(given: Given, reading: Reading, loaded: Loaded) -> Any:
+def item(given: Given, reading: InputOptions, loaded: Loaded) -> str:
+    """Return the id of an item."""
+    return str(given["wanted"])
+
+
+def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read predicted distributions."""
     from plurivox.intake.read import read_predictions
 
@@ -26,7 +31,7 @@ def predictions(given: Given, reading: Reading, loaded: Loaded) -> Any:
     return known
 
 
-def answers(given: Given, reading: Reading, loaded: Loaded) -> Any:
+def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered."""
     from plurivox.cli.ask import several
     from plurivox.intake.read_answers import read_answers
@@ -37,12 +42,12 @@ def answers(given: Given, reading: Reading, loaded: Loaded) -> Any:
     return known
 
 
-def train(given: Given, reading: Reading, loaded: Loaded) -> Any:
+def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read ratings of other items, on the same scale."""
     return None if given["train"] is None else read_beside(given["train"], reading, loaded.ratings.scale)
 
 
-def trained(given: Given, reading: Reading, loaded: Loaded) -> Any:
+def trained(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the ratings of trained raters."""
     return (
         None if given["trained"] is None else read_beside(given["trained"], reading, read_scale(given["trained_scale"]))

@@ -1,13 +1,15 @@
 """Commands made of lens records: their options, and the one runner that loads, calls and prints for all of them."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from plurivox.cli.loading import load, load_questions
-from plurivox.cli.options import Csv, Json, Markdown, Reading, Threads, one_format, reads_ratings, tell_compiling
+from plurivox.cli.options import Csv, InputOptions, Json, Markdown, Threads, one_format, reads_ratings, tell_compiling
 from plurivox.lenses.record import imported
 
 if TYPE_CHECKING:
@@ -26,53 +28,77 @@ Given = Mapping[str, Any]
 def lens_command(lens: "Lens") -> Callable[..., None]:
     """Return the command of a lens, ready for typer."""
 
-    def command(reading: Reading, **given: Any) -> None:
-        _run(lens, reading, given)
+    def command(reading: InputOptions, given: Given) -> None:
+        _run(lens.instead.lens if lens.instead and given[lens.instead.name] else lens, reading, given)
 
-    command.__name__ = lens.command
-    command.__doc__ = f"{lens.question}\n\n{lens.about}".strip()
+    return command_asking(lens, command, _parameters(lens))
+
+
+def command_asking(
+    lens: "Lens", command: Callable[[InputOptions, Given], None], more: Iterable[inspect.Parameter] = ()
+) -> Callable[..., None]:
+    """Return a command with the options of a lens, and more of them; it gets what is given by name."""
+
+    def named(reading: InputOptions, **given: Any) -> None:
+        command(reading, given)
+
+    named.__name__ = lens.command
+    named.__doc__ = f"{lens.question}\n\n{lens.about}".strip()
     first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    command.__signature__ = inspect.Signature([first, *_parameters(lens)])  # type: ignore[attr-defined]
-    return reads_ratings(command)
+    parameters = {one.name: one for one in (*_asking(lens), *more)}
+    named.__signature__ = inspect.Signature([first, *parameters.values()])  # type: ignore[attr-defined]
+    return reads_ratings(named)
+
+
+def _asking(lens: "Lens") -> Iterator[inspect.Parameter]:
+    """Yield the options of inputs and settings."""
+    yield parameter(CONTEXT, typer.Context)
+    yield from parameters_of([option for source in lens.inputs for option in source.options], lens.settings)
+    if lens.threads:
+        yield parameter("threads", Threads, None)
 
 
 def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
-    """Yield what typer has to know about each option of a lens, in the order of its help."""
-    yield _parameter(CONTEXT, typer.Context)
-    for one in (option for source in lens.inputs for option in source.options):
-        yield _input_parameter(one)
-    for spec in lens.settings.specs().values():
-        if spec.cli:
-            yield _setting_parameter(spec)
+    """Yield the other options of a lens: what else it can be asked, and how its result is shown."""
+    tables = ", ".join(lens.csv_tables)
+    if lens.instead:
+        name, other = lens.instead.name, lens.instead.lens
+        yield parameter(name, Annotated[bool, typer.Option(f"--{name}", help=lens.instead.help)], False)
+        yield from _asking(other)
+        tables += f"; with --{name} {', '.join(other.csv_tables)}"
     if lens.questions:
-        yield _parameter(
-            "combine", Annotated[str | None, typer.Option("--combine", help=COMBINE, metavar="RULE")], None
-        )
+        yield parameter("combine", Annotated[str | None, typer.Option("--combine", help=COMBINE, metavar="RULE")], None)
     for shortcut in lens.shortcuts:
-        yield _parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
+        yield parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
     for spec in lens.showing.specs().values() if lens.showing else ():
         yield _setting_parameter(spec)
-    if lens.threads:
-        yield _parameter("threads", Threads, None)
+    if lens.chart:
+        text = "Also draw it: a name that ends with .svg, .png or .html."
+        yield parameter("chart", Annotated[Path | None, typer.Option("--chart", help=text, metavar="FILE")], None)
     if lens.csv_tables:
-        text = f"Which table --csv prints: {', '.join(lens.csv_tables)}."
-        yield _parameter(
-            "table", Annotated[str, typer.Option("--table", help=text, metavar="NAME")], lens.csv_tables[0]
-        )
+        option = typer.Option("--table", help=f"Which table --csv prints: {tables}.", metavar="NAME")
+        yield parameter("table", Annotated[str | None, option], None if lens.instead else lens.csv_tables[0])
     for name, kind in (("json", Json), ("csv", Csv), ("markdown", Markdown)):
-        yield _parameter(name, kind, False)
+        yield parameter(name, kind, False)
 
 
-def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def parameters_of(options: Iterable["Option"], settings: type["Settings"]) -> Iterator[inspect.Parameter]:
+    """Yield the options of inputs, then those of settings."""
+    yield from map(_input_parameter, options)
+    yield from (_setting_parameter(spec) for spec in settings.specs().values() if spec.cli)
+
+
+def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """Return what typer has to know about an option."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def _input_parameter(one: "Option") -> inspect.Parameter:
     if one.argument:
         known = typer.Argument(metavar=one.metavar, help=one.help, show_default=False)
-        return _parameter(one.name, Annotated[str, known])
+        return parameter(one.name, Annotated[str, known])
     kind = str | None if one.default is None else str
-    return _parameter(
+    return parameter(
         one.name, Annotated[kind, typer.Option(one.option, help=one.help, metavar=one.metavar)], one.default
     )
 
@@ -90,7 +116,7 @@ def _setting_parameter(spec: "Spec") -> inspect.Parameter:
     if default is None and not spec.repeated:
         kind = kind | None
     option = typer.Option(spec.option, help=spec.help, metavar=spec.metavar, min=spec.least, max=spec.most)
-    return _parameter(spec.name, Annotated[kind, option], default)
+    return parameter(spec.name, Annotated[kind, option], default)
 
 
 def _text(default: Any) -> str | None:
@@ -104,45 +130,68 @@ def _text(default: Any) -> str | None:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _run(lens: "Lens", reading: Reading, given: Given) -> None:
+def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     """Load what a lens needs, ask it, and print what it found."""
-    from plurivox.cli.progress import telling
-
     formats = {name: given[name] for name in ("json", "csv", "markdown")}
     one_format(**formats)
-    table = given.get("table")
+    table = given.get("table") or next(iter(lens.csv_tables), None)
     if table is not None and table not in lens.csv_tables:
         raise typer.BadParameter(f"--table is one of {', '.join(lens.csv_tables)}, not {table!r}")
-    if reading.file == "-" and any(given[source.options[0].name] == "-" for source in lens.inputs):
-        raise typer.BadParameter("only one of the two tables can come from standard input")
-    asked = _asked(lens.settings, given)
-    for shortcut in lens.shortcuts:
-        asked |= shortcut.sets if given[shortcut.name] else {}
-    showing = {} if lens.showing is None else _values(lens.showing(**_asked(lens.showing, given)))
+    chart = given.get("chart")
+    if chart is not None:
+        _check_picture(chart)
+    asked = asked_of(lens, reading, given)
+    showing = {} if lens.showing is None else _values(lens.showing(**settings_given(lens.showing, given)))
     found = {}
     tables = load_questions(reading, given["combine"]) if lens.questions else {"all": load(reading)}
     for question, loaded in tables.items():
-        settings = _settings(lens, reading, loaded, asked)
-        inputs = {source.name: imported(source.load)(given, reading, loaded) for source in lens.inputs}
-        inputs = {name: value for name, value in inputs.items() if value is not None}
-        if lens.kernel:
-            tell_compiling(lens.load("kernel"))
-        with telling() as progress:
-            result = _ask(lens, loaded, inputs, settings, given.get("threads"), progress)
+        result = ask(lens, reading, loaded, given, asked)
         found[question] = result.of_question(question) if lens.questions else result
+    if chart is not None:
+        _draw(lens, found["all"], chart)
     _print(lens, found, table, showing, **formats)
 
 
-def _ask(
-    lens: "Lens", loaded: "Loaded", inputs: Given, settings: "Settings", threads: int | None, progress: Any
-) -> Any:
+def asked_of(lens: "Lens", reading: InputOptions, given: Given) -> dict[str, Any]:
+    """Return the settings that the command line gives, or raise before anything is read."""
+    if reading.file == "-" and any(given[source.options[0].name] == "-" for source in lens.inputs):
+        raise typer.BadParameter("only one of the two tables can come from standard input")
+    asked = settings_given(lens.settings, given)
+    for shortcut in lens.shortcuts:
+        asked |= shortcut.sets if given[shortcut.name] else {}
+    return asked
+
+
+def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, asked: Given, **more: Any) -> Any:
+    """Ask a lens as the command line says, with its inputs and more of them."""
+    from plurivox.cli.progress import telling
     from plurivox.engine.running import Running
 
-    how = Running(threads=threads, progress=progress)
-    return lens.load("run").run(loaded.ratings, **inputs, settings=settings, how=how)
+    settings = _settings(lens, reading, loaded, asked)
+    inputs = {source.name: imported(source.load)(given, reading, loaded) for source in lens.inputs} | more
+    inputs = {name: value for name, value in inputs.items() if value is not None}
+    if lens.kernel:
+        tell_compiling(lens.load("kernel"))
+    with telling() as progress:
+        how = Running(threads=given.get("threads"), progress=progress)
+        return lens.load("run").run(loaded.ratings, **inputs, settings=settings, how=how)
 
 
-def _asked(settings: type["Settings"], given: Given) -> dict[str, Any]:
+def _check_picture(path: Path) -> None:
+    """Raise before minutes of work if the name is that of no picture."""
+    from plurivox.plots.writing import FORMATS
+
+    if path.suffix.lower() not in FORMATS:
+        raise typer.BadParameter(f"--chart is a name that ends with one of {', '.join(FORMATS)}, not {str(path)!r}")
+
+
+def _draw(lens: "Lens", result: Any, path: Path) -> None:
+    from plurivox.plots.writing import write_chart
+
+    print(f"chart: {write_chart(lens.load('chart')(result), path)}", file=sys.stderr)
+
+
+def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
     """Return the settings that the command line itself gives; what it says nothing about may be in the config."""
     found = {}
     for name, spec in settings.specs().items():
@@ -160,12 +209,12 @@ def _asked(settings: type["Settings"], given: Given) -> dict[str, Any]:
     return found
 
 
-def _settings(lens: "Lens", reading: Reading, loaded: "Loaded", asked: Given) -> "Settings":
+def _settings(lens: "Lens", reading: InputOptions, loaded: "Loaded", asked: Given) -> "Settings":
     """Make the settings: command line before the lens's section of the config, that before its general ones."""
     known, own = lens.settings.specs(), loaded.config.lenses.get(lens.name, {})
     given = dict(asked)
     if "by" in known and (reading.by or "by" not in own):
-        by = loaded.axes() if lens.every_attribute else loaded.by
+        by = loaded.axes(needed=lens.attributes_needed) if lens.every_attribute else loaded.by
         given |= {"by": by} if by else {}
     for name in ("several", "min_group_size"):
         if name in known and (getattr(reading, name) or name not in own):
@@ -197,7 +246,7 @@ def _print(
         title = f"Question {question}" if len(found) > 1 else ""
         if markdown:
             print(f"## {title}\n" if title else "", end="\n" if title else "")
-            print(markdown_text(lens.load("tables")(result, **showing), result.findings()))
+            print(markdown_text(lens.load("tables")(result, **showing), _sentences(result)))
         else:
             out.print(f"{title}\n" if title else "", style="bold", end="\n" if title else "")
             show_result(lens, result, out, **showing)
@@ -215,14 +264,18 @@ def _frame(result: Any, table: str | None) -> Any:
 
     if isinstance(result, TableResult):
         return result.to_frame() if table is None else result.table(table)
-    return result.to_frame() if table in (None, "values") else getattr(result, table)()
+    found = result.to_frame if table in (None, "values") else getattr(result, table)
+    return found() if callable(found) else found
+
+
+def _sentences(result: Any) -> list[str]:
+    """Return what stands out, if the result has words for it."""
+    return result.findings() if hasattr(result, "findings") else []
 
 
 def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
     """Print the tables of a result, notes on them, then what stands out; or as the lens itself shows it."""
-    from rich.text import Text
-
-    from plurivox.cli.tables import print_table, show_tables
+    from plurivox.cli.tables import print_sentences, print_table, show_tables
     from plurivox.results.text import Shown
 
     if lens.show:
@@ -230,11 +283,10 @@ def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
         return
     shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
     if lens.notes:
-        show_tables(shown, lens.load("notes")(result), result.findings(), out)
+        show_tables(shown, lens.load("notes")(result), result.findings(), out, legend=lens.legend)
     else:
         for one in shown:
             print_table(one, out)
-        for sentence in result.findings():
-            out.print(Text(f"• {sentence}"))
+        print_sentences(_sentences(result), out)
     if lens.closing:
-        out.print(Text(f"• {lens.closing}"))
+        print_sentences([lens.closing], out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from plurivox.cli.options import Reading, attribute_value
+from plurivox.cli.options import InputOptions, attribute_value
 
 if TYPE_CHECKING:
     from plurivox.config import Config
@@ -28,17 +28,17 @@ class Loaded:
     items_file: str | None
     config: "Config"
 
-    def axes(self) -> list[tuple[str, ...]]:
-        """Return the axes asked for, or every attribute of the raters."""
+    def axes(self, *, needed: bool = True) -> list[tuple[str, ...]]:
+        """Return the axes asked for, or every attribute of the raters; if one is needed, there must be one."""
         if self.by:
             return self.by
         attributes = self.ratings.raters.columns[1:]
-        if not attributes:
+        if needed and not attributes:
             raise typer.BadParameter("raters have no attributes to group them by; give them with --raters")
         return [(attribute,) for attribute in attributes]
 
 
-def load(reading: Reading) -> Loaded:
+def load(reading: InputOptions) -> Loaded:
     """Read the ratings as the command line and, behind it, the config say; tell what was taken for what."""
     from plurivox.axis import MIN_GROUP_SIZE
     from plurivox.config import Config, find_config, load_config
@@ -57,7 +57,7 @@ def load(reading: Reading) -> Loaded:
     return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config)
 
 
-def load_questions(reading: Reading, rule: str | None) -> dict[str, Loaded]:
+def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]:
     """Read one table of ratings for each question of ``--score Q1,Q2``, and one that combines them by the rule."""
     from plurivox.questions import RULES, combine
 
@@ -76,7 +76,7 @@ def load_questions(reading: Reading, rule: str | None) -> dict[str, Loaded]:
     return loaded
 
 
-def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
+def load_reference(text: str, reading: InputOptions, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
     from plurivox.errors import ScaleError
 
@@ -95,7 +95,7 @@ def load_reference(text: str, reading: Reading, ratings: "Ratings", scale: str |
     return found.where(raters=attribute_value(where, "--reference-where"))
 
 
-def read_beside(file: str, reading: Reading, scale: "Scale | None") -> "Ratings":
+def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":
     """Read other ratings, whose columns have obvious names or those of the ratings."""
     from plurivox.errors import ColumnError
     from plurivox.intake.read import read_ratings
@@ -120,7 +120,7 @@ def read_items(
     return item or id_column(table.columns, "item", like or "item", table.name), table
 
 
-def _read(reading: Reading, config: "Config") -> "Ratings":
+def _read(reading: InputOptions, config: "Config") -> "Ratings":
     from plurivox.intake.read import read_ratings
 
     rules, formats = ("error", "first", "last", "mode"), ("csv", "tsv", "jsonl", "parquet")
@@ -165,7 +165,7 @@ def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
-def _layout(reading: Reading, config: "Config") -> Any:
+def _layout(reading: InputOptions, config: "Config") -> Any:
     if reading.wide and reading.totals:
         raise typer.BadParameter("a table is either --wide or --totals")
     chosen = "wide" if reading.wide else "totals" if reading.totals else config.layout

@@ -16,7 +16,7 @@ def _option(*names: str, help: str, metavar: str | None = None) -> Any:  # noqa:
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputOptions:
     """What the command line says about the input; None where it says nothing."""
 
     file: Annotated[
@@ -245,11 +245,11 @@ def attribute_value(text: str | None, option: str) -> dict[str, str]:
 
 
 def reads_ratings(command: Callable[..., None], *, after: int = 0) -> Callable[..., None]:
-    """Give a command all options of :class:`Reading`; it gets them as its first argument.
+    """Give a command all options of :class:`InputOptions`; it gets them as its first argument.
 
     FILE is the command's first argument, or comes after so many of its own.
     """
-    names = [one.name for one in fields(Reading)]
+    names = [one.name for one in fields(InputOptions)]
     shared = [
         inspect.Parameter(
             one.name,
@@ -257,7 +257,7 @@ def reads_ratings(command: Callable[..., None], *, after: int = 0) -> Callable[.
             annotation=one.type,
             default=inspect.Parameter.empty if one.default is MISSING else one.default,
         )
-        for one in fields(Reading)
+        for one in fields(InputOptions)
     ]
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -266,7 +266,7 @@ def reads_ratings(command: Callable[..., None], *, after: int = 0) -> Callable[.
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
-        command(Reading(**{name: given.pop(name) for name in names}), **given)
+        command(InputOptions(**{name: given.pop(name) for name in names}), **given)
 
     parameters = [*own[:after], *shared, *own[after:]]
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

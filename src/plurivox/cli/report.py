@@ -1,113 +1,98 @@
 """``plurivox report``: one file that shows what a rating study says."""
 
+import inspect
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plurivox.cli.lens import CONTEXT, parameter, parameters_of, settings_given
 from plurivox.cli.loading import load, load_reference
-from plurivox.cli.options import (
-    Bootstrap,
-    ItemsBy,
-    Permutations,
-    Prior,
-    Reading,
-    ReferenceScale,
-    ReferenceWhere,
-    Seed,
-    Threshold,
-    read_prior,
-    reads_ratings,
-)
+from plurivox.cli.options import InputOptions, reads_ratings
+from plurivox.lenses.inputs import REFERENCE
+from plurivox.lenses.record import Option
+from plurivox.report.settings import ReportSettings
 
+if TYPE_CHECKING:
+    from plurivox.cli.loading import Loaded
 
-@reads_ratings
-def report(
-    reading: Reading,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the report.", metavar="FILE")] = Path(
-        "report.html"
+OPTIONS = (
+    replace(
+        REFERENCE.options[0],
+        default=None,
+        help="What scores are held against, as in plurivox responsiveness (default: the rest of the crowd).",
     ),
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            "--reference",
-            help="What scores are held against, as in plurivox responsiveness (default: the rest of the crowd).",
-            metavar="FILE|ATTRIBUTE=VALUE|crowd",
-        ),
-    ] = None,
-    reference_scale: ReferenceScale = None,
-    reference_where: ReferenceWhere = None,
-    threshold: Threshold = None,
-    items_by: ItemsBy = None,
-    predictions: Annotated[
-        str | None,
-        typer.Option(
-            "--predictions", help="Predicted rating distributions to score, as in plurivox score.", metavar="FILE"
-        ),
-    ] = None,
-    prior: Prior = "1",
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            "--answers",
-            help="What language models answered: a store of plurivox ask, a table, or a log of another program.",
-            metavar="FILE",
-        ),
-    ] = None,
-    title: Annotated[str, typer.Option("--title", help="The heading of the report.", metavar="TEXT")] = "",
-    permutations: Permutations = 1000,
-    bootstrap: Bootstrap = 1000,
-    seed: Seed = 0,
-) -> None:
+    *REFERENCE.options[1:],
+    Option(name="predictions", help="Predicted rating distributions to score, as in plurivox score.", metavar="FILE"),
+    Option(
+        name="answers",
+        help="What language models answered: a store of plurivox ask, a table, or a log of another program.",
+        metavar="FILE",
+    ),
+)
+Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the report.", metavar="FILE")]
+
+
+def _report(reading: InputOptions, **given: Any) -> None:
     """Write one HTML file that shows what the ratings say.
 
     It holds findings in sentences, charts with the numbers behind them, the items to look at, and what every number
     means. It needs no network, names no rater, and the same input and seed make the same file.
     """
     from plurivox.cli.progress import telling
-    from plurivox.intake.read import read_predictions
     from plurivox.report import write_report
-    from plurivox.statistics.checks import prior_of
 
     loaded = load(reading)
-    against = None
-    if reference is not None:
-        against = load_reference(reference, reading, loaded.ratings, reference_scale, reference_where)
-    ratings, weights = loaded.ratings, read_prior(prior)
-    if not isinstance(weights, str):
-        prior_of(weights, len(ratings.scale))  # rather now than after minutes
-    known = None
-    if predictions is not None:
-        known = read_predictions(predictions, ratings.scale, like=ratings)
-    said = None
-    if answers is not None:
-        from plurivox.intake.read_answers import read_answers
-
-        said = read_answers(answers, ratings.scale, like=ratings)
-    named = [reading.file, loaded.raters_file, loaded.items_file, reference, predictions, answers]
+    asked = {"title": f"What the ratings in {Path(reading.file).name} say", **settings_given(ReportSettings, given)}
+    inputs = _inputs(reading, loaded, given)
+    named = [reading.file, loaded.raters_file, loaded.items_file, *(given[one] for one in inputs)]
     files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}
-    by = loaded.by or [(name,) for name in ratings.raters.columns[1:]]
+    if "prior" in asked and not isinstance(asked["prior"], str):
+        from plurivox.statistics.checks import prior_of
+
+        prior_of(asked["prior"], len(loaded.ratings.scale))  # rather now than after minutes
     with telling() as progress:
         path = write_report(
-            output,
-            ratings,
-            by,
-            reference=against,
-            threshold=threshold,
-            items_by=items_by,
+            given["output"],
+            loaded.ratings,
+            loaded.by or [(name,) for name in loaded.ratings.raters.columns[1:]],
+            **inputs,
+            **asked,
             several=loaded.several,
-            permutations=permutations,
-            bootstrap=bootstrap,
-            seed=seed,
             min_group_size=loaded.min_group_size,
-            title=title or f"What the ratings in {Path(reading.file).name} say",
             command=shlex.join(["plurivox", *sys.argv[1:]]),
             files=files,
-            predictions=known,
-            prior=weights,
-            answers=said,
             progress=progress,
         )
     print(path.resolve())
+
+
+def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:
+    """Read what the report takes besides ratings, in the order of its options."""
+    ratings, found = loaded.ratings, {}
+    if given["reference"] is not None:
+        where = given["reference_scale"], given["reference_where"]
+        found["reference"] = load_reference(given["reference"], reading, ratings, *where)
+    if given["predictions"] is not None:
+        from plurivox.intake.read import read_predictions
+
+        found["predictions"] = read_predictions(given["predictions"], ratings.scale, like=ratings)
+    if given["answers"] is not None:
+        from plurivox.intake.read_answers import read_answers
+
+        found["answers"] = read_answers(given["answers"], ratings.scale, like=ratings)
+    return found
+
+
+_own = [
+    parameter(CONTEXT, typer.Context),
+    parameter("output", Output, Path("report.html")),
+    *parameters_of(OPTIONS, ReportSettings),
+]
+_first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_report.__signature__ = inspect.Signature([_first, *_own])  # type: ignore[attr-defined]
+_report.__name__ = "report"
+report = reads_ratings(_report)

@@ -10,10 +10,10 @@ from plurivox.cli.options import (
     Bootstrap,
     Correction,
     Csv,
+    InputOptions,
     Json,
     Markdown,
     Prior,
-    Reading,
     Seed,
     Threads,
     one_format,
@@ -26,7 +26,7 @@ TABLES = ("values", "comparisons", "sensitivity", "calibration", "pit", "reliabi
 
 @reads_ratings
 def score(
-    reading: Reading,
+    reading: InputOptions,
     predictions: Annotated[
         str,
         typer.Argument(

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
 from plurivox.results.files import csv_text as csv_text
+from plurivox.results.text import BARS
+from plurivox.results.wording import protected
 
-BARS = "▁▂▃▄▅▆▇█"
 ACCENT = "cyan"
 MAX_GROUPS = 12
 BAR_WIDTH = 24
@@ -141,7 +142,7 @@ def _remarks(found: Description) -> Iterable[str]:
         if idle:
             yield f"{idle:,} rows of the table of {what} have no rating here and are left out."
     if any(axis.n_withheld for axis in found.axes):
-        yield f"Groups of fewer than {found.min_group_size} raters are withheld, to protect the people in them."
+        yield f"{protected(found.min_group_size)}, to protect the people in them."
     yield from found.notes
 
 
@@ -151,11 +152,6 @@ def plain_table(*headers: str, left: int = 1) -> Table:
     for i, header in enumerate(headers):
         table.add_column(Text(header), justify="left" if i < left else "right", overflow="fold")
     return table
-
-
-def printable(text: str) -> str:
-    """Return a text without what could steer a terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 def markdown_text(tables: Iterable[tuple[str, list[str], list[list[str]]]], sentences: Iterable[str]) -> str:

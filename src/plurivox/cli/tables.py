@@ -14,28 +14,35 @@ from rich.text import Text
 
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
 from plurivox.results.result import Result
-from plurivox.results.tables import TableResult
 from plurivox.results.text import LEGEND, Shown
 
 MAX_NOTES = 12
 _GAP, _LEAST_NAME = 3, 16  # between two columns, and of the first, which may wrap
 
 
-def show_tables(tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console) -> None:
+def show_tables(
+    tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console, *, legend: bool = True
+) -> None:
     """Print the tables of a result, then notes, then what stands out."""
     for shown in tables:
         print_table(shown, out)
     print_notes(notes, out)
-    out.print(Text(LEGEND))
+    if legend:
+        out.print(Text(LEGEND))
     out.print()
     for sentence in findings:
         out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
 
 
+def print_sentences(sentences: Iterable[str], out: Console) -> None:
+    """Print sentences, one a line."""
+    for sentence in sentences:
+        out.print(Text(f"• {sentence}"))
+
+
 def print_notes(notes: Sequence[str], out: Console) -> None:
     """Print notes, the first of many."""
-    for note in notes[:MAX_NOTES]:
-        out.print(Text(f"• {note}"))
+    print_sentences(notes[:MAX_NOTES], out)
     more = len(notes) - MAX_NOTES
     if more > 0:
         out.print(Text(f"• and {more} more note{'s' if more > 1 else ''}; see --csv"))
@@ -91,27 +98,6 @@ def print_result(
         print(found.to_json(draws=False))
     elif csv:
         print(csv_text(frame), end="")
-    elif markdown:
-        print(markdown_text(tables(found), found.findings()))
-    else:
-        show(found, console())
-
-
-def print_tables(
-    found: TableResult,
-    table: str,
-    tables: Callable[[Any], list[Shown]],
-    show: Callable[[Any, Console], None],
-    *,
-    json: bool,
-    csv: bool,
-    markdown: bool,
-) -> None:
-    """Print a result that is tables: as JSON, one of its tables as CSV, as Markdown, or for the terminal."""
-    if json:
-        print(found.to_json())
-    elif csv:
-        print(csv_text(found.table(table)), end="")
     elif markdown:
         print(markdown_text(tables(found), found.findings()))
     else:

@@ -150,6 +150,13 @@ class Compared:
     overlapping: bool
 
     @property
+    def shown(self) -> list[tuple[Axis, list[int]]]:
+        """The groups that may be shown: each axis with the places of its own; of overlapping ones those meant."""
+        if self.overlapping:
+            return [(one, [0]) for one in self.each if not one.withheld[0]]
+        return [(self.axis, np.flatnonzero(~self.axis.withheld).tolist())]
+
+    @property
     def n_withheld(self) -> int:
         """How many groups are withheld; raters on their own never are."""
         if self.axis.attributes == ("rater",):
@@ -210,5 +217,5 @@ def warn_apart(ratings: Ratings, axis: Axis) -> None:
             f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
             "if raters were assigned by batch or region, give it as within=",
             DifferentItemsWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

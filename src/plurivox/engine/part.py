@@ -53,6 +53,19 @@ class Part:
         """Where its items are among all."""
         return slice(self.first, self.first + self.n_items)
 
+    def some(self, items: slice) -> Part:
+        """Return some of its items, counted from its first, as a part."""
+        if items == slice(0, self.n_items):
+            return self
+        start, stop = int(self.offsets[items.start]), int(self.offsets[items.stop])
+        return Part(
+            self.first + items.start,
+            self.offsets[items.start : items.stop + 1] - start,
+            self.raters[start:stop],
+            self.scores[start:stop],
+            self.multiplicity[start:stop],
+        )
+
     def item_of_each(self) -> NDArray[np.int64]:
         """Return for each rating the number of its item within the part."""
         return np.repeat(np.arange(self.n_items), np.diff(self.offsets))

@@ -1,20 +1,19 @@
-"""Which groups of an item's raters are withheld, so that no small group's scores can be worked out.
+"""Which groups are withheld, so that nobody is recognised in a small one: the only place that decides it.
 
-Leaving out small groups is not enough: counts that are published let one work out counts that are not. All raters less
-the groups shown are those withheld, and groups of one axis beside those of another tell of those in both. So larger
-groups are withheld too, until no sum or difference of published counts gives those of a small group, or of an axis's
-withheld raters where they are few, be it in all or within a group of another axis.
+Of a whole study, groups with few raters are withheld, and with one of two groups the other, which is its rest. Of a
+single item, leaving out small groups is not enough: counts that are published let one work out counts that are not.
+All raters less the groups shown are those withheld, and groups of one axis beside those of another tell of those in
+both. So larger groups are withheld too, until no sum or difference of published counts gives those of a small group,
+or of an axis's withheld raters where they are few, be it in all or within a group of another axis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from plurivox.axis import OUTSIDE, Axis
 
 _SPANNED = 1e-7  # counts that follow from others do so up to this
 
@@ -22,29 +21,35 @@ Counts = NDArray[np.int64]
 Members = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
-    """The raters of an item along one axis.
+def too_small(sizes: Counts, least: int, *, alone: bool = False) -> Members:
+    """Tell which groups of an axis are withheld: those with few raters, and with one of two the other.
 
-    ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points, and ``unlisted`` are groups
-    that only serve as the rest of another.
+    Raters who are ``alone`` in their groups were asked for, so that only those who rated nothing are left out.
+
+    Examples
+    --------
+    >>> too_small(np.array([9, 4, 7]), 5).tolist(), too_small(np.array([9, 4]), 5).tolist()
+    ([False, True, False], [True, True])
     """
+    withheld: Members = sizes == 0 if alone else sizes < least
+    return np.repeat(withheld.any(), 2) if len(sizes) == 2 and not alone else withheld
 
-    axis: Axis
+
+def comparable(n_ratings: Counts, least: int) -> Members:
+    """Tell which groups gave an item so many ratings that they can be compared on it without recognising anybody."""
+    enough: Members = n_ratings >= max(least, 1)
+    return enough
+
+
+class Side(NamedTuple):
+    """The raters of an item along one axis: the group of each, and how many each group has."""
+
     codes: NDArray[np.int32]
-    scores: Counts
-    counts: Counts
-    unlisted: Members
-
-    @property
-    def sizes(self) -> Counts:
-        """How many raters of the item each group has."""
-        sizes: Counts = self.counts.sum(axis=1)
-        return sizes
+    sizes: Counts
 
 
-def withheld_groups(sides: Sequence[Side], least: int) -> list[Members]:
-    """Tell which groups of each axis are withheld: the small ones, and those by which a small one could be worked out.
+def withheld_together(sides: Sequence[Side], least: int) -> list[Members]:
+    """Tell which groups of an item are withheld: the small ones, and those by which a small one could be worked out.
 
     Counts of all raters, of shown groups and, through their comparison with others, of the raters of an axis are
     known, and so is every sum and difference of them. While that includes a small set of raters who are withheld, the
@@ -101,7 +106,7 @@ def _published(
         shown = np.flatnonzero((side.sizes > 0) & ~unseen).tolist()
         if shown:
             owners += [None, *((at, g) for g in shown)]
-            sets += [cells[at] != OUTSIDE, *(cells[at] == g for g in shown)]
+            sets += [cells[at] >= 0, *(cells[at] == g for g in shown)]
     return owners, np.stack(sets).astype(float)
 
 
@@ -116,4 +121,4 @@ def _unpublished(
         yield at, together
         for other, side in enumerate(sides):
             if other != at and len(groups):
-                yield from ((at, together & (cells[other] == g)) for g in range(len(side.axis)))
+                yield from ((at, together & (cells[other] == g)) for g in range(len(side.sizes)))

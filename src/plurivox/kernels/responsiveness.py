@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.kernels import compiled
-from plurivox.kernels.metrics import N_VALUES, macro, macro_values, make_work
+from plurivox.kernels.metrics import N_VALUES, macro, make_work
 from plurivox.kernels.shuffling import permute
 
 PLURALITY, MEDIAN, MEAN = range(3)
@@ -260,8 +260,7 @@ def _add_entries(places, shares, references, start, stop, times, tables):
 
 @compiled
 def _fill_tables(given, reference, voting, group_of, rater_weights, item_weights, room, tables):
-    """Fill the tables of all groups; empty weights mean 1."""
-    tables[:] = 0.0
+    """Add to the tables of all groups, which are 0; empty weights mean 1."""
     for i in range(len(given.offsets) - 1):
         times = item_weights[i] if len(item_weights) > 0 else 1
         if times > 0:
@@ -270,26 +269,22 @@ def _fill_tables(given, reference, voting, group_of, rater_weights, item_weights
 
 
 @compiled
-def permuted_values(given, reference, voting, group_of, inside, bounds, seed, first, capped, tables, values):
-    """Fill ``values[p]`` under permutation number ``first + p``; ``tables`` keeps those of the last one."""
-    n_groups, n_points, n_reference = tables.shape
-    room = _scratch(n_groups, n_points, n_reference)
+def permuted_tables(given, reference, voting, group_of, inside, bounds, seed, first, tables):
+    """Fill ``tables[p]``, which are 0, under permutation number ``first + p``."""
+    room = _scratch(*tables.shape[1:])
     permuted = group_of.copy()
     none = np.zeros(0, np.int32)
-    for p in range(len(values)):
+    for p in range(len(tables)):
         permute(group_of, inside, bounds, seed, first + p, permuted)
-        _fill_tables(given, reference, voting, permuted, none, none, room, tables)
-        macro_values(tables, capped, values[p])
+        _fill_tables(given, reference, voting, permuted, none, none, room, tables[p])
 
 
 @compiled
-def weighted_values(given, reference, voting, group_of, rater_weights, item_weights, capped, tables, values):
-    """Fill ``values[d]`` under the weights of draw ``d``, in which the groups' votes change."""
-    n_groups, n_points, n_reference = tables.shape
-    room = _scratch(n_groups, n_points, n_reference)
-    for d in range(len(values)):
-        _fill_tables(given, reference, voting, group_of, rater_weights[d], item_weights[d], room, tables)
-        macro_values(tables, capped, values[d])
+def weighted_tables(given, reference, voting, group_of, rater_weights, item_weights, tables):
+    """Fill ``tables[d]``, which are 0, under the weights of draw ``d``, in which the groups' votes change."""
+    room = _scratch(*tables.shape[1:])
+    for d in range(len(tables)):
+        _fill_tables(given, reference, voting, group_of, rater_weights[d], item_weights[d], room, tables[d])
 
 
 @compiled
@@ -311,15 +306,13 @@ def write_entries(given, reference, voting, group_of, n_groups, entry_offsets, p
 
 
 @compiled
-def resampled_values(entry_offsets, places, shares, references, item_weights, capped, tables, values):
-    """Fill ``values[d]`` with items weighted as in draw ``d``: weights times entries, nothing counted anew."""
-    for d in range(len(values)):
-        tables[:] = 0.0
+def resampled_tables(entry_offsets, places, shares, references, item_weights, tables):
+    """Fill ``tables[d]``, which are 0, with items weighted as in draw ``d``: nothing is counted anew."""
+    for d in range(len(tables)):
         for i in range(len(entry_offsets) - 1):
             times = item_weights[d, i]
             if times > 0:
-                _add_entries(places, shares, references, entry_offsets[i], entry_offsets[i + 1], times, tables)
-        macro_values(tables, capped, values[d])
+                _add_entries(places, shares, references, entry_offsets[i], entry_offsets[i + 1], times, tables[d])
 
 
 @compiled
@@ -347,8 +340,8 @@ def rater_tables(bounds, items, scores, references, tables):
 
 
 @compiled
-def rater_draws(bounds, items, scores, references, weights, first, n_points, capped, values):
-    """Fill ``values[r, :, d]`` of rater ``first + r`` with items weighted as in ``weights[d]``."""
+def rater_draws(bounds, items, scores, references, weights, first, at, n_points, capped, values):
+    """Fill ``values[r, :, at + d]`` of rater ``first + r`` with items weighted as in ``weights[d]``."""
     table = np.zeros((n_points, references.shape[1]))
     work = make_work(n_points)
     for d in range(len(weights)):
@@ -357,4 +350,4 @@ def rater_draws(bounds, items, scores, references, weights, first, n_points, cap
             _add_rater(items, scores, references, own_weights, bounds[first + r], bounds[first + r + 1], table)
             found = macro(table, capped, work)
             for m in range(N_VALUES):
-                values[r, m, d] = found[m]
+                values[r, m, at + d] = found[m]

@@ -60,6 +60,15 @@ class Shortcut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Instead:
+    """An option without a value by which a command asks something else, that has a record of its own."""
+
+    name: str
+    help: str
+    lens: Lens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lens:
     """What is known about a lens before it is used.
 
@@ -85,6 +94,8 @@ class Lens:
         The class of settings that say what the terminal shows; ``tables`` and ``show`` get them as keywords.
     every_attribute
         Whether the command takes every attribute of the raters if nobody says by which.
+    attributes_needed
+        Whether it then refuses ratings whose raters have none.
     questions
         Whether ``--score Q1,Q2`` asks about several questions and ``--combine`` about them together; its result then
         knows ``of_question``.
@@ -99,10 +110,15 @@ class Lens:
         The public function and the class that it returns.
     tables
         From a result to titled tables of text: title, header and rows of each.
-    notes, closing
-        From a result to notes that stand under its tables; and a sentence that always stands at the end.
+    notes, legend, closing
+        From a result to notes that stand under its tables; whether the meaning of ↑ ↓ * ** stands after them; and a
+        sentence that always stands at the end.
     show
         Prints a result on a console, where tables, notes and findings are not enough.
+    chart
+        From a result to the chart that ``--chart FILE`` draws; without it there is no such option.
+    instead
+        What the command can be asked instead.
     section
         The section of the report.
     kernel
@@ -119,6 +135,7 @@ class Lens:
     shortcuts: tuple[Shortcut, ...] = ()
     showing: type[Settings] | None = None
     every_attribute: bool = False
+    attributes_needed: bool = True
     questions: bool = False
     threads: bool = True
     csv_tables: tuple[str, ...] = ()
@@ -127,8 +144,11 @@ class Lens:
     result: str
     tables: str
     notes: str = ""
+    legend: bool = True
     closing: str = ""
     show: str = ""
+    chart: str = ""
+    instead: Instead | None = None
     section: str = ""
     kernel: str = ""
 

@@ -23,7 +23,7 @@ from plurivox.plots.voices import (
     told,
     values_of,
     with_unit,
-    withheld_words,
+    withheld_on,
 )
 
 MAX_ROWS = 44
@@ -98,7 +98,7 @@ def alignment_dots(
         text += f"Line: 95 % interval from {found.settings['bootstrap']:,} draws of items. "
     undefined = data.height - drawn.height
     text += f"{undefined:,} values are undefined and not drawn. " if undefined else ""
-    return themed(chart, title, text + withheld_words(found, axes_of(found, axis)))
+    return themed(chart, title, text + withheld_on(found, axes_of(found, axis)))
 
 
 @once

@@ -13,7 +13,7 @@ from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.theme import HIGH_HUE, INK, ON_DARK, ON_LIGHT, SEQUENCE, WIDTH, load_altair, saying, themed
-from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_words
+from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_on
 from plurivox.results.result import SIGNIFICANT
 
 MAX_MODELS, MAX_GROUPS = 30, 24
@@ -105,7 +105,7 @@ def alignment_wins(
     chart = _matrix(marked, voices.labels, (0.0, 1.0), tooltip, legend="share of draws")
     many = _shown_groups(found, cells, [axis])
     text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is the closest; ties are shared. "
-    hidden = withheld_words(found, [axis])
+    hidden = withheld_on(found, [axis])
     return themed(chart, title, voices.words() + many + text + f"Framed: {_CLOSEST}. " + hidden)
 
 
@@ -272,7 +272,7 @@ def _heat_words(found: Alignment, voices: Voices, cells: pl.DataFrame, statistic
         text += "No lead over the second group is more than shuffled raters give, p < .05 after correction. "
     if defined(cells, "value").height < cells.height:
         text += "Empty cells have no value. "
-    return text + withheld_words(found, axes)
+    return text + withheld_on(found, axes)
 
 
 def _shown_groups(found: Alignment, cells: pl.DataFrame, axes: Sequence[str]) -> str:

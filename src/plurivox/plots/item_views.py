@@ -10,6 +10,7 @@ from plurivox.lenses.item.result import ItemView
 from plurivox.plots.layout import ALL_RATERS, Rows, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
+from plurivox.results.wording import withheld_groups
 
 _KEYS = ["axis", "group"]
 
@@ -102,6 +103,6 @@ def _words(view: ItemView, data: pl.DataFrame) -> str:
     shown, total = data.select(_KEYS).unique().height - 1, view.to_frame().height - 1
     some = f"{shown:,} of {total:,} groups shown, those with the most ratings. " if shown < total else ""
     n_withheld, least = sum(view.settings["withheld"].values()), view.settings["min_group_size"]
-    groups = "1 group" if n_withheld == 1 else f"{n_withheld:,} groups"
-    hidden = f" {groups} withheld, to keep those with fewer than {least} ratings unknown." if n_withheld else ""
+    groups = withheld_groups(n_withheld, verb=False)
+    hidden = f" {groups}, to keep those with fewer than {least} ratings unknown." if n_withheld else ""
     return f"{some}Circle: what was given most often, several if they tie. At the right: number of ratings.{hidden}"

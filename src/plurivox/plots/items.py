@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.lenses.items.run import Items
+from plurivox.lenses.items.result import Items
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, ticks, unique_labels
 from plurivox.plots.once import once

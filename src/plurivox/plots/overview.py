@@ -21,6 +21,7 @@ from plurivox.plots.theme import (
     saying,
     themed,
 )
+from plurivox.results.wording import withheld_words
 
 LARGEST = "the largest"
 _SIZES = g.texts("axis", "group") | g.counts("raters", "items", "ratings")
@@ -132,8 +133,7 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
     data = group_sizes_data(overview, max_groups=max_groups)
     axes = [axis for axis in overview.description.axes if not g.names_raters(axis.name)]
     least = overview.description.min_group_size
-    n_withheld = sum(axis.n_withheld for axis in axes)
-    hidden = f"{n_withheld:,} groups with fewer than {least} raters withheld. " if n_withheld else ""
+    hidden = withheld_words(sum(axis.n_withheld for axis in axes), least)
     if data.is_empty():
         return saying(title, hidden or "Nothing is known of the raters by which to group them.")
     rows = Rows.of(data.select("axis", "group").iter_rows())

@@ -15,6 +15,7 @@ from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, LABEL, unique_labels
 from plurivox.plots.theme import load_altair
+from plurivox.results.wording import withheld_words
 
 CLOSER = ("xrr", "mpa", "wra")
 """Statistics that are higher where a model is closer; the others are distances."""
@@ -108,13 +109,9 @@ def tidy(frame: pl.DataFrame) -> pl.DataFrame:
     return frame if (frame["prompt"] != "").any() else frame.drop("prompt")
 
 
-def withheld_words(found: Alignment, axes: Sequence[str]) -> str:
+def withheld_on(found: Alignment, axes: Sequence[str]) -> str:
     """Tell how many groups of some axes were too small to show."""
-    n = sum(found.withheld.get(axis, 0) for axis in axes)
-    if not n:
-        return ""
-    groups = "1 group" if n == 1 else f"{n:,} groups"
-    return f"{groups} with fewer than {found.settings['min_group_size']} raters withheld. "
+    return withheld_words(sum(found.withheld.get(axis, 0) for axis in axes), found.settings["min_group_size"])
 
 
 def told(*columns: str, form: str = ".3f") -> list[Any]:

@@ -1,27 +1,26 @@
-"""From ratings to a file: run every section, pick the findings, write all or nothing."""
+"""From ratings to a file: ask the study, show every section, pick the findings, write all or nothing."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.engine.grouping import each_axis
+from plurivox.engine.running import Running
 from plurivox.errors import InputError
-from plurivox.lenses.calls import check_draws
-from plurivox.lenses.responsiveness.references import ReferenceLike
+from plurivox.lenses import lenses
 from plurivox.ratings import Ratings
-from plurivox.report.parts import Finding, Inputs, Progress, Section
+from plurivox.report.parts import Brief, Finding, Section
 from plurivox.report.render import page
-from plurivox.report.sections import SECTIONS
+from plurivox.report.sections import methods, study
+from plurivox.report.settings import ReportSettings
 from plurivox.results.files import replacing
-from plurivox.scale import Label
+from plurivox.study import Study
 
 MOST = 10
 """Findings at the top of the report."""
@@ -33,13 +32,13 @@ LEAST_OF_EACH = 2
 class Report:
     """A report before it is written: what it is about, its sections, and the findings at its top."""
 
-    inputs: Inputs
+    brief: Brief
     sections: Sequence[Section]
     findings: Sequence[Finding]
 
     def html(self) -> str:
         """Return the file's text."""
-        return page(self.inputs, self.findings, self.sections)
+        return page(self.brief, self.findings, self.sections)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the file; one that is already there is replaced only by a complete one."""
@@ -50,7 +49,7 @@ class Report:
         return target
 
 
-def write_report(path: str | os.PathLike[str], ratings: Ratings, by: By | Sequence[By] = (), **options: Any) -> Path:
+def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), **options: Any) -> Path:
     """Run every lens that the inputs allow and write one self-contained HTML file.
 
     The same input and seed make the same bytes. Nobody's id is in it, groups too small to show are withheld, and it
@@ -83,45 +82,49 @@ def write_report(path: str | os.PathLike[str], ratings: Ratings, by: By | Sequen
 
 def make_report(
     ratings: Ratings,
-    by: By | Sequence[By] = (),
+    by: Any = (),
     *,
-    reference: ReferenceLike | None = None,
-    threshold: Label | None = None,
-    items_by: str | None = None,
-    several: Mapping[str, str] | None = None,
-    permutations: int = 1000,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    min_group_size: int = MIN_GROUP_SIZE,
-    title: str = "What the ratings say",
     command: str = "",
     files: Mapping[str, str | os.PathLike[str]] | None = None,
-    progress: Progress | None = None,
-    **extras: Any,
+    threads: int | None = None,
+    executor: Any = None,
+    progress: Any = None,
+    **options: Any,
 ) -> Report:
-    """Run every lens that the inputs allow; the parameters are those of :func:`write_report`."""
-    known = [name for one in SECTIONS for name in one.extras]
-    for name in extras:
-        if name not in known:
+    """Ask every lens that the inputs allow; the parameters are those of :func:`write_report`."""
+    taken = {one.name for lens in lenses() if lens.section for one in lens.inputs}
+    for name in options:
+        if name not in taken and name not in ReportSettings.specs():
             raise InputError(f"a report takes no {name!r}", hint="See the options of write_report.")
-    check_draws(permutations, bootstrap, seed)
-    axes = [one for one in each_axis(by) if one != "rater" and "rater" not in tuple(one)]
-    remarks = ["Raters one by one stay out of reports."] if len(axes) < len(each_axis(by)) else []
-    inputs = Inputs(
-        ratings, axes, reference, threshold, items_by, dict(several or {}), min_group_size, permutations,
-        bootstrap, seed, title, command, _digests(ratings, files or {}), remarks, progress,
-        extras,
-    )  # fmt: skip
-    sections = [section for one in SECTIONS if (section := one.make(inputs)) is not None]
-    return Report(inputs, sections, top_findings(sections))
+    asked = ReportSettings.from_dict(
+        {"by": by, **{name: value for name, value in options.items() if name not in taken}}
+    )
+    inputs = {name: value for name, value in options.items() if name in taken and value is not None}
+    axes = tuple(one for one in asked.by if "rater" not in one)
+    remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
+    found = Study(ratings, inputs, Running(threads, executor, progress))
+    return report_of(Brief(found, asked, axes, command, _digests(ratings, files or {}), remarks))
 
 
-def top_findings(sections: Sequence[Section]) -> list[Finding]:
+def report_of(brief: Brief) -> Report:
+    """Show what a study says."""
+    shown = [section for show in sections() if (section := show(brief)) is not None]
+    return Report(brief, shown, top_findings(shown))
+
+
+def sections() -> Iterator[Any]:
+    """Yield the sections in reading order: the study, one for each lens that has any, and the methods."""
+    yield study.section
+    yield from (lens.load("section") for lens in lenses() if lens.section)
+    yield methods.section
+
+
+def top_findings(shown: Sequence[Section]) -> list[Finding]:
     """Return the findings that matter most, at least one of every section that has any, the weightiest first."""
     chosen: list[Finding] = []
-    for section in sections:
+    for section in shown:
         chosen += sorted(section.findings, key=_weight)[:LEAST_OF_EACH]
-    others = [finding for section in sections for finding in section.findings if finding not in chosen]
+    others = [finding for section in shown for finding in section.findings if finding not in chosen]
     chosen += sorted(others, key=_weight)[: max(MOST - len(chosen), 0)]
     return sorted(chosen, key=_weight)
 

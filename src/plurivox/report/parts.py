@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.ratings import Ratings
+from plurivox.report.settings import ReportSettings
 from plurivox.results.result import Result, Row
-from plurivox.scale import Label
+from plurivox.settings import Axes
+from plurivox.study import Study
 
 MOST_UNDEFINED = 5
-
-Progress = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,39 +112,51 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inputs:
-    """Everything a section may use; ``extras`` holds what only some lens needs, by the name that it registered."""
+class Brief:
+    """What a report is to show: the study, which answers every question once, and what was asked.
 
-    ratings: Ratings
-    by: Sequence[By] = ()
-    reference: ReferenceLike | None = None
-    threshold: Label | None = None
-    items_by: str | None = None
-    several: Mapping[str, str] = field(default_factory=dict)
-    min_group_size: int = MIN_GROUP_SIZE
-    permutations: int = 1000
-    bootstrap: int = 1000
-    seed: int = 0
-    title: str = "What the ratings say"
+    Attributes
+    ----------
+    by
+        The axes without raters one by one, who stay out of reports.
+    command
+        What makes the file again.
+    digests
+        SHA-256 of the input files, by their name.
+    remarks
+        What a reader should know before anything else.
+    """
+
+    study: Study
+    asked: ReportSettings
+    by: Axes = ()
     command: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    progress: Progress | None = None
-    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ratings(self) -> Ratings:
+        """Who rated what."""
+        return self.study.ratings
+
+    @property
+    def axes(self) -> Axes:
+        """The axes to compare groups of, none where nobody knows who rated."""
+        return self.by if self.ratings.has_raters else ()
+
+    def ask(self, name: str, *, inputs: Mapping[str, Any] | None = None, **settings: Any) -> Any:
+        """Ask the study with those of the report's settings that a question has, and others as given."""
+        import plurivox
+
+        known = getattr(plurivox, name).settings.specs()
+        own = {one: getattr(self.asked, one) for one in self.asked.specs() if one in known}
+        return self.study.ask(name, inputs=inputs, **{**own, "by": self.axes, **settings})
 
     @property
     def text_column(self) -> str | None:
         """The item attribute that holds their text, if there is one."""
         known = {name.casefold(): name for name in self.ratings.items.columns[1:]}
         return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A section of the report, and the names of the inputs that it alone needs; None if it has nothing to say."""
-
-    make: Callable[[Inputs], Section | None]
-    extras: tuple[str, ...] = ()
 
 
 def remarks_of(found: Result) -> list[str]:
@@ -175,11 +185,11 @@ def top_rows(frame: pl.DataFrame, n: int) -> tuple[pl.DataFrame, str]:
     return frame.head(n), f"The first {n:,} of {frame.height:,} rows."
 
 
-def with_text(frame: pl.DataFrame, inputs: Inputs) -> pl.DataFrame:
+def with_text(frame: pl.DataFrame, brief: Brief) -> pl.DataFrame:
     """Add the items' text after their id, if they have one."""
-    column = inputs.text_column
+    column = brief.text_column
     if column is None:
         return frame
-    known = inputs.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))
+    known = brief.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))
     joined = frame.join(known, on="item", how="left", maintain_order="left")
     return joined.select("item", "text", *(name for name in frame.columns if name != "item"))

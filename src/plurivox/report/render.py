@@ -17,7 +17,7 @@ from plurivox import __version__
 from plurivox.errors import MissingExtraError
 from plurivox.plots.theme import INK, QUIET
 from plurivox.plots.writing import to_svg
-from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Section
 
 MAX_BEHIND = 300
 """Rows of the table behind a chart, at most."""
@@ -25,15 +25,15 @@ LONGEST = 300
 """Characters of a text that are shown; what is longer is cut, and said to be."""
 
 
-def page(inputs: Inputs, findings: Sequence[Finding], sections: Sequence[Section]) -> str:
+def page(brief: Brief, findings: Sequence[Finding], sections: Sequence[Section]) -> str:
     """Return the whole file."""
     environment = _environment()
     sections = with_unique_ids(sections)
     script = _asset("report.js")
-    remarks = list(dict.fromkeys([*inputs.remarks, *(text for one in sections for text in one.remarks)]))
+    remarks = list(dict.fromkeys([*brief.remarks, *(text for one in sections for text in one.remarks)]))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = environment.get_template("report.html.j2").render(
-        title=inputs.title, findings=findings, sections=sections, style=_asset("report.css"), script=script,
+        title=brief.asked.title, findings=findings, sections=sections, style=_asset("report.css"), script=script,
         script_digest=digest, version=__version__, remarks=remarks,
     )  # fmt: skip
     return text

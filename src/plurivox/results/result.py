@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import SelectionError
-from plurivox.results.wording import are, counted
+from plurivox.results.wording import counted, withheld_sentence
 
 SIGNIFICANT = 0.05
 FEW = 3
@@ -239,17 +239,8 @@ class Result(ABC):
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
         on_all = [n for where, n in self.withheld.items() if where in self.outside]  # not those of parts of the items
-        n_withheld = sum(on_all or self.withheld.values())
-        if not n_withheld:
-            return []
-        groups = f"{counted(n_withheld, 'group')} {are(n_withheld)}"
-        return [
-            Statement(
-                f"{groups} withheld, having fewer than {self.settings['min_group_size']} raters.",
-                0.0,
-                statistic="withheld",
-            )
-        ]
+        said = withheld_sentence(sum(on_all or self.withheld.values()), self.settings["min_group_size"], rest=False)
+        return [Statement(text, 0.0, statistic="withheld") for text in said]
 
     def to_json(self, *, draws: bool = True) -> str:
         """Return everything as strict JSON, with or without the draws; NaN and infinities are strings."""
@@ -332,6 +323,12 @@ def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
 def p_text(p: float) -> str:
     """Write p as journals do: p = .012, p < .001."""
     return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")
+
+
+def value_text(row: Row) -> str:
+    """Write a value with its interval, if it has one."""
+    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
+    return f"{row.value:.2f}{interval}"
 
 
 def survival(row: Row, n_tested: int, what: str = "group") -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from plurivox.results.result import SIGNIFICANT, Row
 
 ARROWS = {"above": "↑", "below": "↓", None: " "}
+BARS = "▁▂▃▄▅▆▇█"
 LEGEND = "↑ ↓ above or below what chance gives; * p < .05, ** p < .05 after correction"
 
 
@@ -62,6 +63,38 @@ def quantile_cells(values: NDArray[np.float64]) -> list[str]:
     defined = values[~np.isnan(values)]
     spread = [f"{np.quantile(defined, q) + 0.0:.3f}" if len(defined) else "–" for q in QUANTILES.values()]
     return [f"{len(defined):,}", f"{len(values) - len(defined):,}", *spread]
+
+
+def number_cell(value: float | None, form: str = ".2f") -> str:
+    """Return a number, a dash if there is none."""
+    return "–" if value is None or math.isnan(value) else format(value + 0.0, form)  # + 0.0, since -0.0 is 0
+
+
+def interval_text(
+    value: float | None, low: float | None, high: float | None, form: str = ".2f", *, ends: str = ".2f",
+    undefined: str = "–",
+) -> str:  # fmt: skip
+    """Return a value with its interval, where one is known.
+
+    Examples
+    --------
+    >>> interval_text(0.5, 0.25, 0.75), interval_text(0.5, None, None, ".3f"), interval_text(math.nan, 0, 1)
+    ('0.50 [0.25, 0.75]', '0.500', '–')
+    """
+    if value is None or math.isnan(value):
+        return undefined
+    known = low is not None and high is not None and not math.isnan(low)
+    return f"{value:{form}} [{low:{ends}}, {high:{ends}}]" if known else f"{value:{form}}"
+
+
+def printable(text: str) -> str:
+    """Return a text without what could steer a terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
+def one_line(text: str) -> str:
+    """Return a text of the data on one line, without what could steer a terminal."""
+    return " ".join(printable(text).split())
 
 
 def p_cell(p: float | None) -> str:

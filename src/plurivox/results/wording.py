@@ -44,6 +44,35 @@ def without_value(outside: Mapping[str, int]) -> list[str]:
     ]
 
 
-def too_small(min_group_size: int) -> str:
+# What is withheld, and why; engine/withholding decides it ----------------------------------------------------------
+
+
+def withheld_groups(n: int, *, verb: bool = True) -> str:
+    """Count groups that are withheld.
+
+    Examples
+    --------
+    >>> withheld_groups(1), withheld_groups(2, verb=False)
+    ('1 group is withheld', '2 groups withheld')
+    """
+    return f"{counted(n, 'group')} {f'{are(n)} ' if verb else ''}withheld"
+
+
+def too_small(least: int, *, rest: bool = True) -> str:
     """Tell why groups are withheld; of two groups the larger is so too, since the smaller is its rest."""
-    return f"having fewer than {min_group_size:,} raters, or being the rest of one that has"
+    return f"having fewer than {least:,} raters{', or being the rest of one that has' if rest else ''}"
+
+
+def withheld_sentence(n: int, least: int, *, rest: bool = True, verb: bool = True) -> list[str]:
+    """Return a sentence on groups that are withheld, if any are."""
+    return [f"{withheld_groups(n, verb=verb)}, {too_small(least, rest=rest)}."] if n else []
+
+
+def withheld_words(n: int, least: int) -> str:
+    """Tell below a chart how many groups are not in it, if any are not."""
+    return f"{counted(n, 'group')} with fewer than {least:,} raters withheld. " if n else ""
+
+
+def protected(least: int) -> str:
+    """Tell which groups are withheld in general."""
+    return f"Groups of fewer than {least:,} raters are withheld"

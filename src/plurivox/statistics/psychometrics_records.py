@@ -22,6 +22,8 @@ RECORDS = (
         higher_means="more in line with the order that the others see; 0.3 weak, 0.4 medium, 0.5 strong",
         reference="Mokken (1971), A theory and procedure of scale analysis; Molenaar (1991), A weighted Loevinger "
         "H-coefficient extending Mokken scaling to multicategory items",
+        role="scaled",
+        order=10,
     ),
     Statistic(
         name="grm_a",
@@ -36,5 +38,7 @@ RECORDS = (
         "the graded response model)",
         higher_means="scores that tell small differences of severity apart; negative where they fall with it",
         reference="Samejima (1969), Estimation of latent ability using a response pattern of graded scores",
+        role="scaled",
+        order=20,
     ),
 )

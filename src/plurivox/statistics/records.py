@@ -74,13 +74,21 @@ class Statistic:
         For the reader.
     role
         In cohesion: ``"tested"`` with raters shuffled and resampled, ``"beside"`` alpha, resampled only, or of the
-        ``"whole"`` scores of a group's raters, which is no sum over items and comes without draws.
+        ``"whole"`` scores of a group's raters, which is not a sum over items and comes without draws. In
+        responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics ``"scaled"``.
     order
         Where it stands among the others; equal ones by name.
     contribution
         Unless it takes sums of the compiled pass: from the counts of some items (items, groups, points) to the parts of
         each (items, groups, parts). Of a group, with ``self_pairs``, Σw² of each item's ratings (its number of ratings
         unless raters are weighted); of a pair, with the counts of the rest instead.
+    slot
+        Where the compiled metrics of responsiveness (``kernels/metrics``) put it; -1 if they do not have it.
+    traits
+        What a lens has to know besides: ``"stated"`` where sentences tell about it, ``"scores alike"`` where every
+        score weighs the same, so that rarely used ones matter, ``"two scores"`` where one score leaves it undefined,
+        ``"one class"`` where it is defined with nothing but safe or unsafe, ``"of means"`` where it is a function of
+        means over boundaries and so has no value at each, ``"of parts"`` where it is made of other statistics.
     sums_of
         The statistic whose contribution it finishes, if not its own.
     finish
@@ -104,9 +112,11 @@ class Statistic:
     higher_means: str
     reference: str
     column: str = ""
-    role: Literal["tested", "beside", "whole", ""] = ""
+    role: Literal["tested", "beside", "whole", "main", "traditional", "scaled", ""] = ""
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None
+    slot: int = -1
+    traits: tuple[str, ...] = ()
     sums_of: str = ""
     finish: Callable[[Slots, About, Known], Floats] | None = None
     why: Why | None = None

@@ -24,8 +24,19 @@ def _found() -> Iterator[Statistic]:
 
 
 def of_role(*roles: str) -> tuple[Statistic, ...]:
-    """Return the statistics of cohesion of one role or several, in their order."""
-    return tuple(record for record in STATISTICS.values() if record.role in roles)
+    """Return the statistics of one role or several, in their order."""
+    own = (record for record in STATISTICS.values() if record.role in roles)
+    return tuple(sorted(own, key=lambda record: record.order))
+
+
+def names_of(role: str) -> tuple[str, ...]:
+    """Return the names of the statistics of one role, in their order."""
+    return tuple(record.name for record in of_role(role))
+
+
+def with_trait(trait: str) -> tuple[str, ...]:
+    """Return the names of the statistics that have a trait."""
+    return tuple(record.name for record in STATISTICS.values() if trait in record.traits)
 
 
 def refresh() -> None:

@@ -24,6 +24,10 @@ RECORDS = (
         "(monotonic precision area)",
         higher_means="scores that rise with severity, over more of the scale",
         reference=_RESPONSIVENESS,
+        role="main",
+        order=10,
+        slot=1,
+        traits=("stated", "scores alike"),
     ),
     Statistic(
         name="mpa_raw",
@@ -36,6 +40,8 @@ RECORDS = (
         meaning="the monotonic precision area before it is cut at 0, below which precision falls more than it rises",
         higher_means="scores that rise with severity, over more of the scale",
         reference=_RESPONSIVENESS,
+        slot=0,
+        traits=("scores alike", "one class"),
     ),
     Statistic(
         name="wra",
@@ -48,6 +54,10 @@ RECORDS = (
         meaning="how often an unsafe sample has a higher score than a safe one (weighted recall area)",
         higher_means="unsafe and safe told apart more often",
         reference=_RESPONSIVENESS,
+        role="main",
+        order=20,
+        slot=2,
+        traits=("stated",),
     ),
     Statistic(
         name="hm",
@@ -60,6 +70,10 @@ RECORDS = (
         meaning="the harmonic mean of MPA and WRA, large only if both are",
         higher_means="more responsive to severity, in small steps and broadly",
         reference=_RESPONSIVENESS,
+        role="main",
+        order=30,
+        slot=3,
+        traits=("scores alike", "of parts"),
     ),
     Statistic(
         name="hm_of_means",
@@ -72,6 +86,8 @@ RECORDS = (
         meaning="the harmonic mean of the mean MPA and the mean WRA over the boundaries between safe and unsafe",
         higher_means="more responsive to severity, in small steps and broadly",
         reference=_RESPONSIVENESS,
+        slot=4,
+        traits=("scores alike", "of parts", "of means"),
     ),
     Statistic(
         name="auroc",
@@ -86,6 +102,9 @@ RECORDS = (
         higher_means="unsafe and safe told apart more often; ½ is chance",
         reference="Hanley and McNeil (1982), The meaning and use of the area under a receiver operating characteristic "
         "(ROC) curve",
+        role="traditional",
+        order=60,
+        slot=5,
     ),
     Statistic(
         name="kendall_tau_b",
@@ -99,6 +118,10 @@ RECORDS = (
         meaning="the rank correlation of scores and reference by pairs, corrected for ties (Kendall's tau-b)",
         higher_means="scores and reference more in the same order",
         reference="Kendall (1945), The treatment of ties in ranking problems",
+        role="traditional",
+        order=40,
+        slot=6,
+        traits=("two scores",),
     ),
     Statistic(
         name="spearman_rho",
@@ -111,6 +134,10 @@ RECORDS = (
         meaning="the correlation of the ranks of scores with the reference (Spearman's rho)",
         higher_means="scores and reference more in the same order",
         reference="Spearman (1904), The proof and measurement of association between two things",
+        role="traditional",
+        order=50,
+        slot=7,
+        traits=("two scores",),
     ),
     Statistic(
         name="average_precision",
@@ -123,5 +150,11 @@ RECORDS = (
         meaning="the share of unsafe among the samples at or above a score, averaged over the scores of unsafe ones",
         higher_means="unsafe samples more concentrated at the top of the scale; the share of unsafe samples is chance",
         reference="scikit-learn, sklearn.metrics.average_precision_score",
+        role="traditional",
+        order=70,
+        slot=8,
     ),
 )
+
+MEASURES = tuple(record.name for record in sorted(RECORDS, key=lambda record: record.slot))
+"""All of them by name, in the order of the compiled metrics."""

@@ -11,7 +11,7 @@ import polars as pl
 from plurivox.actions.advise.rules import Evidence
 from plurivox.results.result import Row
 from plurivox.results.tables import TableResult
-from plurivox.results.wording import are, counted, listed, too_small, without_value
+from plurivox.results.wording import are, counted, listed, withheld_sentence, without_value
 
 _KEYS = {"axis": pl.String, "group": pl.String}
 _SIZES = {"n_raters": pl.Int64, "n_items": pl.Int64}
@@ -128,12 +128,9 @@ class Advice(TableResult):
 
     def closing(self) -> list[str]:
         """Return what holds for all: which groups are withheld, and how values are to be taken."""
-        sentences = []
-        withheld = sum(self.settings["withheld"].values())
-        if withheld:
-            why = too_small(self.settings["min_group_size"])
-            sentences.append(f"{counted(withheld, 'group')} {are(withheld)} withheld, {why}.")
-        return [*sentences, *without_value(self.settings["outside"]), REMINDER]
+        n_withheld = sum(self.settings["withheld"].values())
+        said = withheld_sentence(n_withheld, self.settings["min_group_size"])
+        return [*said, *without_value(self.settings["outside"]), REMINDER]
 
 
 def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:

@@ -7,15 +7,14 @@ threshold, so that noise is not called a habit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.actions.advise.settings import Thresholds
 from plurivox.engine.intervals import NORMAL_95, wilson
-from plurivox.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -25,60 +24,6 @@ PEERS = 3
 """With fewer others than these to compare with, shares are compared with even use of the scale."""
 MANY_POINTS = 20
 """On longer scales only neighbouring scores are compared."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """From where on something is called a habit.
-
-    Attributes
-    ----------
-    rare_share
-        A score is hardly used if it surely has a smaller share of the ratings.
-    least_rise
-        Precision stands still over a range of scores if it surely rises by less per score; None for half of what it
-        rises over the whole scale among the others, or would by even steps.
-    edge
-        Where precision is within this distance of 0 or 1 it cannot fall or rise further, so that no range there is
-        called still.
-    extreme_share, extreme_times
-        Extreme: both ends surely have more than this many times their share among the others, together surely more
-        than this share.
-    central_times
-        Central: both ends together surely have less than this part of their share among the others.
-    piled_share, piled_times
-        Piled up: one score surely has more than this share, and this many times its share among the others.
-    low_mpa, low_wra
-        MPA and WRA below which the interval's upper end is low in any case.
-    mpa_margin, wra_margin
-        How far below the median of the others it has to lie to be low.
-    """
-
-    rare_share: float = 0.01
-    least_rise: float | None = None
-    edge: float = 0.1
-    extreme_share: float = 0.5
-    extreme_times: float = 1.5
-    central_times: float = 0.7
-    piled_share: float = 0.5
-    piled_times: float = 1.5
-    low_mpa: float = 0.2
-    low_wra: float = 0.3
-    mpa_margin: float = 0.25
-    wra_margin: float = 0.01
-
-    def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            times = one.name.endswith("_times")
-            if value is not None and not 0 <= value <= (100 if times else 1):
-                raise InputError(f"{one.name} is {value!r}", hint=f"Give a number from 0 to {100 if times else 1}.")
-
-    def rise(self, n_points: int, usual: float = np.nan) -> float:
-        """Return the rise of precision per score below which it stands still; ``usual`` is that of the others."""
-        if self.least_rise is not None:
-            return self.least_rise
-        return 0.5 * (usual if usual > 0 else 1 / (n_points - 1))
 
 
 class Evidence(NamedTuple):
@@ -124,7 +69,7 @@ def curve_of(point: NDArray[np.int64], share: Floats, ones: Floats, total: Float
     return Curve(np.where(known, precision, np.nan), np.where(known, error, np.nan), n_items)
 
 
-def share_interval(n: float, total: float, z: float) -> tuple[float, float]:
+def share_bounds(n: float, total: float, z: float) -> tuple[float, float]:
     """Return Wilson's interval of a share; of nothing it is everything."""
     return wilson(n / total, total, z) if total > 0 else (0.0, 1.0)
 
@@ -139,11 +84,11 @@ def found_in_use(usage: NDArray[np.int64], others: Floats | None, at: Thresholds
     if total == 0 or n_points < 2:
         return
     share = usage / total
-    rare = tuple(c for c in range(n_points) if share_interval(usage[c], total, LIKELY)[1] < at.rare_share)
+    rare = tuple(c for c in range(n_points) if share_bounds(usage[c], total, LIKELY)[1] < at.rare_share)
     if rare:
         n = float(usage[list(rare)].sum())
-        clear = all(share_interval(usage[c], total, CLEAR)[1] < at.rare_share for c in rare)
-        yield Evidence("unused", rare, n / total, *share_interval(n, total, LIKELY), clear)
+        clear = all(share_bounds(usage[c], total, CLEAR)[1] < at.rare_share for c in rare)
+        yield Evidence("unused", rare, n / total, *share_bounds(n, total, LIKELY), clear)
     if n_points < 3:
         return
     usual = np.full(n_points, 1 / n_points) if others is None else others
@@ -152,8 +97,8 @@ def found_in_use(usage: NDArray[np.int64], others: Floats | None, at: Thresholds
         yield style
     top = int(share.argmax())
     for z in (CLEAR, LIKELY):
-        if share_interval(usage[top], total, z)[0] > max(at.piled_share, at.piled_times * usual[top]):
-            yield Evidence("piled", (top,), share[top], *share_interval(usage[top], total, LIKELY), z == CLEAR)
+        if share_bounds(usage[top], total, z)[0] > max(at.piled_share, at.piled_times * usual[top]):
+            yield Evidence("piled", (top,), share[top], *share_bounds(usage[top], total, LIKELY), z == CLEAR)
             return
 
 
@@ -162,9 +107,9 @@ def _extreme(usage: NDArray[np.int64], usual: Floats, at: Thresholds) -> Evidenc
     total, ends = float(usage.sum()), (0, len(usage) - 1)
     n = float(usage[0] + usage[-1])
     for z in (CLEAR, LIKELY):
-        both = all(share_interval(usage[c], total, z)[0] > at.extreme_times * usual[c] for c in ends)
-        if both and share_interval(n, total, z)[0] > at.extreme_share:
-            return Evidence("extreme", ends, n / total, *share_interval(n, total, LIKELY), z == CLEAR)
+        both = all(share_bounds(usage[c], total, z)[0] > at.extreme_times * usual[c] for c in ends)
+        if both and share_bounds(n, total, z)[0] > at.extreme_share:
+            return Evidence("extreme", ends, n / total, *share_bounds(n, total, LIKELY), z == CLEAR)
     return None
 
 
@@ -173,9 +118,9 @@ def _central(usage: NDArray[np.int64], usual: Floats, at: Thresholds) -> Evidenc
     total, inner = float(usage.sum()), tuple(range(1, len(usage) - 1))
     n = float(usage[0] + usage[-1])
     for z in (CLEAR, LIKELY):
-        if share_interval(n, total, z)[1] < at.central_times * (usual[0] + usual[-1]):
+        if share_bounds(n, total, z)[1] < at.central_times * (usual[0] + usual[-1]):
             rest = total - n
-            return Evidence("central", inner, rest / total, *share_interval(rest, total, LIKELY), z == CLEAR)
+            return Evidence("central", inner, rest / total, *share_bounds(rest, total, LIKELY), z == CLEAR)
     return None
 
 

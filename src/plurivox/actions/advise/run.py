@@ -17,24 +17,24 @@ from plurivox.actions.advise.rules import (
     Area,
     Curve,
     Evidence,
-    Thresholds,
     curve_of,
     found_in_areas,
     found_in_curve,
     found_in_use,
     overall_rise,
 )
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.grouping import axes_of, each_axis
-from plurivox.engine.running import Progress
-from plurivox.errors import InputError
-from plurivox.lenses.responsiveness.passes import RaterResponses, Responses
+from plurivox.actions.advise.settings import AdviceSettings, Thresholds
+from plurivox.axis import Axis
+from plurivox.engine.grouping import Compared, compared
+from plurivox.engine.running import Running
+from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.run import responsiveness
+from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
 from plurivox.results.result import SIGNIFICANT, Row, Table
-from plurivox.scale import Label
+from plurivox.settings import keywords
 
 MAX_PAIRS = 10
 """Pairs of items listed for each rater or group, by default."""
@@ -45,24 +45,8 @@ PERMUTATIONS = 500
 FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to look at"
 
 
-def advise(
-    ratings: Ratings,
-    reference: ReferenceLike = "crowd",
-    by: By | Sequence[By] = "rater",
-    *,
-    threshold: Label | None = None,
-    thresholds: Thresholds | None = None,
-    group_score: str = "plurality",
-    ties: str = "share",
-    bootstrap: int = 1000,
-    min_support: float = 5,
-    max_pairs: int = MAX_PAIRS,
-    seed: int = 0,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Advice:
+@keywords(AdviceSettings)
+def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: AdviceSettings, how: Running) -> Advice:
     """Tell what the scores of each rater or group show beside those of the others, and what to look at next.
 
     Looked for are scores that are hardly used, ends preferred or avoided, one score for most items, ranges of scores
@@ -73,29 +57,8 @@ def advise(
     ----------
     ratings
         Who rated what. Higher points mean more severe.
-    reference, threshold
+    reference
         What the scores are held against, as in :func:`plurivox.responsiveness`.
-    by
-        ``"rater"`` for each rater on their own, or rater attributes and crossings of them.
-    thresholds
-        From where on something is called a habit, where not the defaults.
-    group_score, ties
-        How a group's score of an item is made, as in :func:`plurivox.responsiveness`.
-    bootstrap
-        How many draws of items the intervals of MPA and WRA rest on; with 0 neither is called low. Groups are compared
-        with random groups of their size, raters with the other raters.
-    min_support
-        Scores given to fewer items are left out where precision is compared.
-    max_pairs
-        How many pairs of items to list for each rater or group.
-    seed
-        Same seed, same result.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
-    threads, progress
-        As in :func:`plurivox.responsiveness`.
 
     Returns
     -------
@@ -111,18 +74,13 @@ def advise(
     >>> found.to_frame().filter(pl.col("habit") == "extreme").height
     3
     """
-    axes_by = each_axis(by)
-    if not axes_by:
-        raise InputError("by names no axis", hint="Give 'rater', or attributes of raters.")
-    if max_pairs < 0:
-        raise InputError(f"max_pairs is {max_pairs!r}", hint="Give 0 or more.")
+    only_raters = settings.by == (("rater",),)
+    shared = ("threshold", "group_score", "ties", "bootstrap", "seed", "several", "min_support", "min_group_size")
     found = responsiveness(
-        ratings, reference, axes_by, threshold=threshold, group_score=group_score, ties=ties,
-        permutations=0 if all(each_axis(one) == ["rater"] for one in axes_by) else PERMUTATIONS,
-        bootstrap=bootstrap, seed=seed, several=several, min_support=min_support, min_group_size=min_group_size,
-        threads=threads, progress=progress,
+        ratings, reference, settings.by, permutations=0 if only_raters else PERMUTATIONS, threads=how.threads,
+        executor=how.executor, progress=how.progress, **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
-    return advice_on(found, ratings, reference, thresholds, max_pairs=max_pairs)
+    return advice_on(found, ratings, reference, Thresholds(**settings.thresholds), max_pairs=settings.max_pairs)
 
 
 def advice_on(
@@ -138,12 +96,8 @@ def advice_on(
     size = settings["min_group_size"]
     against = resolve(ratings, reference, threshold=settings["threshold"], min_group_size=size)
     work = _Work(ratings, against, found, thresholds or Thresholds(), max_pairs)
-    for axis in axes_of(ratings, [tuple(one) for one in settings["by"]], size):
-        if axis.name in settings["several"]:
-            parts = memberships(ratings, axis.name, settings["several"][axis.name], min_group_size=size)
-            work.add(axis.name, [part for part in parts if not part.withheld[0]], first_only=True)
-        else:
-            work.add(axis.name, [axis])
+    for one in compared(ratings, settings["by"], settings["several"], size):
+        work.add(one)
     return work.result()
 
 
@@ -184,24 +138,22 @@ class _Work:
         self.items = ratings.items["item"].cast(pl.String).to_list()
         self.rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in SCHEMAS}
 
-    def add(self, name: str, axes: Sequence[Axis], *, first_only: bool = False) -> None:
-        """Look at the members of an axis; of overlapping ones, at the first group of each."""
+    def add(self, compared_by: Compared) -> None:
+        """Look at the members of an axis."""
+        name = compared_by.axis.name
         scored = next(one for one in self.found.scored if (one.axis, one.subset) == (name, "all"))
         rows = {
             (row.group, row.statistic): row
             for row in self.found.rows
             if row.axis == name and row.subset == "all" and row.kind in ("group", "rater")
         }
-        entries: list[Entries] = []
-        for axis in axes:
-            shown = [0] if first_only else np.flatnonzero(~axis.withheld).tolist()
-            entries += self._entries(axis).of_each(shown)
+        entries = [own for axis, places in compared_by.shown for own in self._entries(axis).of_each(places)]
         shares = scored.usage / np.maximum(scored.usage.sum(axis=1, keepdims=True), 1)
         areas = np.array([[rows[group, one].value for one in ("mpa", "wra")] for group in scored.groups]).reshape(-1, 2)
         curves = [curve_of(own.point, own.share, own.ones, own.total, len(self.labels)) for own in entries]
         rises = np.array([overall_rise(curve, self.found.settings["min_support"])[0] for curve in curves])
         beside = np.column_stack([areas, rises])
-        withheld = any(axis.withheld.any() for axis in axes) and self.reference.kind != "ratings"
+        withheld = any(axis.n_withheld for axis, _ in compared_by.shown) and self.reference.kind != "ratings"
         for at, group in enumerate(scored.groups):
             others = np.arange(len(scored.groups)) != at
             evidence = self._evidence(scored, at, curves[at], rows, shares[others], beside[others])

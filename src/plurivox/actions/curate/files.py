@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE, Decisions
-from plurivox.actions.curate.run import Curation
+from plurivox.actions.curate.result import Curation
 from plurivox.errors import FileError
 from plurivox.intake.code import as_text
 from plurivox.intake.read import read_table
 from plurivox.intake.recognise import id_column
 from plurivox.results.files import csv_text, replacing
+from plurivox.results.text import interval_text
 
 ENDING = ".jsonl"
 DIGITS = 9
@@ -253,9 +254,7 @@ def _deciding(found: Curation, name: str) -> list[str]:
 
 def _interval(row: dict[str, Any], name: str) -> str:
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    if value != value:  # NaN
-        return "undefined"
-    return f"{value:.3f}" if low is None or low != low else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+    return interval_text(value, low, high, ".3f", ends=".3f", undefined="undefined")
 
 
 def _value(value: object) -> str:

@@ -25,6 +25,7 @@ from plurivox.actions.curate.parts import (
     stratified,
     widest,
 )
+from plurivox.actions.curate.settings import CurationSettings
 from plurivox.axis import Axis
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.ratings import Ratings
@@ -69,37 +70,30 @@ class Standing(NamedTuple):
     wra: tuple[float, float | None, float | None]
 
 
-class Limits(NamedTuple):
-    """What counts as low, and the weights that follow."""
+def standings(judged: Responsiveness, axis: Axis, settings: CurationSettings) -> dict[str, Standing]:
+    """Return the standing of each group shown."""
+    rows = {(row.group, row.statistic): row for row in judged.rows if row.kind == "group"}
+    low: dict[str, dict[str, bool]] = {}
+    for name, floor in {"mpa": settings.low_mpa, "wra": settings.low_wra}.items():
+        values = np.array([rows[group, name].value for group in axis.shown])
+        middle = float(np.median(values[~np.isnan(values)])) if not np.isnan(values).all() else math.nan
+        for group in axis.shown:
+            against = _upper(rows[group, "auroc"]) < CHANCE
+            end = _upper(rows[group, name])
+            below = end < middle - settings.low_by or (floor is not None and end < floor)
+            low.setdefault(group, {})[name] = bool(against or below)
+    weights = {IN_LINE: 1.0, GRANULAR: settings.granular_weight, BROAD: settings.broad_weight, DIFFERENT: None}
+    return {group: _standing(rows, group, weights, **low[group]) for group in axis.shown}
 
-    low_by: float
-    low_mpa: float | None
-    low_wra: float | None
-    granular_weight: float
-    broad_weight: float
 
-    def standings(self, judged: Responsiveness, axis: Axis) -> dict[str, Standing]:
-        """Return the standing of each group shown."""
-        rows = {(row.group, row.statistic): row for row in judged.rows if row.kind == "group"}
-        floors = {"mpa": self.low_mpa, "wra": self.low_wra}
-        low: dict[str, dict[str, bool]] = {}
-        for name, floor in floors.items():
-            values = np.array([rows[group, name].value for group in axis.shown])
-            middle = float(np.median(values[~np.isnan(values)])) if not np.isnan(values).all() else math.nan
-            for group in axis.shown:
-                against = _upper(rows[group, "auroc"]) < CHANCE
-                end = _upper(rows[group, name])
-                below = end < middle - self.low_by or (floor is not None and end < floor)
-                low.setdefault(group, {})[name] = bool(against or below)
-        return {group: self._standing(rows, group, **low[group]) for group in axis.shown}
-
-    def _standing(self, rows: dict[tuple[str, str], Row], group: str, mpa: bool, wra: bool) -> Standing:
-        first, second = ((row.value, row.ci_low, row.ci_high) for row in (rows[group, "mpa"], rows[group, "wra"]))
-        if math.isnan(first[0]) or math.isnan(second[0]):
-            return Standing(UNKNOWN, 1.0, first, second)
-        name = {(False, False): IN_LINE, (True, False): GRANULAR, (False, True): BROAD, (True, True): DIFFERENT}
-        weights = {IN_LINE: 1.0, GRANULAR: self.granular_weight, BROAD: self.broad_weight, DIFFERENT: None}
-        return Standing(name[mpa, wra], weights[name[mpa, wra]], first, second)
+def _standing(
+    rows: dict[tuple[str, str], Row], group: str, weights: dict[str, float | None], mpa: bool, wra: bool
+) -> Standing:
+    first, second = ((row.value, row.ci_low, row.ci_high) for row in (rows[group, "mpa"], rows[group, "wra"]))
+    if math.isnan(first[0]) or math.isnan(second[0]):
+        return Standing(UNKNOWN, 1.0, first, second)
+    name = {(False, False): IN_LINE, (True, False): GRANULAR, (False, True): BROAD, (True, True): DIFFERENT}[mpa, wra]
+    return Standing(name, weights[name], first, second)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,12 +106,7 @@ class Work:
     texts: Texts
     selected: Selected
     standings: dict[str, Standing]
-    limits: Limits
-    min_votes: int
-    min_margin: float
-    per_point: int
-    most_listed: int
-    higher_is_better: bool
+    settings: CurationSettings
     order: Any
     decisions: Decisions | None
 
@@ -133,12 +122,12 @@ class Work:
         """Return all tables, the pairs or points first."""
         values = self.ratings.scale.values
         views = {
-            group: View.of(self.ratings, group, raters, self.min_votes)
+            group: View.of(self.ratings, group, raters, self.settings.min_votes)
             for group, raters in self.selected.raters.items()
         }
-        chosen = {group: stratified(view, values, self.order, self.per_point) for group, view in views.items()}
+        chosen = {group: stratified(view, values, self.order, self.settings.per_point) for group, view in views.items()}
         made = {
-            group: pairs_within_prompts(view, chosen[group], self.texts, self.min_margin)
+            group: pairs_within_prompts(view, chosen[group], self.texts, self.settings.min_margin)
             for group, view in views.items()
             if self.form == "pairs"
         }
@@ -165,13 +154,13 @@ class Work:
 
     def _listed(self, views: dict[str, View], made: dict[str, Pairs]) -> dict[str, Pairs]:
         """Return the high-against-low pairs of the groups that see things quite differently."""
-        found = {}
+        asked, found = self.settings, {}
         for group, view in views.items():
             if self.standings[group].name == DIFFERENT:
                 if self.form == "pairs":
-                    found[group] = widest(made[group], self.most_listed)
+                    found[group] = widest(made[group], asked.most_listed)
                 else:
-                    found[group] = high_against_low(view, self.order, self.min_margin, self.most_listed)
+                    found[group] = high_against_low(view, self.order, asked.min_margin, asked.most_listed)
         return found
 
     def _key(self, group: str, low: int, high: int) -> str:
@@ -209,14 +198,14 @@ class Work:
             if standing.name == BROAD:
                 weight[pairs.margin >= WHOLE_POINT - views[group].step] = 1.0
             records += self._pairs(group, pairs, weight * pairs.certainty)
-        common = pairs_of_all(list(views.values()), list(made.values()), self.min_margin)
+        common = pairs_of_all(list(views.values()), list(made.values()), self.settings.min_margin)
         return records + self._pairs(self.across, common, common.certainty)
 
     def _pairs(self, group: str, pairs: Pairs, weight: Any) -> list[tuple[Any, ...]]:
         texts = self.texts
         rows = []
         for at, (low, high) in enumerate(_items_of(pairs)):
-            best, worst = (high, low) if self.higher_is_better else (low, high)
+            best, worst = (high, low) if self.settings.higher_is_better else (low, high)
             rows.append(
                 (
                     texts.prompt(best), texts.text(best), texts.text(worst), float(pairs.margin[at]),
@@ -255,16 +244,16 @@ class Work:
 
     def _note(self, group: str, view: View) -> str:
         """Say what keeps a group from having its say."""
-        n_selected = len(self.selected.raters[group])
+        n_selected, least = len(self.selected.raters[group]), self.settings.min_votes
         if not n_selected:
             return "none of its raters is eligible, or among those given, so that nothing is made from its scores"
         if not len(view.scored()):
-            return f"no item has the scores of {self.min_votes} of its {counted(n_selected, 'selected rater')}"
+            return f"no item has the scores of {least} of its {counted(n_selected, 'selected rater')}"
         own = self.axis.codes[self.ratings.codes_of_raters] == self.axis.groups.index(group)
         n_rated = len(np.unique(self.ratings.item_codes[own]))
         if len(view.scored()) < REACHED * n_rated:
             return (
-                f"{len(view.scored()):,} of the {n_rated:,} items that it rated have the scores of {self.min_votes} of "
+                f"{len(view.scored()):,} of the {n_rated:,} items that it rated have the scores of {least} of "
                 f"its {counted(n_selected, 'selected rater')}; more selected raters reach more items"
             )
         if self.standings[group].name == UNKNOWN:

@@ -7,152 +7,34 @@ scores, and let a person look at what a group sees quite differently from the re
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import polars as pl
-
-from plurivox.actions.curate.parts import (
-    EXCLUDE,
-    INCLUDE,
-    Decisions,
-    Texts,
-    drawing_order,
-    named_raters,
-    responsive_raters,
-)
-from plurivox.actions.curate.rows import BROAD, GRANULAR, IN_LINE, UNKNOWN, WHOLE_POINT, Limits, Work
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
-from plurivox.engine.grouping import each_axis
-from plurivox.engine.running import Progress
+from plurivox.actions.curate.parts import Decisions, Texts, drawing_order, named_raters, responsive_raters
+from plurivox.actions.curate.result import Curation
+from plurivox.actions.curate.rows import Work, standings
+from plurivox.actions.curate.settings import CurationSettings
+from plurivox.axis import Axis
+from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.code import as_text
-from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
-from plurivox.results.tables import TableResult
-from plurivox.results.wording import counted
-from plurivox.scale import Label
-
-FORMS = ("auto", "pairs", "points")
+from plurivox.results.wording import too_small
+from plurivox.settings import keywords
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Curation(TableResult):
-    """Training data from ratings; ``to_frame()`` returns the pairs or points.
-
-    Attributes
-    ----------
-    tables
-        ``pairs`` or ``points``, what to train on; ``groups``, how each stands to the reference and what came of it;
-        ``items``, those chosen for each group; ``decisions``, pairs that a person has to judge.
-    settings
-        What was asked for, the seed and the name of the reference included, but no id of a rater.
-    """
-
-    KIND: ClassVar[str] = "curation"
-
-    def __repr__(self) -> str:
-        groups = self.table("groups").height
-        return f"<Curation: {counted(self.to_frame().height, self.form[:-1])} of {counted(groups, 'group')}>"
-
-    @property
-    def form(self) -> str:
-        """``"pairs"`` or ``"points"``."""
-        return self.tables[0].name
-
-    @property
-    def n_undecided(self) -> int:
-        """How many listed pairs wait for a decision."""
-        return self.table("decisions").filter(pl.col("decision") == "").height
-
-    def findings(self) -> list[str]:
-        """Return what was made, how groups stand to the reference and what is left to decide, one sentence each."""
-        groups = self.table("groups")
-        said = [self._made(groups)]
-        judged = set(self.table("decisions")["group"])
-        said += [
-            _distance(row, self.settings, judged)
-            for row in groups.iter_rows(named=True)
-            if row["standing"] not in (IN_LINE, UNKNOWN)
-        ]
-        said += self._to_decide()
-        said += [f"{row['group']}: {row['note']}." for row in groups.iter_rows(named=True) if row["note"]]
-        said += self._unpaired() + self._few_votes()
-        if self.settings["n_withheld"]:
-            n, least = self.settings["n_withheld"], self.settings["min_group_size"]
-            said.append(f"{counted(n, 'group')} withheld, having fewer than {least} raters.")
-        said.append(
-            f"Lower responsiveness is distance from {self.settings['reference']}, which has a view of its own; it is "
-            "no measure of a group's judgement."
-        )
-        return said
-
-    def _made(self, groups: pl.DataFrame) -> str:
-        n_groups, noun = groups.filter(pl.col("n_written") > 0).height, self.form[:-1]
-        common = self.to_frame().filter(pl.col("group") == self.settings["across"]).height
-        own = self.to_frame().height - common
-        parts = [f"{counted(own, noun)} from the scores of {counted(n_groups, 'group')}"] if own else []
-        parts += [f"{counted(common, noun)} on which all groups agree"] if common else []
-        return f"{' and '.join(parts) or f'No {noun} before a person has decided'}."
-
-    def _few_votes(self) -> list[str]:
-        fewest = self.table("items")["n_votes"].min()
-        if not isinstance(fewest, int) or fewest >= self.settings["min_group_size"]:
-            return []
-        whose = "a single person's answers" if fewest == 1 else f"the scores of as few as {fewest} raters"
-        return [f"Some items have {whose} of a group; --min-votes asks for more."]
-
-    def _unpaired(self) -> list[str]:
-        alone, without = self.settings["n_prompts_of_one"], self.settings["n_items_without_prompt"]
-        parts = [f"{counted(alone, 'prompt')} with a single response"] if alone else []
-        parts += [f"{counted(without, 'item')} without prompt or response"] if without else []
-        return [f"In no pair: {' and '.join(parts)}."] if parts else []
-
-    def _to_decide(self) -> list[str]:
-        listed = self.table("decisions")
-        if not listed.height:
-            return []
-        counts = {word: listed.filter(pl.col("decision") == word).height for word in (INCLUDE, EXCLUDE)}
-        return [
-            f"Of {counted(listed.height, 'pair')} listed for a person to judge, {counts[INCLUDE]:,} are included, "
-            f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} wait for a decision."
-        ]
-
-
+@keywords(CurationSettings)
 def curate(
     ratings: Ratings,
     reference: ReferenceLike = "crowd",
-    by: By = (),
     *,
-    form: str = "auto",
-    prompt: str | None = None,
-    response: str | None = None,
-    text: str | None = None,
-    threshold: Label | None = None,
     raters: Sequence[object] | None = None,
-    per_group: int = 5,
-    min_ratings: int = 20,
-    min_votes: int = 2,
-    min_margin: float = 0.5,
-    per_point: int = 50,
-    low_by: float = 0.05,
-    low_mpa: float | None = None,
-    low_wra: float | None = None,
-    granular_weight: float = 0.5,
-    broad_weight: float = 0.5,
-    most_listed: int = 50,
     decisions: Any = None,
-    higher_is_better: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    settings: CurationSettings,
+    how: Running,
 ) -> Curation:
     """Make training data from ratings: preferences of each group, those all groups share, and weights.
 
@@ -172,39 +54,13 @@ def curate(
     ----------
     ratings
         Who rated what. Higher points mean more severe.
-    reference, threshold
+    reference
         What raters and groups are held against, as in :func:`plurivox.responsiveness`.
-    by
-        The rater attribute, or a tuple of several to cross, whose groups to curate for.
-    form
-        ``"pairs"`` of items with the same prompt, ``"points"``, or ``"auto"``: pairs if items have a prompt and a
-        response.
-    prompt, response, text
-        Item attributes that hold them; by default those of these names.
     raters
         Ids of the raters to take instead of those that are most responsive.
-    per_group, min_ratings
-        How many raters to take of each group, by the lower bound of their HM, of those with so many ratings of items
-        with a reference.
-    min_votes
-        How many of a group's selected raters an item needs for a score.
-    min_margin
-        How far apart the scores of a pair are at least, in units of the scale.
-    per_point
-        How many items to take at each point of the scale, for each group, at most.
-    low_by, low_mpa, low_wra
-        How far below the median of the groups is low; and, where given, below which value always.
-    granular_weight, broad_weight
-        See above.
-    most_listed
-        How many pairs of a different group to list, at most.
     decisions
         The listed pairs of an earlier call as a frame with the columns ``pair`` and ``decision``: include, exclude, or
         blank.
-    higher_is_better
-        Prefer the higher score, for ratings of quality.
-    bootstrap, seed, min_group_size, threads, progress
-        As in :func:`plurivox.responsiveness`; the seed also draws items.
 
     Raises
     ------
@@ -221,70 +77,55 @@ def curate(
     >>> found.to_frame().columns
     ['item', 'text', 'score', 'weight', 'group', 'n_votes']
     """
-    check_choice("form", form, FORMS)
-    check_draws(0, bootstrap, seed)
-    _check_numbers(
-        {"per_group": per_group, "min_votes": min_votes, "per_point": per_point},
-        {"min_ratings": min_ratings, "most_listed": most_listed, "min_margin": min_margin, "low_by": low_by},
-        {"granular_weight": granular_weight, "broad_weight": broad_weight},
-    )
-    axis = _axis(ratings, by, min_group_size)
-    form, texts = _texts(ratings, form, prompt, response, text)
+    axis = _axis(ratings, settings)
+    form, texts = _texts(ratings, settings)
+    shared = ("threshold", "bootstrap", "seed", "min_group_size")
     judged = responsiveness(
-        ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], threshold=threshold,
-        permutations=0, bootstrap=bootstrap, seed=seed, min_group_size=min_group_size, threads=threads,
-        progress=progress,
+        ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], permutations=0,
+        threads=how.threads, executor=how.executor, progress=how.progress,
+        **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
     if raters is None:
-        selected = responsive_raters(judged, ratings, axis, per_group, min_ratings)
+        selected = responsive_raters(judged, ratings, axis, settings.per_group, settings.min_ratings)
     else:
         selected = named_raters(raters, ratings, axis)
     if not any(selected.raters.values()):
-        raise _nobody(axis, min_ratings, named=raters is not None)
-    limits = Limits(low_by, low_mpa, low_wra, granular_weight, broad_weight)
+        raise _nobody(axis, settings.min_ratings, named=raters is not None)
     work = Work(
-        ratings, axis, form, texts, selected, limits.standings(judged, axis), limits, min_votes, min_margin, per_point,
-        most_listed, higher_is_better, drawing_order(texts, seed),
-        None if decisions is None else Decisions.of(decisions),
+        ratings, axis, form, texts, selected, standings(judged, axis, settings), settings,
+        drawing_order(texts, settings.seed), None if decisions is None else Decisions.of(decisions),
     )  # fmt: skip
-    settings = {
-        "by": list(axis.attributes), "form": form, "reference": _reference_name(judged), "threshold": threshold,
-        "raters": "most responsive" if raters is None else "given", "per_group": per_group,
-        "min_ratings": min_ratings, "min_votes": min_votes, "min_margin": min_margin, "per_point": per_point,
-        "low_by": low_by, "low_mpa": low_mpa, "low_wra": low_wra, "granular_weight": granular_weight,
-        "broad_weight": broad_weight, "most_listed": most_listed, "higher_is_better": higher_is_better,
-        "bootstrap": bootstrap, "seed": seed, "min_group_size": min_group_size, "n_withheld": axis.n_withheld,
+    asked = {name: value for name, value in settings.as_dict().items() if name not in ("prompt", "response", "text")}
+    asked = dict.fromkeys(("by", "form", "reference", "threshold", "raters")) | asked | {
+        "by": list(axis.attributes), "form": form, "reference": _reference_name(judged),
+        "raters": "most responsive" if raters is None else "given", "n_withheld": axis.n_withheld,
         "n_outside": axis.n_outside, "across": work.across, "points": [str(label) for label in ratings.scale.labels],
         "values": [float(value) for value in ratings.scale.values], "has_text": texts.texts is not None,
         **texts.unpaired(),
     }  # fmt: skip
-    found = Curation(work.tables(), settings)
+    found = Curation(work.tables(), asked)
     if not found.to_frame().height and not found.n_undecided:
         raise _nothing(found, texts)
     return found
 
 
-def _axis(ratings: Ratings, by: By, min_group_size: int) -> Axis:
-    axes = each_axis(by)
-    if len(axes) != 1:
-        raise InputError(f"by names {len(axes)} axes", hint="Curate for the groups of one: by='ethnicity'.")
-    axis = Axis.of(ratings, axes[0], min_group_size=min_group_size)
+def _axis(ratings: Ratings, settings: CurationSettings) -> Axis:
+    least = settings.min_group_size
+    axis = Axis.of(ratings, settings.by[0], min_group_size=least)
     if axis.attributes == ("rater",):
         raise InputError("by is 'rater', and data are curated for groups", hint="Name a rater attribute.")
     if not axis.shown:
         raise InputError(
-            f"no group of {axis.name} is shown: of {len(axis)}, {axis.n_withheld} are withheld, having fewer than "
-            f"{min_group_size} raters, or being the rest of one that has",
+            f"no group of {axis.name} is shown: of {len(axis)}, {axis.n_withheld} are withheld, {too_small(least)}",
             hint="Group the raters by another attribute, or lower min_group_size if these raters may be identified.",
         )
     return axis
 
 
-def _texts(
-    ratings: Ratings, form: str, prompt: str | None, response: str | None, text: str | None
-) -> tuple[str, Texts]:
+def _texts(ratings: Ratings, settings: CurationSettings) -> tuple[str, Texts]:
     """Return the form and what it needs to know of the items."""
-    columns = ratings.items.columns
+    columns, form = ratings.items.columns, settings.form
+    prompt, response, text = settings.prompt, settings.response, settings.text
     for option, name in {"prompt": prompt, "response": response, "text": text}.items():
         if name is not None and name not in columns:
             known = ", ".join(columns[1:]) or "none: give them with --items"
@@ -305,18 +146,6 @@ def _texts(
     if form != "points" and both:
         return "pairs", Texts(ids, column(prompt or "prompt"), column(response or "response"))
     return "points", Texts(ids, None, column(text or "text"))
-
-
-def _check_numbers(counts: dict[str, Any], amounts: dict[str, Any], weights: dict[str, Any]) -> None:
-    for name, value in counts.items():
-        if value < 1:
-            raise InputError(f"{name} is {value}", hint="Give a whole number of at least 1.")
-    for name, value in amounts.items():
-        if not value >= 0 or math.isinf(value):
-            raise InputError(f"{name} is {value}", hint="Give a number of at least 0.")
-    for name, value in weights.items():
-        if not value > 0 or math.isinf(value):
-            raise InputError(f"{name} is {value}", hint="Give a number above 0; a view is kept, with a weight.")
 
 
 def _reference_name(judged: Responsiveness) -> str:
@@ -364,31 +193,3 @@ def _nothing(found: Curation, texts: Texts) -> InputError:
         "in the scores of a group",
         hint="Lower min_margin (--min-margin), or take more items with per_point (--per-point).",
     )
-
-
-def _distance(row: dict[str, Any], settings: dict[str, Any], judged: set[str]) -> str:
-    """Say how far a group is from the reference, and what follows for its view."""
-    where = f"MPA {_measured(row, 'mpa')}, WRA {_measured(row, 'wra')}"
-    group, reference = row["group"], settings["reference"]
-    if row["standing"] == GRANULAR:
-        return (
-            f"{group} grades items in steps of its own, at a distance from {reference} ({where}); its granular view "
-            f"is kept with weight {row['weight']:g}."
-        )
-    if row["standing"] == BROAD:
-        full = f"; pairs at least {WHOLE_POINT:g} point apart weigh 1" if settings["form"] == "pairs" else ""
-        return (
-            f"{group} draws the line between low and high elsewhere than {reference} ({where}); its view is kept with "
-            f"weight {row['weight']:g}{full}."
-        )
-    seen = f"{group} sees both fine steps and the line at a distance from {reference} ({where})"
-    if group not in judged:
-        return f"{seen}; its selected raters' scores differ too little to list a pair."
-    return f"{seen}; whether what it scores high against low shows a view of its own is for a person to judge."
-
-
-def _measured(row: dict[str, Any], name: str) -> str:
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    if math.isnan(value):
-        return "undefined"
-    return f"{value:.2f}" if low is None or math.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"

@@ -1,1 +1,15 @@
 """Plan: what can be asked of a table, and what to collect next."""
+
+from plurivox.actions.plan.settings import PlanSettings
+from plurivox.lenses.record import Lens
+
+PLAN = Lens(
+    name="plan",
+    command="advise",
+    question="Tell which analyses apply, which groups are too small, and what to collect next.",
+    settings=PlanSettings,
+    csv_tables=("lenses", "groups", "power", "collect"),
+    run="plurivox.actions.plan.run:plan",
+    result="plurivox.actions.plan.result:Plan",
+    tables="plurivox.actions.plan.tables:tables",
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,17 +11,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.actions.plan.result import LENSES, NO, PARTLY, SCHEMAS, YES
-from plurivox.actions.plan.simulated import GROUP, OUTSIDE, REST
-from plurivox.axis import Axis, memberships
-from plurivox.engine.grouping import Grouping
+from plurivox.actions.plan.simulated import GROUP, REST
+from plurivox.axis import OUTSIDE
+from plurivox.engine.grouping import Compared, Grouping
+from plurivox.engine.withholding import comparable
 from plurivox.lenses.cohesion.sums import Measured
-from plurivox.lenses.responsiveness.passes import STATISTICS as MEASURES
-from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import CROWD, resolve
+from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
 from plurivox.results.wording import counted
 from plurivox.statistics import undefined
 from plurivox.statistics.graded_fit import MAX_CELLS
+from plurivox.statistics.responsiveness_records import MEASURES
 
 MODEL_RATERS = 3
 _SAMPLE = 200  # raters whose pairs are looked at for common items
@@ -58,7 +59,7 @@ class Facts(NamedTuple):
 # Groups --------------------------------------------------------------------------------------------------------------
 
 
-def facts_of(ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, str], least: int) -> Facts:
+def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
     """Look at all groups."""
     per_item = ratings.counts().sum(axis=1)
     rated = per_item[per_item > 0]
@@ -66,45 +67,35 @@ def facts_of(ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, s
     rows: list[tuple[Any, ...]] = []
     divisible = np.zeros(ratings.n_items, bool)
     for axis in axes:
-        own = _sides_of(ratings, axis, overlapping.get(axis.name), least)
-        comparable = np.zeros(ratings.n_items, np.int64)
-        for one in own.sides:
+        own = _sides_of(axis)
+        n_comparable = np.zeros(ratings.n_items, np.int64)
+        for one in own:
             by_group = _per_item(ratings, one.codes == GROUP)
-            comparable += by_group >= least
+            n_comparable += comparable(by_group, least)
             rows.append(_group_row(ratings, one, by_group))
-        if axis.name not in overlapping:
-            divisible |= comparable > 1
-        if own.n_withheld:
+        if not axis.overlapping:
+            divisible |= n_comparable > 1
+        if axis.n_withheld:
             why = f"withheld: fewer than {least} raters, or the only other group has"
-            rows.append((axis.name, None, None, None, None, None, None, why, why, why, own.n_withheld))
-        sides += own.sides
+            rows.append((axis.axis.name, None, None, None, None, None, None, why, why, why, axis.n_withheld))
+        sides += own
     return Facts(
         len(rated), int(np.count_nonzero(rated > 1)), float(np.median(rated)) if len(rated) else 0.0, sides,
         pl.DataFrame(rows, schema=SCHEMAS["groups"], orient="row"), int(np.count_nonzero(divisible)),
     )  # fmt: skip
 
 
-class _OfAxis(NamedTuple):
-    sides: list[Sides]
-    n_withheld: int
-
-
-def _sides_of(ratings: Ratings, axis: Axis, separator: str | None, least: int) -> _OfAxis:
-    """Return the groups of an axis that may be shown, and how many may not."""
-    if separator is not None:
-        parts = memberships(ratings, axis.name, separator, min_group_size=least)
-        shown = [part for part in parts if not part.withheld.any()]
-        sides = [Sides(axis.name, part.groups[0], int(part.sizes[0]), part.codes, len(shown)) for part in shown]
-        return _OfAxis(sides, len(parts) - len(shown))
-    places = np.flatnonzero(~axis.withheld).tolist()
-    sides = [
+def _sides_of(one: Compared) -> list[Sides]:
+    """Return the groups of an axis that may be shown."""
+    n_groups = sum(len(places) for _, places in one.shown)
+    return [
         Sides(
             axis.name, axis.groups[g], int(axis.sizes[g]),
-            np.select([axis.codes < 0, axis.codes == g], [OUTSIDE, GROUP], REST).astype(np.int32), len(places),
+            np.select([axis.codes < 0, axis.codes == g], [OUTSIDE, GROUP], REST).astype(np.int32), n_groups,
         )
+        for axis, places in one.shown
         for g in places
     ]  # fmt: skip
-    return _OfAxis(sides, axis.n_withheld)
 
 
 def _per_item(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -6,24 +6,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.actions.plan.simulated import BLOCK, GROUP, OUTSIDE, Crowd, Design, as_ratings
+from plurivox.actions.plan.settings import PlanSettings
+from plurivox.actions.plan.simulated import BLOCK, GROUP, Crowd, Design, as_ratings
+from plurivox.axis import OUTSIDE
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import percentile_interval, wilson
+from plurivox.engine.part import Part
 from plurivox.engine.permutation import compare
 from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.sums import Measured, place_of
-from plurivox.lenses.responsiveness import passes as responding
-from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import CROWD, resolve
+from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
+from plurivox.scale import Scale
+from plurivox.statistics.responsiveness_records import MEASURES
 
 NOW, MORE_RATERS, MORE_ITEMS, BOTH = "as it is now", "more raters", "more items", "both"
 FACTORS = (2, 4, 8, 16)
@@ -31,28 +35,10 @@ FACTORS = (2, 4, 8, 16)
 BOTH_FACTORS = (2, 4)
 """The same for both together, tried where neither alone is enough."""
 BOOTSTRAP = 200
-STUDIES = 10
-"""Studies of resampled items, at most, that an expected width is the mean of."""
 MOST_RESAMPLED = 2_000_000
 """Studies of resampled items with more ratings are not looked at."""
 _FIRST_LOOK = 30  # shuffles
 _GAI, _MPA = 1010, 1011  # children of the seed
-
-Tell = Callable[[int], object]
-"""Told how many more studies are done."""
-
-
-class Wanted(NamedTuple):
-    """What a study should be able to do, and how that is found out."""
-
-    gai: float
-    mpa_width: float
-    power: float
-    alpha: float
-    simulations: int
-    permutations: int
-    seed: int
-    threads: int | None
 
 
 class Step(NamedTuple):
@@ -69,31 +55,49 @@ class Step(NamedTuple):
     n_simulations: int
 
 
-def finds(crowd: Crowd, design: Design, sharing: float, wanted: Wanted, number: int) -> bool:
-    """Simulate study number ``number`` of a design, and tell whether its group is found to be cohesive.
+@dataclass(frozen=True, slots=True, eq=False)
+class Detection:
+    """Simulated studies of a design, each of which finds a group to be cohesive or does not.
 
-    The test is that of :func:`plurivox.cohesion`. After a few shuffles it ends if so many of them reach the observed
-    value that p cannot be small any more, whatever the others give.
+    ``sharing`` is how often members of the group share their point, ``start`` the number of the first study.
     """
-    key = (_GAI, design.n_group, design.n_rest, design.n_items, number)
-    rng = np.random.default_rng(np.random.SeedSequence(wanted.seed, spawn_key=key))
-    ratings, sides = crowd.study(design, sharing, rng)
-    work = Measured.of(ratings, Grouping.of(ratings, sides, 2))
-    at, seed = place_of("gai"), int(rng.integers(2**62))
-    value = work.values(work.observed())[0, GROUP, at]
 
-    def shuffled(permutations: int) -> NDArray[np.float64]:
-        draws: NDArray[np.float64] = work.null(permutations, seed, Running(threads=1))[:, GROUP, at]
-        return draws
+    crowd: Crowd
+    design: Design
+    sharing: float
+    wanted: PlanSettings
+    start: int = 0
 
-    reaching = np.count_nonzero(shuffled(min(_FIRST_LOOK, wanted.permutations)) >= value)
-    if np.isnan(value) or 2 * (reaching + 1) / (wanted.permutations + 1) >= wanted.alpha:
-        return False
-    test = compare(value, shuffled(wanted.permutations))
-    return bool(test.p_value < wanted.alpha) and test.direction.item() == "above"
+    def __call__(self, first: int, last: int) -> int:
+        """Return how many of the studies ``first`` to ``last`` find the group."""
+        return sum(self.finds(self.start + number) for number in range(first, last))
+
+    def finds(self, number: int) -> bool:
+        """Simulate a study, and tell whether its group is found to be cohesive.
+
+        The test is that of :func:`plurivox.cohesion`. After a few shuffles it ends if so many of them reach the
+        observed value that p cannot be small any more, whatever the others give.
+        """
+        design, wanted = self.design, self.wanted
+        key = (_GAI, design.n_group, design.n_rest, design.n_items, number)
+        rng = np.random.default_rng(np.random.SeedSequence(wanted.seed, spawn_key=key))
+        ratings, sides = self.crowd.study(design, self.sharing, rng)
+        work = Measured.of(ratings, Grouping.of(ratings, sides, 2))
+        at, seed = place_of("gai"), int(rng.integers(2**62))
+        value = work.values(work.observed())[0, GROUP, at]
+
+        def shuffled(permutations: int) -> NDArray[np.float64]:
+            draws: NDArray[np.float64] = work.null(permutations, seed, Running(threads=1))[:, GROUP, at]
+            return draws
+
+        reaching = np.count_nonzero(shuffled(min(_FIRST_LOOK, wanted.permutations)) >= value)
+        if np.isnan(value) or 2 * (reaching + 1) / (wanted.permutations + 1) >= wanted.alpha:
+            return False
+        test = compare(value, shuffled(wanted.permutations))
+        return bool(test.p_value < wanted.alpha) and test.direction.item() == "above"
 
 
-def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, tell: Tell) -> tuple[int, int]:
+def detected(crowd: Crowd, design: Design, wanted: PlanSettings, *, settle: bool, how: Running) -> tuple[int, int]:
     """Return in how many of how many simulated studies the group was found to be cohesive.
 
     If ``settle``, no more studies are simulated than it takes to tell whether the wanted power is reached.
@@ -102,51 +106,51 @@ def detected(crowd: Crowd, design: Design, wanted: Wanted, *, settle: bool, tell
     found = done = 0
     while done < total:
         block = min(BLOCK, total - done) if settle else total
-
-        def work(first: int, last: int, start: int = done) -> int:
-            return sum(finds(crowd, design, sharing, wanted, start + number) for number in range(first, last))
-
-        told = _Counted(tell)
-        found += sum(in_batches(work, block, Running(wanted.threads, progress=told)))
+        work = Detection(crowd, design, sharing, wanted, done)
+        found += sum(in_batches(work, block, how.within(done, wanted.simulations)))
         done += block
         low, high = wilson(found / done, done)
         if settle and not low <= wanted.power <= high:
             break
-    tell(wanted.simulations - done)
+    how.tell(wanted.simulations, wanted.simulations)
     return found, done
 
 
-def gai_steps(crowd: Crowd, now: Design, wanted: Wanted, tell: Tell) -> list[Step]:
+def gai_steps(crowd: Crowd, now: Design, wanted: PlanSettings, how: Running) -> list[Step]:
     """Return how often the wanted GAI is found as it is now, and with more raters, items or both until it is enough."""
+    steps: list[Step] = []
 
-    def step(what: str, design: Design) -> Step:
-        found, done = detected(crowd, design, wanted, settle=what != NOW, tell=tell)
+    def step(what: str, design: Design) -> bool:
+        part = how.within(len(steps) * wanted.simulations, gai_studies(wanted))
+        found, done = detected(crowd, design, wanted, settle=what != NOW, how=part)
         low, high = wilson(found / done, done)
-        share = found / done
-        return Step(
-            what, design.n_group, design.n_items, design.ratings_per_item, share, low, high, share >= wanted.power, done
-        )
+        sizes = design.n_group, design.n_items, design.ratings_per_item
+        steps.append(Step(what, *sizes, found / done, low, high, found / done >= wanted.power, done))
+        return steps[-1].enough
 
     today = now.fitted()
-    steps = [step(NOW, today)]
-    if steps[0].enough:
+    if step(NOW, today):
         return steps
     for what, factors in ((MORE_RATERS, FACTORS), (MORE_ITEMS, FACTORS), (BOTH, BOTH_FACTORS)):
         if what == BOTH and any(one.enough for one in steps):
             break
         for design in _larger(today, what, factors):
-            steps.append(step(what, design))
-            if steps[-1].enough:
+            if step(what, design):
                 break
     return steps
 
 
-def n_designs() -> int:
-    """Return how many designs :func:`gai_steps` tries at most."""
-    return 1 + 2 * len(FACTORS) + len(BOTH_FACTORS)
+def gai_studies(wanted: PlanSettings) -> int:
+    """Return how many studies :func:`gai_steps` simulates at most."""
+    return wanted.simulations * (1 + 2 * len(FACTORS) + len(BOTH_FACTORS))
 
 
-def mpa_steps(ratings: Ratings, sides: NDArray[np.int32], wanted: Wanted, tell: Tell) -> list[Step]:
+def mpa_studies(wanted: PlanSettings) -> int:
+    """Return how many studies :func:`mpa_steps` looks at, at most."""
+    return wanted.studies * len(FACTORS)
+
+
+def mpa_steps(ratings: Ratings, sides: NDArray[np.int32], wanted: PlanSettings, how: Running) -> list[Step]:
     """Return how wide the interval of a group's MPA against the crowd is, now and with ever more items until enough."""
     n_raters = int(np.count_nonzero(sides == GROUP))
     n_inside = int(np.count_nonzero(sides[ratings.codes_of_raters] != OUTSIDE))
@@ -156,19 +160,18 @@ def mpa_steps(ratings: Ratings, sides: NDArray[np.int32], wanted: Wanted, tell: 
     steps = [Step(NOW, n_raters, ratings.n_items, per_item, width, None, None, enough, 0)]
     if enough or math.isnan(width):
         return steps
-    studies = min(STUDIES, wanted.simulations)
-    for factor in FACTORS:
+    for number, factor in enumerate(FACTORS):
         n_items = factor * ratings.n_items
         if n_items * per_item > MOST_RESAMPLED:
             break
-        work = partial(_widths, ratings, sides, n_items, wanted.seed)
-        parts = in_batches(work, studies, Running(wanted.threads, progress=_Counted(tell)))
-        widths = np.concatenate(parts)
+        work = Widths(ratings.scale, ratings.parts(), sides, n_items, wanted.seed)
+        part = how.within(number * wanted.studies, mpa_studies(wanted))
+        widths = np.array([width for some in in_batches(work, wanted.studies, part) for width in some])
         low, high, _ = percentile_interval(widths)
         mean = float(np.nanmean(widths)) if not np.isnan(widths).all() else math.nan
         enough = mean <= wanted.mpa_width
         ends = float(low), float(high)  # NaN of a single study
-        steps.append(Step(MORE_ITEMS, n_raters, n_items, per_item, mean, *ends, enough, studies))
+        steps.append(Step(MORE_ITEMS, n_raters, n_items, per_item, mean, *ends, enough, wanted.studies))
         if enough:
             break
     return steps
@@ -178,19 +181,35 @@ def half_width(ratings: Ratings, sides: NDArray[np.int32], seed: int) -> float:
     """Return half the 95 % interval over items of a group's MPA, as :func:`plurivox.responsiveness` gives it."""
     work = Responses.of(ratings, sides, 2, resolve(ratings, CROWD))
     draws = work.bootstrap(BOOTSTRAP, seed, "items", Running(threads=1))
-    low, high, _ = percentile_interval(draws[:, GROUP, responding.STATISTICS.index("mpa")])
+    low, high, _ = percentile_interval(draws[:, GROUP, MEASURES.index("mpa")])
     return float(high - low) / 2
 
 
-class _Counted:
-    """Turns how many studies are done in all into how many more there are."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Widths:
+    """Studies of so many items, drawn with replacement from those of a real one, and the interval of MPA in each."""
 
-    def __init__(self, tell: Tell) -> None:
-        self.tell, self.done = tell, 0
+    scale: Scale
+    parts: tuple[Part, ...]
+    sides: NDArray[np.int32]
+    n_items: int
+    seed: int
 
-    def __call__(self, what: str, done: int, total: int) -> None:
-        self.tell(done - self.done)
-        self.done = done
+    def __call__(self, first: int, last: int) -> list[float]:
+        """Return half the widths in the studies ``first`` to ``last``."""
+        per_item = np.concatenate([np.diff(part.offsets) for part in self.parts])
+        starts = np.cumsum(per_item) - per_item
+        raters, scores = (np.concatenate([getattr(part, name) for part in self.parts]) for name in ("raters", "scores"))
+        widths = []
+        for number in range(first, last):
+            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(_MPA, self.n_items, number)))
+            items = rng.integers(len(per_item), size=self.n_items)
+            sizes = per_item[items]
+            item = np.repeat(np.arange(self.n_items), sizes)
+            entries = np.arange(len(item)) + np.repeat(starts[items] - np.cumsum(sizes) + sizes, sizes)
+            study = as_ratings(self.scale, item, raters[entries], scores[entries], self.n_items, len(self.sides))
+            widths.append(half_width(study, self.sides, int(rng.integers(2**62))))
+        return widths
 
 
 def _larger(now: Design, what: str, factors: Sequence[int]) -> Iterator[Design]:
@@ -203,20 +222,3 @@ def _larger(now: Design, what: str, factors: Sequence[int]) -> Iterator[Design]:
         if design.too_large:
             return
         yield design
-
-
-def _widths(
-    ratings: Ratings, sides: NDArray[np.int32], n_items: int, seed: int, first: int, last: int
-) -> NDArray[np.float64]:
-    """Return the half-widths of studies ``first`` to ``last`` of so many items, drawn with replacement."""
-    widths = []
-    for number in range(first, last):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_MPA, n_items, number)))
-        items = rng.integers(ratings.n_items, size=n_items)
-        sizes = np.diff(ratings.offsets)[items]
-        item = np.repeat(np.arange(n_items), sizes)
-        entries = np.arange(len(item)) + np.repeat(ratings.offsets[items] - np.cumsum(sizes) + sizes, sizes)
-        rater = ratings.codes_of_raters[entries]
-        study = as_ratings(ratings.scale, item, rater, ratings.scores[entries], n_items, ratings.n_raters)
-        widths.append(half_width(study, sides, int(rng.integers(2**62))))
-    return np.array(widths)

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.actions.plan import power as simulated
-from plurivox.actions.plan.power import Step
+from plurivox.actions.plan.power import MORE_ITEMS, MORE_RATERS, Step
 from plurivox.results.tables import TableResult
-from plurivox.results.wording import counted
+from plurivox.results.wording import counted, withheld_groups
 
 YES, PARTLY, NO = "yes", "partly", "no"
 LENSES = (
@@ -93,10 +92,8 @@ class Plan(TableResult):
             ]
         n_withheld = int(groups["withheld"].sum())
         if n_withheld:
-            are = "1 group is" if n_withheld == 1 else f"{n_withheld} groups are"
-            found.append(
-                f"{are} withheld; recruit at least {self.settings['min_group_size']} raters for each group of an axis."
-            )
+            least = self.settings["min_group_size"]
+            found.append(f"{withheld_groups(n_withheld)}; recruit at least {least} raters for each group of an axis.")
         return found
 
     def _power_findings(self) -> list[str]:
@@ -123,7 +120,7 @@ def larger(now: Step, step: Step) -> str:
     """Say what a design has more than today's."""
     raters = f"{step.n_raters // now.n_raters} times as many raters ({step.n_raters:,} in the group)"
     items = f"{step.n_items:,} items"
-    return {simulated.MORE_RATERS: raters, simulated.MORE_ITEMS: items}.get(step.what, f"{raters} and {items} together")
+    return {MORE_RATERS: raters, MORE_ITEMS: items}.get(step.what, f"{raters} and {items} together")
 
 
 def _sentence(row: dict[str, Any], steps: Sequence[Step], settings: dict[str, Any]) -> str:

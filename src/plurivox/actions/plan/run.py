@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from plurivox.actions.plan import power as simulated
 from plurivox.actions.plan.applicable import Sides, facts_of, lens_rows
-from plurivox.actions.plan.power import Step, Wanted
+from plurivox.actions.plan.power import (
+    MORE_ITEMS,
+    MORE_RATERS,
+    Step,
+    gai_steps,
+    gai_studies,
+    mpa_steps,
+    mpa_studies,
+)
 from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, larger
+from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design
-from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.engine.grouping import axes_of, each_axis, overlapping_axes
-from plurivox.engine.running import Progress
+from plurivox.axis import By
+from plurivox.engine.grouping import compared, overlapping_axes
+from plurivox.engine.running import Running
 from plurivox.errors import InputError
 from plurivox.intake.attributes import category_order
-from plurivox.lenses.calls import check_draws
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
+from plurivox.settings import keywords
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
 """Attributes with fewer or more values are no axis unless they are asked for."""
@@ -29,23 +38,11 @@ ENOUGH = "enough as it is"
 ABOUT_AS_LARGE = 1.25
 """A median group that is at most this many times the smallest is not looked at, too."""
 
+_Cells = tuple[Any, ...]
 
-def plan(
-    ratings: Ratings,
-    by: By | Sequence[By] = (),
-    *,
-    gai: float = 1.1,
-    mpa_width: float = 0.05,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    simulations: int = 100,
-    permutations: int = 199,
-    seed: int = 0,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Plan:
+
+@keywords(PlanSettings)
+def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
 
     Of each axis the smallest group is looked at, and the median one unless it is about as large. For GAI, studies of
@@ -60,31 +57,6 @@ def plan(
     ----------
     ratings
         Who rated what; totals get a plan, too.
-    by
-        Rater attributes, and crossings of several; by default every attribute with 2 to 20 values.
-    gai
-        The group association index to find, above 1. It is the one that very many raters would have.
-    mpa_width
-        How far the 95 % interval of MPA may reach to either side.
-    power
-        The share of studies that should find the GAI.
-    alpha
-        A GAI is found if it lies above the null median and its two-sided p is below this, without correction.
-    simulations
-        Studies to simulate for each design, but fewer of large ones, and fewer where they settle sooner whether the
-        power is reached; 0 for a plan without power.
-    permutations
-        How often raters are shuffled in each of them.
-    seed
-        Same seed, same result, whatever the threads and the order of rows.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
-    threads
-        How many threads to use, all by default.
-    progress
-        Called with what is being done, how far it is, and how far it goes.
 
     Returns
     -------
@@ -102,52 +74,23 @@ def plan(
     >>> result.table("groups")["n_raters"].to_list()
     [14, 16]
     """
-    wanted = Wanted(gai, mpa_width, power, alpha, simulations, permutations, seed, threads)
-    _check(wanted, min_group_size)
-    known = several or {}
-    axes_by, left_out = (each_axis(by), {}) if not _is_empty(by) else _default_axes(ratings, known)
-    if any(one == "rater" or tuple(one) == ("rater",) for one in axes_by):
-        raise InputError("a plan is of groups, not of each rater", hint="Leave 'rater' out of by.")
-    overlapping = overlapping_axes(axes_by, known, pairs=False)
-    axes = axes_of(ratings, axes_by, min_group_size) if ratings.has_raters else []
-    facts = facts_of(ratings, axes, overlapping, min_group_size)
-    chosen = [one for axis in axes for one in _chosen([side for side in facts.sides if side.axis == axis.name])]
-    powers, collects = _Powers(ratings, wanted, progress).rows(chosen) if simulations else ([], [])
-    settings = {
-        "by": [list(axis.attributes) for axis in axes], "gai": gai, "mpa_width": mpa_width, "power": power,
-        "alpha": alpha, "simulations": simulations, "permutations": permutations, "seed": seed,
-        "several": overlapping, "min_group_size": min_group_size, "left_out": left_out,
-    }  # fmt: skip
+    if how.threads is not None and how.threads < 1:
+        raise InputError(f"threads is {how.threads}", hint="Give 1 or more.")
+    by, left_out = (settings.by, {}) if settings.by else _default_axes(ratings, settings.several)
+    overlapping = overlapping_axes(by, settings.several, pairs=False)
+    axes = list(compared(ratings, by, overlapping, settings.min_group_size)) if ratings.has_raters else []
+    facts = facts_of(ratings, axes, settings.min_group_size)
+    chosen = [one for _, own in groupby(facts.sides, key=lambda side: side.axis) for one in _chosen(list(own))]
+    powers: list[_Cells] = []
+    collects: list[_Cells] = []
+    if settings.simulations and chosen:
+        powers, collects = _power_rows(ratings, chosen, settings, how.doing("simulating studies"))
     tables = (
         _table("lenses", lens_rows(ratings, facts)), Table("groups", facts.groups), _table("power", powers),
         _table("collect", collects),
     )  # fmt: skip
-    return Plan(tables, settings)
-
-
-def _check(wanted: Wanted, min_group_size: int) -> None:
-    check_draws(wanted.permutations, 0, wanted.seed)
-    if not (math.isfinite(wanted.gai) and wanted.gai > 1):
-        raise InputError(f"gai is {wanted.gai!r}", hint="Give the GAI to find, a number above 1 such as 1.1.")
-    for name in ("mpa_width", "power", "alpha"):
-        value = getattr(wanted, name)
-        if not 0 < value < 1:
-            raise InputError(f"{name} is {value!r}", hint="Give a number between 0 and 1.")
-    if wanted.simulations < 0:
-        raise InputError(f"simulations is {wanted.simulations}", hint="Give 0 or more; 100 is usual.")
-    if min_group_size < 1:
-        raise InputError(f"min_group_size is {min_group_size}", hint="Give 1 or more.")
-    if wanted.threads is not None and wanted.threads < 1:
-        raise InputError(f"threads is {wanted.threads}", hint="Give 1 or more.")
-    if wanted.simulations and not 2 / (wanted.permutations + 1) < wanted.alpha:
-        raise InputError(
-            f"with {wanted.permutations} permutations no p is below alpha = {wanted.alpha:g}",
-            hint=f"Give at least {math.floor(2 / wanted.alpha)} permutations.",
-        )
-
-
-def _is_empty(by: By | Sequence[By]) -> bool:
-    return not isinstance(by, str) and len(by) == 0
+    named = [list(one.axis.attributes) for one in axes]
+    return Plan(tables, {**settings.as_dict(), "by": named, "several": overlapping, "left_out": left_out})
 
 
 def _default_axes(ratings: Ratings, several: Mapping[str, str]) -> tuple[list[By], dict[str, int]]:
@@ -179,53 +122,36 @@ def _chosen(sides: Sequence[Sides]) -> list[Sides]:
     return ordered[:1] + [one for one in middle if one.n_raters > ABOUT_AS_LARGE * ordered[0].n_raters]
 
 
-class _Powers:
-    """The rows of power and of what to collect, as they are gathered."""
+def _power_rows(
+    ratings: Ratings, chosen: Sequence[Sides], wanted: PlanSettings, how: Running
+) -> tuple[list[_Cells], list[_Cells]]:
+    """Return the rows of power and of what to collect, for some groups."""
+    powers: list[_Cells] = []
+    collects: list[_Cells] = []
+    crowd = Crowd.of(ratings)
+    impossible = _impossible(crowd, wanted.gai)
+    of_gai = 0 if impossible else gai_studies(wanted)
+    each = of_gai + mpa_studies(wanted)
+    for number, one in enumerate(chosen):
+        now, before, total = _design(ratings, one), number * each, each * len(chosen)
+        found = [] if impossible else gai_steps(crowd, now, wanted, how.within(before, total))
+        known = mpa_steps(ratings, one.codes, wanted, how.within(before + of_gai, total))
+        how.tell(before + each, total)
+        questions = (gai_question(wanted.gai), found, impossible), (f"MPA ± {wanted.mpa_width:g}", known, "")
+        for question, steps, why_not in questions:
+            key = (question, one.axis, one.group)
+            powers += [(*key, *(getattr(step, name) for name in SCHEMAS["power"] if name not in KEY)) for step in steps]
+            collects.append((*key, one.n_raters, now.n_items, *_needed(steps, now, why_not)))
+    return powers, collects
 
-    def __init__(self, ratings: Ratings, wanted: Wanted, progress: Progress | None) -> None:
-        self.ratings, self.wanted, self.progress = ratings, wanted, progress
-        self.done = self.total = 0
 
-    def rows(self, chosen: Sequence[Sides]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-        """Return both tables' rows for some groups."""
-        powers: list[tuple[Any, ...]] = []
-        collects: list[tuple[Any, ...]] = []
-        if not chosen:
-            return powers, collects
-        crowd = Crowd.of(self.ratings)
-        impossible = _impossible(crowd, self.wanted.gai)
-        studies = 0 if impossible else self.wanted.simulations * simulated.n_designs()
-        each = studies + min(simulated.STUDIES, self.wanted.simulations) * len(simulated.FACTORS)
-        self.total = each * len(chosen)
-        for number, one in enumerate(chosen, start=1):
-            now = self._design(one)
-            questions = (
-                (gai_question(self.wanted.gai), [] if impossible else simulated.gai_steps(
-                    crowd, now, self.wanted, self._tell), impossible),
-                (f"MPA ± {self.wanted.mpa_width:g}", simulated.mpa_steps(
-                    self.ratings, one.codes, self.wanted, self._tell), ""),
-            )  # fmt: skip
-            for question, steps, why_not in questions:
-                key = (question, one.axis, one.group)
-                powers += [
-                    (*key, *(getattr(step, name) for name in SCHEMAS["power"] if name not in KEY)) for step in steps
-                ]
-                collects.append((*key, one.n_raters, now.n_items, *_needed(steps, now, why_not)))
-            self._tell(number * each - self.done)
-        return powers, collects
-
-    def _design(self, one: Sides) -> Design:
-        """Return the study as it is, as far as it matters to one group."""
-        sizes = [int(np.count_nonzero(one.codes == side)) for side in (GROUP, REST)]
-        given = np.bincount(one.codes[self.ratings.codes_of_raters] + 1, minlength=3)[1:]
-        n_items = int(np.count_nonzero(np.diff(self.ratings.offsets)))
-        shares = [float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True)]
-        return Design(sizes[0], sizes[1], n_items, *shares)
-
-    def _tell(self, more: int) -> None:
-        self.done += more
-        if self.progress is not None and more:
-            self.progress("simulating studies", self.done, self.total)
+def _design(ratings: Ratings, one: Sides) -> Design:
+    """Return the study as it is, as far as it matters to one group."""
+    sizes = [int(np.count_nonzero(one.codes == side)) for side in (GROUP, REST)]
+    given = np.bincount(one.codes[ratings.codes_of_raters] + 1, minlength=3)[1:]
+    n_items = int(np.count_nonzero(np.diff(ratings.offsets)))
+    shares = [float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True)]
+    return Design(sizes[0], sizes[1], n_items, *shares)
 
 
 def _impossible(crowd: Crowd, gai: float) -> str:
@@ -250,12 +176,12 @@ def _needed(steps: Sequence[Step], now: Design, why_not: str) -> tuple[bool, int
         return False, None, None, "MPA is undefined"
     enough = [step for step in steps if step.enough]
     needed = {step.what: step for step in enough}
-    raters, items = needed.get(simulated.MORE_RATERS), needed.get(simulated.MORE_ITEMS)
+    raters, items = needed.get(MORE_RATERS), needed.get(MORE_ITEMS)
     words = " or ".join(larger(first, step) for step in enough)
     if not enough:
         times = max(step.n_raters * step.n_items // max(first.n_raters * first.n_items, 1) for step in steps)
         words = f"not within {times} times today's size" if times > 1 else "larger studies are not simulated"
-    tried = [step.n_items for step in steps if step.what == simulated.MORE_ITEMS]
+    tried = [step.n_items for step in steps if step.what == MORE_ITEMS]
     if raters and tried and not items:
         words += f"; more items alone, up to {max(tried):,}, are not enough"
     return False, raters.n_raters if raters else None, items.n_items if items else None, words

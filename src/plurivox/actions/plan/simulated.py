@@ -38,7 +38,7 @@ FULL_EFFORT = 100_000
 """Of larger studies fewer are simulated, in proportion."""
 BLOCK = 25
 """Simulations between two looks whether a design is settled, and the fewest of one if as many are asked for."""
-GROUP, REST, OUTSIDE = 0, 1, -1
+GROUP, REST = 0, 1
 """The sides of raters; those outside have no group."""
 _EFFORT_OF_ITEM = 20  # ratings
 _DENSE = 0.3  # from this share of rated cells on, every cell is drawn for

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.results.tables import TableResult
-from plurivox.results.wording import are, counted, listed, too_small, without_value
+from plurivox.results.wording import are, counted, listed, withheld_sentence, without_value
 from plurivox.statistics.registry import LABELS
 
 FEW = 5
@@ -134,12 +134,9 @@ class Selection(TableResult):
         return found
 
     def _in_no_group(self) -> list[str]:
-        found = without_value(self.settings["outside"])
         n_withheld = sum(self.settings["withheld"].values())
-        if n_withheld:
-            why = too_small(self.settings["min_group_size"])
-            found.append(f"{counted(n_withheld, 'group')} {are(n_withheld)} withheld, {why}.")
-        return found
+        said = withheld_sentence(n_withheld, self.settings["min_group_size"])
+        return [*without_value(self.settings["outside"]), *said]
 
 
 def ordering(settings: Mapping[str, Any]) -> str:

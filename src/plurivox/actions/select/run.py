@@ -11,21 +11,18 @@ import numpy as np
 import polars as pl
 
 from plurivox.actions.select.result import FEW, SCHEMAS, VALUES, Selection, ordering
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes
-from plurivox.engine.running import Progress
-from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.calls import check_choice, check_draws
+from plurivox.actions.select.settings import SelectionSettings
+from plurivox.axis import Axis
+from plurivox.engine.grouping import Compared, compared, overlapping_axes
+from plurivox.engine.running import Running
+from plurivox.errors import SelectionError
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row, Table
 from plurivox.results.wording import counted, listed, too_small
-from plurivox.scale import Label
+from plurivox.settings import keywords
 
-METRICS = ("hm", "mpa", "wra")
-ORDERS = ("lower", "value")
-MIN_RATINGS = 20
 SAME = 1e-12
 """Bounds no further apart are a tie."""
 
@@ -57,22 +54,9 @@ class _Ranked(NamedTuple):
     tied: frozenset[str]
 
 
+@keywords(SelectionSettings)
 def select_raters(
-    ratings: Ratings,
-    reference: ReferenceLike = "crowd",
-    by: By | Sequence[By] = (),
-    *,
-    per_group: int = 3,
-    metric: str = "hm",
-    order: str = "lower",
-    min_ratings: int = MIN_RATINGS,
-    threshold: Label | None = None,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: SelectionSettings, how: Running
 ) -> Selection:
     """Choose the most responsive raters of every group.
 
@@ -88,34 +72,8 @@ def select_raters(
     ----------
     ratings
         Who rated what. Higher points mean more severe.
-    reference, threshold
-        What the scores are held against, and the lowest of its points that means unsafe, as in
-        :func:`plurivox.responsiveness`. Nobody is ever held against themselves.
-    by
-        Rater attributes, and crossings of several: ``["age", ("race", "gender")]``; each axis is done on its own.
-    per_group
-        How many raters to choose of each group, at most.
-    metric
-        ``"hm"``, or one of the two of which it is the harmonic mean: ``"mpa"`` and ``"wra"``.
-    order
-        By the ``"lower"`` end of the 95 % bootstrap interval over items (``ci_low``), or by the ``"value"`` itself.
-        Raters for whom it is undefined are not eligible.
-    min_ratings
-        Raters with fewer ratings of items that have a reference are not eligible.
-    bootstrap
-        How many bootstrap draws for the intervals; ``order="value"`` can do with 0.
-    seed
-        Same seed, same result, whatever the order of rows. It also decides between raters with the same bound and as
-        many ratings.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Such a rater
-        can be chosen in each of their groups.
-    min_group_size
-        Groups with fewer raters are withheld and counted, and their raters not named on that axis.
-    threads
-        How many threads to use, all by default.
-    progress
-        Called with what is being done, how far it is, and how far it goes.
+    reference
+        What the scores are held against, as in :func:`plurivox.responsiveness`. Nobody is ever held against themselves.
 
     Returns
     -------
@@ -137,73 +95,37 @@ def select_raters(
     >>> found.to_frame()["rater"].to_list()[:2]
     ['rater-016', 'rater-013']
     """
-    check_choice("metric", metric, METRICS)
-    check_choice("order", order, ORDERS)
-    check_draws(0, bootstrap, seed)
-    _check_numbers(per_group, min_ratings, order, bootstrap)
-    axes_by = each_axis(by)
-    _check_axes(axes_by)
-    overlapping = overlapping_axes(axes_by, several or {}, pairs=False)
-    axes = axes_of(ratings, axes_by, min_group_size)
-    groups, withheld = _groups(ratings, axes, overlapping, min_group_size)
-    settings = {
-        "by": named_axes(axes_by), "per_group": per_group,
-        "metric": metric, "order": order, "min_ratings": min_ratings, "threshold": threshold, "bootstrap": bootstrap,
-        "seed": seed, "several": overlapping, "min_group_size": min_group_size, "withheld": withheld,
-        "outside": {axis.name: axis.n_outside for axis in axes},
+    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
+    axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    groups = _groups(ratings, axes)
+    asked = {
+        **settings.as_dict(), "several": overlapping, "withheld": {one.axis.name: one.n_withheld for one in axes},
+        "outside": {one.axis.name: one.axis.n_outside for one in axes},
     }  # fmt: skip
     if not groups:
-        raise _nobody_shown(settings)
+        raise _nobody_shown(asked)
+    shared = ("threshold", "bootstrap", "seed", "min_group_size")
     found = responsiveness(
-        ratings, reference, "rater", threshold=threshold, permutations=0, bootstrap=bootstrap, seed=seed,
-        min_group_size=min_group_size, threads=threads, progress=progress,
+        ratings, reference, "rater", permutations=0, threads=how.threads, executor=how.executor,
+        progress=how.progress, **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
-    settings["reference"] = found.settings["reference"]
-    result = Selection(_tables(groups, _judged(found.rows, settings), settings), settings)
+    asked["reference"] = found.settings["reference"]
+    result = Selection(_tables(groups, _judged(found.rows, asked), asked), asked)
     if result.to_frame()["rater"].null_count() == len(groups):
-        raise _nobody_eligible(result.table("candidates"), settings)
+        raise _nobody_eligible(result.table("candidates"), asked)
     return result
 
 
-def _check_numbers(per_group: int, min_ratings: int, order: str, bootstrap: int) -> None:
-    if per_group < 1:
-        raise InputError(f"per_group is {per_group}", hint="Choose at least 1 rater of each group.")
-    if min_ratings < 0:
-        raise InputError(f"min_ratings is {min_ratings}", hint="Give 0 or more.")
-    if order == "lower" and bootstrap < 2:
-        raise InputError(
-            f"bootstrap is {bootstrap}, and the lower end of an interval needs draws",
-            hint="Give 1000, or set order='value' to rank by the value itself.",
-        )
-
-
-def _check_axes(by: Sequence[By]) -> None:
-    if not by:
-        raise InputError("by names no axis", hint="Give attributes of raters, such as by='gender'.")
-    if any("rater" in ((one,) if isinstance(one, str) else tuple(one)) for one in by):
-        raise InputError("by names 'rater', and raters are chosen from groups", hint="Give attributes of raters.")
-
-
-def _groups(
-    ratings: Ratings, axes: Sequence[Axis], overlapping: Mapping[str, str], min_group_size: int
-) -> tuple[list[_Group], dict[str, int]]:
-    """Return the groups that may be shown with their raters, and for each axis how many may not."""
+def _groups(ratings: Ratings, axes: Sequence[Compared]) -> list[_Group]:
+    """Return the groups that may be shown with their raters."""
     alone = Axis.of(ratings, "rater")
     names = [alone.groups[code] for code in alone.codes.tolist()]
-    groups: list[_Group] = []
-    withheld: dict[str, int] = {}
-    for axis in axes:
-        if axis.name in overlapping:
-            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
-            shown = [(part, 0) for part in parts if not part.withheld.any()]
-            withheld[axis.name] = len(parts) - len(shown)
-        else:
-            shown = [(axis, group) for group in np.flatnonzero(~axis.withheld).tolist()]
-            withheld[axis.name] = axis.n_withheld
-        for part, group in shown:
-            own = [names[rater] for rater in np.flatnonzero(part.codes == group).tolist()]
-            groups.append(_Group(axis.name, part.groups[group], own))
-    return groups, withheld
+    return [
+        _Group(axis.name, axis.groups[g], [names[rater] for rater in np.flatnonzero(axis.codes == g).tolist()])
+        for one in axes
+        for axis, places in one.shown
+        for g in places
+    ]
 
 
 def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, _Judged]:

@@ -1,1 +1,31 @@
 """One item: which scores it got, and from whom."""
+
+from plurivox.lenses.item.settings import ItemViewSettings
+from plurivox.lenses.record import Input, Lens, Option
+
+ITEM = Input(
+    name="item",
+    load="plurivox.cli.inputs:item",
+    options=(Option(name="wanted", help="The item's id.", metavar="ITEM", argument=True),),
+)
+LENS = Lens(
+    name="item_view",
+    command="item",
+    order=70,
+    question="Show one item: which scores it got, from which groups, and which groups stand apart.",
+    about="Each group is compared with the item's other raters by the distance between their distributions, and raters "
+    "are\nshuffled between groups to see what chance does. Without --by, groups are those of every attribute of the "
+    "raters.",
+    settings=ItemViewSettings,
+    inputs=(ITEM,),
+    every_attribute=True,
+    attributes_needed=False,
+    threads=False,
+    csv_tables=("groups", "distribution", "use", "attributes"),
+    run="plurivox.lenses.item.run:item_view",
+    result="plurivox.lenses.item.result:ItemView",
+    tables="plurivox.lenses.item.tables:tables",
+    show="plurivox.cli.show_item:show_item",
+    chart="plurivox.plots.item_views:item_groups",
+    kernel="plurivox.kernels.shuffling:permute",
+)

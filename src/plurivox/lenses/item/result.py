@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.results.result import SIGNIFICANT, p_text
+from plurivox.results.result import SIGNIFICANT, Row, p_text
 from plurivox.results.tables import TableResult
-from plurivox.results.wording import counted, listed
+from plurivox.results.wording import counted, listed, withheld_groups
 
 FEW = 3
 """Points given most often that are named; more are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow(Row):
+    """A group of an item's raters: what they gave, and how far that is from what the others gave."""
+
+    plurality: str = ""
+    mean: float = math.nan
+    difference: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -102,9 +112,8 @@ class ItemView(TableResult):
         least = self.settings["min_group_size"]
         for axis, n in self.settings["withheld"].items():
             if n:
-                groups = "1 group is" if n == 1 else f"{n:,} groups are"
                 why = f"a group with fewer than {least} ratings of this item could be recognised"
-                yield f"{axis}: {groups} withheld, since otherwise {why}."
+                yield f"{axis}: {withheld_groups(n)}, since otherwise {why}."
         for axis, n in self.settings["outside"].items():
             if n:
                 are = "1 rater of this item is" if n == 1 else f"{n:,} raters of this item are"

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, By, memberships
-from plurivox.engine.counting import counts_of
-from plurivox.engine.families import adjust
-from plurivox.engine.grouping import axes_of, each_axis, named_axes, overlapping_axes
+from plurivox.axis import OUTSIDE, Axis, By
+from plurivox.engine.counting import Counts, counts_of
+from plurivox.engine.families import corrected
+from plurivox.engine.grouping import compared, named_axes, overlapping_axes
 from plurivox.engine.permutation import upper_p
-from plurivox.engine.withholding import Counts, Members, Side, withheld_groups
+from plurivox.engine.pool import batched
+from plurivox.engine.running import Running
+from plurivox.engine.withholding import Members, Side, withheld_together
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
-from plurivox.lenses.calls import check_draws
-from plurivox.lenses.item.result import ItemView
+from plurivox.lenses.item.result import ItemRow, ItemView
+from plurivox.lenses.item.settings import ItemViewSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 from plurivox.results.wording import counted, listed
+from plurivox.settings import keywords
 
 CLOSE = 3
 """How many ids an unknown one is likened to, at most."""
 _CANDIDATES = 5_000  # ids to liken it to: each takes some microseconds
-_CELLS = 4_000_000  # labels of shuffled raters held at once
+_COST = 5e-8  # seconds that a rater takes in a shuffle, roughly
 _EQUAL = 1e-12  # of the scale's length: means that differ by less are the same but for rounding
 
 Floats = NDArray[np.float64]
@@ -43,16 +46,8 @@ _DISTRIBUTION = {
 }  # fmt: skip
 
 
-def item_view(
-    ratings: Ratings,
-    item: str | float,
-    by: By | Sequence[By] = (),
-    *,
-    several: Mapping[str, str] | None = None,
-    permutations: int = 1000,
-    seed: int = 0,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> ItemView:
+@keywords(ItemViewSettings)
+def item_view(ratings: Ratings, item: str | float, *, settings: ItemViewSettings, how: Running) -> ItemView:
     """Show one item: the scores it got, from which groups, and which groups stand apart by more than chance.
 
     A group is compared with the item's other raters on its axis, by the earth mover's distance between their
@@ -70,16 +65,6 @@ def item_view(
         Who rated what. Of totals only the use of the scale is shown.
     item
         The id; ``173`` and ``"173"`` are the same.
-    by
-        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
-    several
-        Attributes of which a rater may have several values, and what separates them.
-    permutations
-        How often to shuffle raters; 0 for no p-values.
-    seed
-        Same seed, same result, whatever the order of rows.
-    min_group_size
-        Groups with fewer ratings of this item are withheld and counted, and so are groups that would give them away.
 
     Raises
     ------
@@ -96,38 +81,37 @@ def item_view(
     >>> view.table("use")["n_ratings"].sum()
     40
     """
-    check_draws(permutations, 0, seed)
     place = _place(ratings, item)
     whole = counts_of(ratings, None, place, place + 1)[0, 0]
     if not whole.sum():
         raise SelectionError(
             f"nobody rated item {str(item)!r}", hint="It is listed, but each of its scores is missing."
         )
-    axes_by = each_axis(by) if ratings.has_raters else []
-    sides = _sides(ratings, axes_by, several or {}, place)
-    hidden = withheld_groups(sides, min_group_size)
-    values = np.array(ratings.scale.values)
-    rows: list[dict[str, Any]] = [_row("all", "all", whole, ratings)]
+    by = settings.by if ratings.has_raters else ()
+    sorted_raters = _sorted_raters(ratings, by, settings.several, place)
+    hidden = withheld_together([Side(one.codes, one.sizes) for one in sorted_raters], settings.min_group_size)
+    rows: list[ItemRow] = []
     parts = [("all", "all", whole)]
-    for side, unseen in zip(sides, hidden, strict=True):
-        shown = np.flatnonzero((side.sizes > 0) & ~unseen & ~side.unlisted)
-        rows += _compared(side, shown, ratings, values, permutations, seed)
-        parts += [(side.axis.name, side.axis.groups[g], side.counts[g]) for g in shown.tolist()]
-    _correct(rows)
+    for one, unseen in zip(sorted_raters, hidden, strict=True):
+        shown = np.flatnonzero((one.sizes > 0) & ~unseen & one.listed)
+        rows += _compared(one, shown, ratings, settings, how)
+        parts += [(one.axis.name, one.axis.groups[g], one.counts[g]) for g in shown.tolist()]
+    everyone = {**dict.fromkeys(_GROUPS), "axis": "all", "group": "all", "note": "", **_given(whole, ratings)}
+    groups = [{name: getattr(row, name) for name in _GROUPS} for row in corrected(rows, "bh")]
     tables = (
-        Table("groups", pl.DataFrame(rows, schema=_GROUPS)),
+        Table("groups", pl.DataFrame([everyone, *groups], schema=_GROUPS)),
         Table("distribution", _distribution(parts, ratings)),
         Table("use", _use(whole, ratings)),
         Table("attributes", _attributes(ratings, place)),
     )
-    settings = {
+    asked = {
         "item": str(id_texts(ratings.items["item"].slice(place, 1))[0]), "n_items": ratings.n_items,
-        "has_raters": ratings.has_raters, "by": named_axes(axes_by),
-        "several": sorted(several or {}), "points": [str(label) for label in ratings.scale.labels],
-        "values": list(ratings.scale.values), "permutations": permutations, "seed": seed,
-        "min_group_size": min_group_size, **_uncounted(sides, hidden),
+        "has_raters": ratings.has_raters, "by": named_axes(by),
+        "several": sorted(settings.several), "points": [str(label) for label in ratings.scale.labels],
+        "values": list(ratings.scale.values), "permutations": settings.permutations, "seed": settings.seed,
+        "min_group_size": settings.min_group_size, **_uncounted(sorted_raters, hidden),
     }  # fmt: skip
-    return ItemView(tables, settings)
+    return ItemView(tables, asked)
 
 
 def _place(ratings: Ratings, item: str | float) -> int:
@@ -146,51 +130,72 @@ def _place(ratings: Ratings, item: str | float) -> int:
     return place
 
 
-def _sides(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place: int) -> list[Side]:
+class _Sorted(NamedTuple):
+    """The raters of an item sorted along one axis.
+
+    ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points; of overlapping groups only the
+    one that is meant is ``listed``, not its rest.
+    """
+
+    axis: Axis
+    codes: NDArray[np.int32]
+    scores: Counts
+    counts: Counts
+    listed: Members
+
+    @property
+    def sizes(self) -> Counts:
+        """How many raters of the item each group has."""
+        sizes: Counts = self.counts.sum(axis=1)
+        return sizes
+
+
+def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], place: int) -> list[_Sorted]:
     """Sort the raters of an item along each axis, and along each value of an attribute that may have several."""
     if any("rater" in ([one] if isinstance(one, str) else one) for one in by):
         raise SelectionError("an item's view compares groups, not raters", hint="Ratings.to_frame() says who rated it.")
     overlapping = overlapping_axes(by, several, pairs=False)
     entries = slice(ratings.offsets[place], ratings.offsets[place + 1])
-    found = []
-    for axis in axes_of(ratings, by, 1):
-        if axis.name in overlapping:
-            parts = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=1)
-            made = [(part, np.array([False, True])) for part in parts]
-        else:
-            made = [(axis, np.zeros(len(axis), dtype=bool))]
-        for one, unlisted in made:
-            codes = one.codes[ratings.codes_of_raters[entries]]
-            counts = counts_of(ratings, one, place, place + 1)[0]
-            found.append(Side(one, codes, ratings.scores[entries].astype(np.int64), counts, unlisted))
-    return found
+    scores = ratings.scores[entries].astype(np.int64)
+    return [
+        _Sorted(
+            axis, axis.codes[ratings.codes_of_raters[entries]], scores, counts_of(ratings, axis, place, place + 1)[0],
+            np.arange(len(axis)) < (1 if one.overlapping else len(axis)),
+        )
+        for one in compared(ratings, by, overlapping, 1)
+        for axis in one.each
+    ]  # fmt: skip
 
 
 def _compared(
-    side: Side, shown: NDArray[np.intp], ratings: Ratings, values: Floats, permutations: int, seed: int
-) -> list[dict[str, Any]]:
+    one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, settings: ItemViewSettings, how: Running
+) -> list[ItemRow]:
     """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives."""
-    total = side.counts.sum(axis=0)
-    steps = np.diff(values) / (values[-1] - values[0])
-    observed = _distances(side.counts[shown], total, steps)
-    null = _shuffled(side, shown, steps, permutations, seed) if len(shown) else np.empty((0, 0))
+    values, total = np.array(ratings.scale.values), one.counts.sum(axis=0)
+    length = values[-1] - values[0]
+    steps = np.diff(values) / length
+    observed = _distances(one.counts[shown], total, steps)
+    inside = one.codes != OUTSIDE
+    work = Shuffles(one.codes[inside], one.scores[inside], one.counts, shown, steps, settings.seed)
+    null = work.distances(settings.permutations if len(shown) else 0, how)
     rows = []
     for at, g in enumerate(shown.tolist()):
-        own = side.counts[g]
-        row = _row(side.axis.name, side.axis.groups[g], own, ratings)
-        row["value"] = float(observed[at])
+        own = one.counts[g]
+        row = ItemRow(
+            "group", one.axis.name, one.axis.groups[g], "distance", float(observed[at]), **_given(own, ratings)
+        )
         if own.sum() == total.sum():
-            rows.append({**row, "difference": math.nan, "note": "nobody else on this axis rated the item"})
+            rows.append(replace(row, note="nobody else on this axis rated the item"))
             continue
         rest = total - own
-        difference = row["mean"] - float(rest @ values / rest.sum())
-        if abs(difference) <= _EQUAL * (values[-1] - values[0]):
+        difference = row.mean - float(rest @ values / rest.sum())
+        if abs(difference) <= _EQUAL * length:
             difference = 0.0
-        row["difference"] = difference
-        row["direction"] = "above" if difference > 0 else "below" if difference < 0 else None
-        if permutations:
-            row["null_median"] = float(np.median(null[:, at]))
-            row["p_value"] = float(upper_p(observed[at], null[:, at]))
+        direction = "above" if difference > 0 else "below" if difference < 0 else None
+        row = replace(row, difference=difference, direction=direction)
+        if settings.permutations:
+            p = float(upper_p(observed[at], null[:, at]))
+            row = replace(row, null_median=float(np.median(null[:, at])), p_value=p)
         rows.append(row)
     return rows
 
@@ -205,43 +210,46 @@ def _distances(counts: Counts, total: Counts, steps: Floats) -> Floats:
     return np.where(np.isnan(rest[..., 0]), np.nan, distances)
 
 
-def _shuffled(side: Side, shown: NDArray[np.intp], steps: Floats, permutations: int, seed: int) -> Floats:
-    """Return the distances of the shown groups when the item's raters are shuffled between them: draws × groups."""
-    from plurivox.kernels.shuffling import permute
+@dataclass(frozen=True, slots=True, eq=False)
+class Shuffles:
+    """The raters of an item, shuffled between the groups of an axis, and how far the shown groups are from the others.
 
-    inside = side.codes != OUTSIDE
-    codes, scores = np.ascontiguousarray(side.codes[inside]), side.scores[inside]
-    everyone, bounds = np.arange(len(codes)), np.array([0, len(codes)])
-    n_groups, n_points = side.counts.shape
-    total = side.counts.sum(axis=0)
-    batch = max(1, _CELLS // max(len(codes), side.counts.size))
-    null = np.empty((permutations, len(shown)))
-    for first in range(0, permutations, batch):
-        n = min(batch, permutations - first)
-        labels = np.empty((n, len(codes)), dtype=np.int32)
+    ``codes`` and ``scores`` have one entry per rater of the axis, ``counts`` are groups × points.
+    """
+
+    codes: NDArray[np.int32]
+    scores: Counts
+    counts: Counts
+    shown: NDArray[np.intp]
+    steps: Floats
+    seed: int
+
+    def distances(self, permutations: int, how: Running) -> Floats:
+        """Return the distances under each permutation, permutations × shown groups."""
+        if not permutations:
+            return np.empty((0, len(self.shown)))
+        width = max(len(self.codes), self.counts.size)
+        return np.concatenate(batched(self, permutations, how, cost=width * _COST, width=width))
+
+    def __call__(self, first: int, last: int) -> Floats:
+        """Return the distances under permutations ``first`` to ``last``, counted from 0."""
+        from plurivox.kernels.shuffling import permute
+
+        n, (n_groups, n_points) = last - first, self.counts.shape
+        everyone, bounds = np.arange(len(self.codes)), np.array([0, len(self.codes)])
+        labels = np.empty((n, len(self.codes)), dtype=np.int32)
         for at in range(n):
-            permute(codes, everyone, bounds, seed, first + at + 1, labels[at])
-        cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + scores
-        counts = np.bincount(cells.ravel(), minlength=n * side.counts.size).reshape(n, n_groups, n_points)
-        null[first : first + n] = _distances(counts[:, shown], total, steps)
-    return null
+            permute(self.codes, everyone, bounds, self.seed, first + at + 1, labels[at])
+        cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + self.scores
+        counts = np.bincount(cells.ravel(), minlength=n * self.counts.size).reshape(n, n_groups, n_points)
+        return _distances(counts[:, self.shown], self.counts.sum(axis=0), self.steps)
 
 
-def _correct(rows: list[dict[str, Any]]) -> None:
-    """Complete the rows by p-values corrected over all of them."""
-    tested = [row for row in rows if row["p_value"] is not None]
-    for row, p in zip(tested, adjust([row["p_value"] for row in tested]).tolist(), strict=True):
-        row["p_adjusted"] = p
-
-
-def _row(axis: str, group: str, counts: Counts, ratings: Ratings) -> dict[str, Any]:
-    """Return a row that tells what a group gave, and does not yet compare it."""
+def _given(counts: Counts, ratings: Ratings) -> dict[str, Any]:
+    """Tell what raters gave: the points most often, their mean, and how many ratings."""
     top = [str(label) for label, n in zip(ratings.scale.labels, counts.tolist(), strict=True) if n == counts.max()]
-    known = {
-        "axis": axis, "group": group, "plurality": ", ".join(top), "note": "", "n_ratings": int(counts.sum()),
-        "mean": float(counts @ np.array(ratings.scale.values) / counts.sum()),
-    }  # fmt: skip
-    return {**dict.fromkeys(_GROUPS), **known}
+    mean = float(counts @ np.array(ratings.scale.values) / counts.sum())
+    return {"plurality": ", ".join(top), "mean": mean, "n_ratings": int(counts.sum())}
 
 
 def _distribution(parts: Sequence[tuple[str, str, Counts]], ratings: Ratings) -> pl.DataFrame:
@@ -275,12 +283,12 @@ def _attributes(ratings: Ratings, place: int) -> pl.DataFrame:
     return pl.DataFrame(known, schema={"name": pl.String, "value": pl.String}, orient="row")
 
 
-def _uncounted(sides: Sequence[Side], hidden: Sequence[Members]) -> dict[str, dict[str, int]]:
+def _uncounted(axes: Sequence[_Sorted], hidden: Sequence[Members]) -> dict[str, dict[str, int]]:
     """Count per axis the groups that are withheld, and the item's raters who are in none."""
     withheld: dict[str, int] = {}
     outside: dict[str, int] = {}
-    for side, unseen in zip(sides, hidden, strict=True):
-        name = side.axis.name
-        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & ~side.unlisted))
-        outside[name] = int(np.count_nonzero(side.codes == OUTSIDE))
+    for one, unseen in zip(axes, hidden, strict=True):
+        name = one.axis.name
+        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & one.listed))
+        outside[name] = int(np.count_nonzero(one.codes == OUTSIDE))
     return {"withheld": withheld, "outside": outside}

@@ -1,1 +1,22 @@
 """Items: which divide groups, and which deserve more ratings."""
+
+from plurivox.lenses.items.settings import ItemsSettings, ItemsShown
+from plurivox.lenses.record import Lens
+
+LENS = Lens(
+    name="items",
+    command="items",
+    order=60,
+    question="List the items that deserve more ratings, and those that divide groups.",
+    about="What one more rating is expected to tell, in nats, orders the first list; with it come the expected mean "
+    "score with\nits 95 % credible interval, and how many ratings the wanted precision takes. With --by, the second "
+    "list has the\nitems on which two groups differ most clearly.",
+    settings=ItemsSettings,
+    showing=ItemsShown,
+    threads=False,
+    csv_tables=("uncertain", "divided", "distributions"),
+    run="plurivox.lenses.items.run:items",
+    result="plurivox.lenses.items.result:Items",
+    tables="plurivox.lenses.items.tables:tables",
+    section="plurivox.report.sections.items:section",
+)

@@ -2,114 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
+from plurivox.axis import Axis
 from plurivox.engine.counting import counts_of
-from plurivox.engine.grouping import each_axis, named_axes
+from plurivox.engine.grouping import compared, named_axes
 from plurivox.engine.intervals import NORMAL_95
-from plurivox.errors import SelectionError
-from plurivox.intake.attributes import places_of
+from plurivox.engine.running import Running
+from plurivox.engine.withholding import comparable
+from plurivox.lenses.items.result import Items
+from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import resolve_prior
 from plurivox.ratings import Ratings
-from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
+from plurivox.settings import keywords
+from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean
 
 BLOCK = 8192
 OUT_OF_REACH = 2.0**53
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
-class Items:
-    """Items worth a look.
-
-    Attributes
-    ----------
-    divided
-        One row per item and axis on which at least two groups gave enough ratings, the clearest difference first:
-        the groups with the lowest and the highest mean, both means, their difference with a 95 % interval, how many
-        ratings each rests on, and ``z``, the difference in standard errors.
-    uncertain
-        One row per item, those that one more rating tells most about first: ``n_ratings``, their ``mean`` and
-        ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters would
-        give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``information_gain``, what one more rating is
-        expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until the interval is
-        expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
-    settings
-        What was asked for; ``prior`` is the weight of each point.
-    """
-
-    divided: pl.DataFrame
-    uncertain: pl.DataFrame
-    settings: dict[str, Any]
-    _ids: pl.Series
-    _counts: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"
-
-    def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return the expected share of each point, with its 95 % credible interval, for some items or all.
-
-        One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``.
-        """
-        places = np.arange(len(self._ids))
-        if items is not None:
-            wanted = [items] if isinstance(items, str) else [str(item) for item in items]
-            places = places_of(pl.Series(wanted, dtype=pl.String), self._ids)
-            if (places < 0).any():
-                unknown = wanted[int(np.flatnonzero(places < 0)[0])]
-                raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
-        counts, points = self._counts[places], self.settings["points"]
-        prior = np.array(self.settings["prior"])
-        low, high = share_interval(counts, prior)
-        return pl.DataFrame(
-            {
-                "item": np.repeat(self._ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
-                "n_ratings": counts.ravel(), "probability": posterior_mean(counts, prior).ravel(),
-                "ci_low": low.ravel(), "ci_high": high.ravel(),
-            },
-            schema_overrides={"item": pl.String, "point": pl.String},
-        )  # fmt: skip
-
-
-def items(
-    ratings: Ratings,
-    by: By | Sequence[By] = (),
-    *,
-    several: Mapping[str, str] | None = None,
-    prior: ArrayLike | str = 1.0,
-    precision: float | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> Items:
+@keywords(ItemsSettings)
+def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     """Find the items that divide groups most, and those that one more rating would tell most about.
 
     Means are of the scale's values. Groups are compared on an item where each has at least ``min_group_size`` ratings
     of it, which also keeps single raters from being recognised; the standard error of a group's mean is that of a
     posterior with one rating's worth of prior spread over the points, so that three equal ratings are not taken for
     certainty. Of many items some differ by chance: this is a list to look at, not a test.
-
-    Parameters
-    ----------
-    ratings
-        Who rated what.
-    by
-        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
-    several
-        Attributes of which a rater may have several values; they are left out here, since such groups overlap.
-    prior
-        The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``.
-    precision
-        How far, in units of the scale, the mean score should be known on either side; by default a tenth of the way
-        from the lowest point to the highest.
-    min_group_size
-        Groups with fewer raters, or with fewer ratings of an item, are not compared.
 
     Examples
     --------
@@ -119,27 +41,28 @@ def items(
     >>> pv.items(study.ratings, by="gender").divided["high_group"][0] in ("Man", "Woman")
     True
     """
-    axes_by = [one for one in each_axis(by) if not (isinstance(one, str) and one in (several or {}))]
+    by = () if settings.uncertain else settings.by
+    found = compared(ratings, by, settings.several, settings.min_group_size)
+    axes = [one.axis for one in found if not one.overlapping]
     values = np.array(ratings.scale.values)
     divided = [pl.DataFrame(schema=_DIVIDED)]
-    for one in axes_by:
-        axis = Axis.of(ratings, one, min_group_size=min_group_size)
+    for axis in axes:
         if axis.attributes != ("rater",) and len(axis.shown) > 1:
             divided += [
-                _divided(ratings, axis, values, start, min(start + BLOCK, ratings.n_items), min_group_size)
+                _divided(ratings, axis, values, start, min(start + BLOCK, ratings.n_items))
                 for start in range(0, ratings.n_items, BLOCK)
             ]
     order = pl.concat(divided).sort("z", "item", "axis", descending=[True, False, False])
     counts = ratings.counts()
-    chosen = resolve_prior(prior, counts, None)
-    wanted = (values[-1] - values[0]) / 10 if precision is None else precision
-    settings = {
-        "by": named_axes(axes_by), "min_group_size": min_group_size,
+    chosen = resolve_prior(settings.prior, counts, None)
+    precision = (values[-1] - values[0]) / 10 if settings.precision is None else settings.precision
+    asked = {
+        **settings.as_dict(), "by": named_axes([axis.attributes for axis in axes]),
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
-        "precision": float(wanted),
+        "precision": float(precision),
     }  # fmt: skip
     ids = ratings.items["item"].cast(pl.String)
-    return Items(order, _uncertain(ids, counts, values, chosen.weights, wanted), settings, ids, counts)
+    return Items(order, _uncertain(ids, counts, values, chosen.weights, precision), asked, ids, counts)
 
 
 _DIVIDED = {
@@ -149,14 +72,13 @@ _DIVIDED = {
 }  # fmt: skip
 
 
-def _divided(
-    ratings: Ratings, axis: Axis, values: NDArray[np.float64], start: int, stop: int, least: int
-) -> pl.DataFrame:
+def _divided(ratings: Ratings, axis: Axis, values: NDArray[np.float64], start: int, stop: int) -> pl.DataFrame:
+    """Return, of some items, the groups of an axis with the lowest and the highest mean."""
     shown = np.flatnonzero(~axis.withheld)
     counts = counts_of(ratings, axis, start, stop)[:, shown]
     mean, variance = _mean_and_variance(counts, values)
     n = counts.sum(axis=2)
-    enough = n >= max(least, 1)
+    enough = comparable(n, axis.min_group_size)
     rows = np.flatnonzero(enough.sum(axis=1) > 1)
     low = np.where(enough, mean, np.inf).argmin(axis=1)[rows]
     high = np.where(enough, mean, -np.inf).argmax(axis=1)[rows]

@@ -12,8 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
+from plurivox.axis import Axis, By
+from plurivox.engine.grouping import Compared, compared
+from plurivox.engine.running import Running
+from plurivox.lenses.overview.settings import DescriptionSettings
 from plurivox.ratings import Ratings
+from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS = 50
 N_BINS = 12
@@ -113,26 +117,9 @@ class Description:
         return pl.DataFrame([whole, *rows])
 
 
-def describe(
-    ratings: Ratings,
-    by: Sequence[By] | None = None,
-    *,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> Description:
+@keywords(DescriptionSettings)
+def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -> Description:
     """Describe a table of ratings.
-
-    Parameters
-    ----------
-    ratings
-        The table.
-    by
-        The rater attributes and crossings to show; by default every attribute and every crossing of two.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater is then
-        in the group of each, and the attribute is not crossed with others.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
 
     Examples
     --------
@@ -148,15 +135,8 @@ def describe(
         per_rater = np.bincount(ratings.rater_codes, minlength=ratings.n_raters)
     cells = ratings.n_items * ratings.n_raters
     used = ratings.counts().sum(axis=0)
-    known = several or {}
-    chosen = default_axes(ratings, known) if by is None else list(by)
-    axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in chosen] if ratings.has_raters else []
-    summaries = [
-        _overlapping(ratings, axis.name, known[axis.name], min_group_size)
-        if axis.name in known
-        else _summary(ratings, axis)
-        for axis in axes
-    ]
+    by = default_axes(ratings, settings.several) if settings.by is None else settings.by
+    axes = list(compared(ratings, by, settings.several, settings.min_group_size)) if ratings.has_raters else []
     return Description(
         source=intake.source,
         layout=intake.layout,
@@ -172,8 +152,8 @@ def describe(
         points=tuple(str(label) for label in ratings.scale.labels),
         usage=tuple(used.tolist()),
         scale_inferred=intake.scale_inferred,
-        axes=tuple(summaries),
-        min_group_size=min_group_size,
+        axes=tuple(_summary(ratings, one) for one in axes),
+        min_group_size=settings.min_group_size,
         missing_scores=intake.missing_scores,
         unrated_items=int(np.count_nonzero(per_item == 0)),
         silent_raters=0 if per_rater is None else int(np.count_nonzero(per_rater == 0)),
@@ -184,11 +164,11 @@ def describe(
         idle_raters=intake.idle_raters,
         unknown_items=intake.unknown_items,
         idle_items=intake.idle_items,
-        notes=tuple(_notes(ratings, axes)),
+        notes=tuple(_notes(ratings, [one.axis for one in axes])),
     )
 
 
-def default_axes(ratings: Ratings, several: Mapping[str, str]) -> list[By]:
+def default_axes(ratings: Ratings, several: Mapping[str, str]) -> Sequence[By]:
     """Return every rater attribute and every crossing of two that makes sense to show."""
     attributes = ratings.raters.columns[1:]
     single = [name for name in attributes if name not in several]
@@ -196,26 +176,16 @@ def default_axes(ratings: Ratings, several: Mapping[str, str]) -> list[By]:
     return [*attributes, *itertools.combinations(few, 2)]
 
 
-def _summary(ratings: Ratings, axis: Axis) -> AxisSummary:
-    group_of = axis.codes[ratings.codes_of_raters]
-    inside = group_of >= 0
-    n_ratings = np.bincount(group_of[inside], minlength=len(axis))
-    cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
-    n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
-    groups = tuple(
-        Group(name, int(axis.sizes[i]), int(n_items[i]), int(n_ratings[i]))
-        for i, name in enumerate(axis.groups)
-        if not axis.withheld[i]
-    )
-    return AxisSummary(axis.name, groups, axis.n_withheld, axis.n_outside)
-
-
-def _overlapping(ratings: Ratings, attribute: str, separator: str, min_group_size: int) -> AxisSummary:
-    """Return the groups of an attribute of which raters may have several values."""
-    axes = memberships(ratings, attribute, separator, min_group_size=min_group_size)
-    groups = [group for axis in axes for group in _summary(ratings, axis).groups[:1]]
-    n_outside = axes[0].n_outside if axes else ratings.n_raters
-    return AxisSummary(attribute, tuple(groups), sum(axis.n_withheld > 0 for axis in axes), n_outside)
+def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
+    groups: list[Group] = []
+    for axis, places in one.shown:
+        group_of = axis.codes[ratings.codes_of_raters]
+        inside = group_of >= 0
+        n_ratings = np.bincount(group_of[inside], minlength=len(axis))
+        cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
+        n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
+        groups += [Group(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
+    return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.axis.n_outside)
 
 
 def _spread(numbers: NDArray[Any]) -> Spread:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.grouping import each_axis
+from plurivox.engine.grouping import compared
+from plurivox.engine.running import Running
 from plurivox.lenses.overview.description import Description, describe
+from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
 from plurivox.ratings import Ratings
+from plurivox.settings import keywords
 
 CELLS = 48
 """Rows and columns of the picture of the design, at most."""
@@ -48,25 +49,9 @@ class Overview:
         return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"
 
 
-def overview(
-    ratings: Ratings,
-    by: By | Sequence[By] = (),
-    *,
-    several: Mapping[str, str] | None = None,
-    min_group_size: int = MIN_GROUP_SIZE,
-) -> Overview:
+@keywords(OverviewSettings)
+def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> Overview:
     """Show how a study is designed and how its raters use the scale.
-
-    Parameters
-    ----------
-    ratings
-        Who rated what.
-    by
-        Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
-    several
-        Attributes of which a rater may have several values, and what separates them.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
 
     Examples
     --------
@@ -75,36 +60,19 @@ def overview(
     >>> seen.design["share"].to_list()[:2]
     [1.0, 1.0]
     """
-    axes_by = each_axis(by)
-    described = describe(ratings, axes_by, several=several, min_group_size=min_group_size)
+    described = describe.run(ratings, settings=DescriptionSettings(**settings.as_dict()), how=how)
     totals = ratings.counts().sum(axis=0)
     usage, styles = [_usage("all", "all", totals, ratings)], []
     if ratings.has_raters:
         profile = _profiles(ratings)
         styles.append(_style("all", "all", profile))
-        for axis in _axes(ratings, axes_by, several or {}, min_group_size):
-            for g in np.flatnonzero(~axis.withheld).tolist():
-                members = axis.codes == g
-                usage.append(_usage(axis.name, axis.groups[g], profile[members].sum(axis=0), ratings))
-                styles.append(_style(axis.name, axis.groups[g], profile[members]))
+        for one in compared(ratings, settings.by, settings.several, settings.min_group_size):
+            for axis, places in one.shown:
+                for g in places:
+                    own = profile[axis.codes == g]
+                    usage.append(_usage(axis.name, axis.groups[g], own.sum(axis=0), ratings))
+                    styles.append(_style(axis.name, axis.groups[g], own))
     return Overview(described, _design(ratings), pl.concat(usage), pl.DataFrame(styles, schema=_STYLE_SCHEMA))
-
-
-def _axes(ratings: Ratings, by: Sequence[By], several: Mapping[str, str], min_group_size: int) -> list[Axis]:
-    """Return the axes; of an attribute with several values, one for each value without those who lack it."""
-    axes = []
-    for one in by:
-        if isinstance(one, str) and one in several:
-            parts = memberships(ratings, one, several[one], min_group_size=min_group_size)
-            axes += [_first_only(part) for part in parts]
-        else:
-            axes.append(Axis.of(ratings, one, min_group_size=min_group_size))
-    return axes
-
-
-def _first_only(axis: Axis) -> Axis:
-    withheld = axis.withheld | np.array([False, True])
-    return Axis(axis.name, axis.attributes, axis.groups, axis.codes, axis.sizes, withheld, axis.min_group_size)
 
 
 def _profiles(ratings: Ratings) -> NDArray[np.int64]:

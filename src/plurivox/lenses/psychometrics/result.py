@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from plurivox.axis import names_raters
 from plurivox.errors import SelectionError
-from plurivox.lenses.psychometrics.scales import LEFT_OUT, MANY
-from plurivox.results.result import GroupResult, Row, Statement, Table
-from plurivox.results.wording import counted, listed
-from plurivox.statistics.graded import DOUBTFUL, point_probabilities
-from plurivox.statistics.mokken import STRENGTHS
+from plurivox.lenses.psychometrics.words import statements
+from plurivox.results.result import GroupResult, Statement, Table
+from plurivox.statistics.graded import point_probabilities
 
 CURVE = tuple(np.linspace(-3, 3, 61).tolist())
 """The severities at which curves are given."""
-LARGER = 1.5
-"""A group with so many times the raters of another is said to be less noisy."""
-SERIOUS = 80
-"""The crit from which on violations of monotonicity are called serious."""
-WEAK = STRENGTHS[-1][0]
-REMINDER = "A low value is a reason to look, at instructions and scale, never one to drop a group."
-NAMED = 3
-"""Groups that a sentence names; others are counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,15 +105,7 @@ class Psychometrics(GroupResult):
 
     def statements(self) -> list[Statement]:
         """Return how well raters or groups go together, who stands apart, and what to beware of."""
-        found: list[Statement] = []
-        for axis in self.axes:
-            rows = [row for row in self.rows if (row.axis, row.subset) == (axis, "all")]
-            if axis in self.settings["several"]:
-                continue  # groups that share raters go together for that alone
-            found += self._scale(axis, rows) + self._apart(axis, rows) + self._sharpest(axis, rows)
-            found += self._checked(axis) + self._left_out(axis, rows)
-        found += self._flagged() + self.withheld_statement()
-        return [*found, Statement(REMINDER, 0.0, statistic="reminder")]
+        return statements(self)
 
     def _table(self, name: str) -> pl.DataFrame:
         for table in self.tables:
@@ -133,111 +113,5 @@ class Psychometrics(GroupResult):
                 return table.frame
         raise SelectionError(f"the result has no table {name!r}")
 
-    def _scale(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
-        scale = next((row for row in rows if row.kind == "scale"), None)
-        own = [row for row in rows if row.statistic == "mokken_h" and row.kind != "scale" and not np.isnan(row.value)]
-        if scale is None or np.isnan(scale.value):
-            return []
-        n_below = sum(row.value < WEAK for row in own)
-        strength = next((word for least, word in STRENGTHS if scale.value >= least), "")
-        if not strength:
-            words = "do not order items alike"
-        elif scale.ci_low is None or scale.ci_low < WEAK:
-            words = "may order items alike, with too few items to be sure"
-        else:
-            words = f"order items alike, a {strength} scale by Mokken's measure"
-        apart = f"; {n_below} of them with H_j below {WEAK:g}" if n_below and strength else ""
-        text = f"The {_members(axis, len(own))} {words}: H {_with_interval(scale)}{apart}."
-        return [Statement(text, 1.3, axis, "mokken_h")]
-
-    def _apart(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
-        """Return who goes little with the others, and whose scores fall with severity."""
-        bound = self.settings["lower_bound"]
-        low = [row for row in rows if row.kind != "scale" and row.statistic == "mokken_h" and _below(row, bound)]
-        falling = [row for row in rows if row.statistic == "grm_a" and _below(row, 0.0)]
-        sentences = []
-        if low:
-            stay = "stays" if len(low) == 1 else "stay"
-            text = f"{_named(low)} surely {stay} below an H_j of {bound:g}: another order of items, or more noise."
-            sentences.append(Statement(text, 1.25, axis, "mokken_h"))
-        if falling and not self._doubtful(axis):
-            text = f"The scores of {_named(falling, 'a')} fall as severity rises: the scale may be read upside down."
-            sentences.append(Statement(text, 1.9, axis, "grm_a"))
-        return sentences
-
-    def _doubtful(self, axis: str) -> bool:
-        notes = self.fits().filter((pl.col("axis") == axis) & (pl.col("subset") == "all"))["note"]
-        return any(DOUBTFUL in note for note in notes)
-
-    def _sharpest(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
-        """Return whose scores rise most and least sharply, if all have an interval and these two do not overlap."""
-        own = [row for row in rows if row.statistic == "grm_a" and row.kind == "group" and not np.isnan(row.value)]
-        if len(own) < 2 or names_raters(axis) or any(row.ci_low is None or row.value <= 0 for row in own):
-            return []
-        high, low = max(own, key=lambda row: row.value), min(own, key=lambda row: row.value)
-        if (high.ci_low or 0.0) <= (low.ci_high or 0.0):
-            return []
-        noise = "; larger groups are less noisy" if high.n_raters > LARGER * low.n_raters else ""
-        text = (
-            f"Of {axis}, the scores of {high.group} follow severity most sharply, a {_with_interval(high)}, those of "
-            f"{low.group} least, {_with_interval(low)}{noise}."
-        )
-        return [Statement(text, 1.2, axis, "grm_a")]
-
-    def _checked(self, axis: str) -> list[Statement]:
-        own = self.checks().filter((pl.col("axis") == axis) & (pl.col("subset") == "all"))
-        found = []
-        serious = own.filter(pl.col("crit").fill_nan(0.0) >= SERIOUS)["group"].to_list()
-        if serious:
-            who = _members(axis, len(serious)) if names_raters(axis) else listed(serious, NAMED)
-            text = f"In places the scores of {who} fall where those of the others rise (crit {SERIOUS} or more)."
-            found.append(Statement(text, 1.5, axis, "mokken_h"))
-        scales = own.filter(pl.col("note") == "")["scale"].to_list() or own["scale"].to_list()
-        outside = scales.count(0)
-        if outside < len(scales) and (outside or max(scales) > 1):
-            word = "scale" if max(scales) == 1 else "scales"
-            inside = f"{len(scales) - outside} of the {_members(axis, len(scales))} go into {max(scales)} {word}"
-            bound = self.settings["lower_bound"]
-            text = f"By Mokken's selection, {inside} with H_j of {bound:g} or more; close to that, chance decides."
-            found.append(Statement(text, 1.1, axis, "mokken_h"))
-        return found
-
-    def _left_out(self, axis: str, rows: Sequence[Row]) -> list[Statement]:
-        if not any(row.note == LEFT_OUT for row in rows):
-            return []
-        many = f"above {MANY} of them, or with very many items"
-        text = f"Mokken's H_j and the discrimination of {axis} are left out {many}; plurivox scale has them."
-        return [Statement(text, 0.0, axis, "mokken_h")]
-
-    def _flagged(self) -> list[Statement]:
-        """Return what is to be said of the fits themselves."""
-        found = []
-        for axis, subset, note in self.fits().select("axis", "subset", "note").iter_rows():
-            if note:
-                where = axis if subset == "all" else f"{axis} on {subset}"
-                found.append(Statement(f"Graded response model of {where}: {note}.", 0.0, axis, "grm_a"))
-        return found
-
 
 _CURVES = {"axis": pl.String, "group": pl.String, "severity": pl.Float64, "expected_score": pl.Float64}
-
-
-def _below(row: Row, bound: float) -> bool:
-    return row.ci_high is not None and row.ci_high < bound
-
-
-def _with_interval(row: Row) -> str:
-    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
-    return f"{row.value:.2f}{interval}"
-
-
-def _named(rows: Sequence[Row], symbol: str = "H_j") -> str:
-    """Name groups with their values; raters are counted only."""
-    if names_raters(rows[0].axis):
-        return _members(rows[0].axis, len(rows))
-    names = (f"{row.group} ({symbol} {row.value:.2f}, {row.ci_low:.2f} to {row.ci_high:.2f})" for row in rows)
-    return listed(names, NAMED)
-
-
-def _members(axis: str, n: int) -> str:
-    return counted(n, "rater") if names_raters(axis) else f"{counted(n, 'group')} of {axis}"

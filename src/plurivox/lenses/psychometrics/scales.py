@@ -1,13 +1,19 @@
 """Raters, or groups, as the parts of one measuring scale: Mokken's coefficients and the graded response model of each.
 
+Neither is a sum over items with a finish: the first looks at pairs of raters, the second at all items again and again
+until a likelihood stops rising. So the engine's parts and draws do not apply here, and the unit of work is the fit of
+one scale, whole: the raters or groups of one axis on one set of items.
+
 A group's score of an item is what it is in responsiveness; where points tie, the lowest, since a model wants one score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,28 +21,30 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
+from plurivox.engine.grouping import Compared
 from plurivox.engine.intervals import NORMAL_95
-from plurivox.engine.running import Progress
+from plurivox.engine.part import Part
+from plurivox.engine.pool import in_batches
+from plurivox.engine.run import Values
+from plurivox.engine.running import Running
 from plurivox.errors import InputError
-from plurivox.lenses.responsiveness.passes import Responses
 from plurivox.lenses.responsiveness.references import resolve
+from plurivox.lenses.responsiveness.settings import ALWAYS
+from plurivox.lenses.responsiveness.sums import Responses, Scores, scores_of
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row, Table
 from plurivox.statistics.graded import GradedResponse, graded_of
 from plurivox.statistics.graded_fit import BOUND, MAX_CELLS
 from plurivox.statistics.mokken import Mokken, interval, mokken_of
 from plurivox.statistics.mokken_checks import monotonicity_of, scales_of
+from plurivox.statistics.registry import names_of
 
-STATISTICS = ("mokken_h", "grm_a")
 MANY = 200
 """With more raters or groups, a lens leaves the scale out unless it is asked for always; pairs are not kept."""
-ALWAYS = "always"
 LEFT_OUT = f"left out above {MANY} or where there are very many items, unless psychometrics is {ALWAYS!r}"
 OVERLAP = "groups that share raters go together for that alone"
 TOGETHER = "all together"
 """The group of the row that holds H of the whole scale."""
-LOWER_BOUND = 0.3
-"""The H_j from which Mokken let a rater belong to a scale."""
 AT_END = f"the interval ends at the bound of {BOUND:g}"
 MAX_ITERATIONS = 2000
 _KEYS = {"axis": pl.String, "subset": pl.String}
@@ -58,121 +66,207 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 """The finer tables and their columns."""
 
 
-@dataclass(slots=True, eq=False)
-class Scaling:
-    """Rows and tables of all scales of a call, as they are gathered."""
+class Scaling(NamedTuple):
+    """How scales are made: who gets a tied score, and how many raters or groups there may be.
+
+    Above ``limit`` of them, or with very many items, a scale is left out; None to leave none out.
+    """
 
     ties: str
     group_score: str
     lower_bound: float
     seed: int
-    progress: Progress | None
     limit: int | None = None
-    rows: list[Row] = field(default_factory=list)
-    frames: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: {name: [] for name in SCHEMAS})
 
-    def tables(self) -> tuple[Table, ...]:
-        """Return the finer tables of all scales."""
-        return tuple(
-            Table(name, pl.concat([pl.DataFrame(schema=SCHEMAS[name]), *frames]))
-            for name, frames in self.frames.items()
-        )
-
-    def add(
-        self,
-        ratings: Ratings,
-        axes: Sequence[Axis],
-        subset: str = "all",
-        *,
-        overlapping: bool = False,
-    ) -> None:
-        """Add the scale of an axis; of ``overlapping`` groups, that of the first group of each axis.
-
-        With more raters or groups than the limit only what was left out is noted.
-        """
-        if not axes:
-            return
-        parts = [_Part.of(ratings, axis, overlapping=overlapping) for axis in axes]
+    def scale(self, ratings: Ratings, compared: Compared, subset: str = "all") -> list[Scale]:
+        """Return the scale of an axis, of overlapping groups that of the first of each; none if all are withheld."""
+        voters = [_Voters.of(ratings, axis, self, overlapping=compared.overlapping) for axis in compared.each]
+        groups = [voter.axis.groups[g] for voter in voters for g in voter.shown.tolist()]
+        if not groups:
+            return []
         members = _Members(
-            "rater" if axes[0].attributes == ("rater",) else "group", axes[0].name, subset,
-            [group for part in parts for group in part.groups],
-            np.concatenate([part.sizes for part in parts]), np.concatenate([part.given for part in parts]),
-            OVERLAP if overlapping else "",
+            "rater" if compared.axis.attributes == ("rater",) else "group", compared.axis.name, subset, groups,
+            np.concatenate([voter.axis.sizes[voter.shown] for voter in voters]),
+            np.concatenate([voter.given(ratings) for voter in voters]), OVERLAP if compared.overlapping else "",
         )  # fmt: skip
-        n_groups = len(members.groups)
-        if not n_groups:
-            return  # all are withheld
-        too_large = n_groups * ratings.n_items > MAX_CELLS
-        if self.limit is not None and (n_groups > self.limit or too_large):
-            self.rows += [members.row(at, one, np.nan, 0, LEFT_OUT) for at in range(n_groups) for one in STATISTICS]
-            return
-        if too_large:
+        too_large = len(groups) * ratings.n_items > MAX_CELLS
+        if too_large and self.limit is None:
             raise InputError(
-                f"{n_groups:,} raters or groups × {ratings.n_items:,} items are more than a scale can be made of",
+                f"{len(groups):,} raters or groups × {ratings.n_items:,} items are more than a scale can be made of",
                 hint="Take groups of raters, or fewer items.",
             )
-        self._fit(ratings, np.concatenate([self._scores(ratings, part) for part in parts]), members)
-
-    def _scores(self, ratings: Ratings, part: _Part) -> NDArray[np.int32]:
-        """Return groups × items, the position of each score, -1 where there is none."""
-        found = np.full((len(part.axis), ratings.n_items), -1, np.int32)
-        if part.axis.attributes == ("rater",):
-            found[part.axis.codes[ratings.codes_of_raters], ratings.item_codes] = ratings.scores
-        else:
-            ties = "lowest" if self.ties == "share" else self.ties
-            crowd = resolve(ratings, "crowd")
-            passes = Responses.of(
-                ratings, part.axis.codes, len(part.axis), crowd, group_score=self.group_score, ties=ties, seed=self.seed
-            )
-            found = passes.scores()
-        return found[part.shown]
-
-    def _fit(self, ratings: Ratings, scores: NDArray[np.int32], members: _Members) -> None:
-        """Fit both models and write down what they give."""
-        name, subset, groups = members.axis, members.subset, members.groups
-        points = np.array(ratings.scale.values, dtype=float)
-        labels = [str(label) for label in ratings.scale.labels]
-        where = name if subset == "all" else f"{subset}: {name}"
-        telling = None if self.progress is None else partial(_tell, self.progress, f"fitting {where}")
-        mokken = mokken_of(scores, points)
-        model = graded_of(scores, points, labels, max_iterations=MAX_ITERATIONS, progress=telling)
-        if self.progress is not None:
-            self.progress(f"fitting {where}", MAX_ITERATIONS, MAX_ITERATIONS)
-        n_items = np.count_nonzero(scores >= 0, axis=1)
-        scale = Row(
-            "scale", name, TOGETHER, "mokken_h", mokken.h, n_raters=int(members.sizes.sum()),
-            n_items=int(np.count_nonzero((scores >= 0).any(axis=0))), n_ratings=int(members.given.sum()),
-            note="; ".join(note for note in (members.worded(mokken.note), members.note) if note), subset=subset,
+        scale = Scale(
+            members, ratings.parts(), tuple(voters), ratings.items["item"].cast(pl.String),
+            np.array(ratings.scale.values, dtype=float), [str(label) for label in ratings.scale.labels],
+            self.lower_bound, self.limit is not None and (len(groups) > self.limit or too_large),
         )  # fmt: skip
-        self.rows.append(_with(scale, mokken.h_low, mokken.h_high))
+        return [scale]
+
+
+class Scaled(NamedTuple):
+    """The rows of one scale or several, and their finer tables by name."""
+
+    rows: list[Row]
+    frames: dict[str, pl.DataFrame]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the finer tables."""
+        return tuple(Table(name, frame) for name, frame in self.frames.items())
+
+
+def fitted(scales: Sequence[Scale], how: Running) -> Scaled:
+    """Fit scales, each as one unit of work, and put their rows and tables together."""
+    here = how.executor is None or isinstance(how.executor, ThreadPoolExecutor)
+    telling = _Telling(how) if here else None
+    quiet = how._replace(progress=None) if here else how.doing("fitting scales")
+    try:
+        found = [one for batch in in_batches(_Fits(tuple(scales), telling), len(scales), quiet) for one in batch]
+    finally:
+        if telling is not None:
+            telling.stopped = True
+    frames = {
+        name: pl.concat([pl.DataFrame(schema=schema), *(one.frames[name] for one in found if name in one.frames)])
+        for name, schema in SCHEMAS.items()
+    }
+    return Scaled([row for one in found for row in one.rows], frames)
+
+
+class _Telling:
+    """Tells from threads of workers how far fits are, and ends those that nobody waits for any more."""
+
+    def __init__(self, how: Running) -> None:
+        self.how, self.lock, self.stopped = how, Lock(), False
+
+    def __call__(self, where: str, iterations: int, _: float = 0.0) -> None:
+        if self.stopped:
+            raise InterruptedError
+        with self.lock:
+            self.how.doing(f"fitting {where}").tell(iterations, MAX_ITERATIONS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fits:
+    """Some of the scales; in other processes without telling anybody how far each is."""
+
+    scales: tuple[Scale, ...]
+    telling: _Telling | None
+
+    def __call__(self, first: int, last: int) -> list[Scaled]:
+        return [scale.fitted(self.telling) for scale in self.scales[first:last]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """The raters or groups of one axis, on one set of items.
+
+    Attributes
+    ----------
+    parts, voters
+        The ratings, and how they become scores, groups × items.
+    items, points, labels
+        The ids of the items, and the values and names of the points.
+    left_out
+        Whether they are too many, so that only this is noted.
+    """
+
+    members: _Members
+    parts: tuple[Part, ...]
+    voters: tuple[_Voters, ...]
+    items: pl.Series
+    points: Values
+    labels: list[str]
+    lower_bound: float
+    left_out: bool
+
+    def fitted(self, telling: _Telling | None) -> Scaled:
+        """Fit both models and write down what they give."""
+        members, groups = self.members, self.members.groups
+        if self.left_out:
+            each = range(len(groups))
+            rows = [members.row(at, one, np.nan, 0, LEFT_OUT) for at in each for one in names_of("scaled")]
+            return Scaled(rows, {})
+        scores = np.concatenate([voters.scores(self.parts) for voters in self.voters])
+        where = members.axis if members.subset == "all" else f"{members.subset}: {members.axis}"
+        step = None if telling is None else partial(telling, where)
+        mokken = mokken_of(scores, self.points)
+        model = graded_of(scores, self.points, self.labels, max_iterations=MAX_ITERATIONS, progress=step)
+        if step is not None:
+            step(MAX_ITERATIONS)
+        columns = {
+            "severity": _severity(self.items, scores, model),
+            "thresholds": _thresholds(model, groups, self.labels),
+            "pairs": _pairs(mokken, groups) if len(groups) <= MANY else {},
+            "checks": _checks(scores, self.points, mokken, groups, self.lower_bound),
+            "fits": _fit(mokken, model, members.worded(model.note)),
+        }
+        return Scaled(
+            self._rows(scores, mokken, model), {name: self._frame(name, one) for name, one in columns.items()}
+        )
+
+    def _rows(self, scores: NDArray[np.int32], mokken: Mokken, model: GradedResponse) -> list[Row]:
+        members = self.members
+        scale = Row(
+            "scale", members.axis, TOGETHER, "mokken_h", mokken.h, n_raters=int(members.sizes.sum()),
+            n_items=int(np.count_nonzero((scores >= 0).any(axis=0))), n_ratings=int(members.given.sum()),
+            note="; ".join(note for note in (members.worded(mokken.note), members.note) if note),
+            subset=members.subset,
+        )  # fmt: skip
+        rows = [_with(scale, mokken.h_low, mokken.h_high)]
         half = NORMAL_95 * model.discrimination_se
-        for at in range(len(groups)):
+        for at, own in enumerate(np.count_nonzero(scores >= 0, axis=1).tolist()):
             h, a = float(mokken.h_raters[at]), float(model.discrimination[at])
-            own = int(n_items[at])
             first = members.row(at, "mokken_h", h, own, mokken.notes[at])
             low, high = max(a - half[at], -BOUND), min(a + half[at], BOUND)
             wide = AT_END if high - low < 2 * half[at] else ""
-            self.rows.append(_with(first, mokken.h_raters_low[at], mokken.h_raters_high[at]))
+            rows.append(_with(first, mokken.h_raters_low[at], mokken.h_raters_high[at]))
             notes = [note for note in (model.notes[at], wide, model.note if not np.isnan(a) else "") if note]
-            self.rows.append(_with(members.row(at, "grm_a", a, own, "; ".join(notes)), low, high))
-        keys = {"axis": name, "subset": subset}
-        self._keep("severity", keys, _severity(ratings, scores, model))
-        self._keep("thresholds", keys, _thresholds(model, groups, labels))
-        self._keep("pairs", keys, _pairs(mokken, groups) if len(groups) <= MANY else {})
-        self._keep("checks", keys, _checks(scores, points, mokken, groups, self.lower_bound))
-        fit = {
-            "n_fitted": [int(np.count_nonzero(~np.isnan(model.discrimination)))],
-            "n_items": [int(np.count_nonzero(~np.isnan(model.severity)))],
-            "smallest_pair": [mokken.smallest_pair], "n_undefined_pairs": [mokken.n_undefined_pairs],
-            "log_likelihood": [model.log_likelihood], "iterations": [model.iterations],
-            "converged": [model.converged], "n_grid": [model.n_grid], "note": [members.worded(model.note)],
-        }  # fmt: skip
-        self._keep("fits", keys, fit)
+            rows.append(_with(members.row(at, "grm_a", a, own, "; ".join(notes)), low, high))
+        return rows
 
-    def _keep(self, name: str, keys: dict[str, str], columns: dict[str, Any]) -> None:
+    def _frame(self, name: str, columns: dict[str, Any]) -> pl.DataFrame:
         n = len(next(iter(columns.values()), []))
-        whole = {key: [value] * n for key, value in keys.items()} | columns
-        self.frames[name].append(pl.DataFrame(whole if columns else None, schema=SCHEMAS[name]))
+        whole = {"axis": [self.members.axis] * n, "subset": [self.members.subset] * n} | columns
+        return pl.DataFrame(whole if columns else None, schema=SCHEMAS[name])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Voters:
+    """The groups of an axis that belong to a scale: those shown, or of an overlapping one the first.
+
+    ``votes`` is how ratings become a group's score; raters on their own have theirs.
+    """
+
+    axis: Axis
+    shown: NDArray[np.intp]
+    votes: Scores | None
+
+    @classmethod
+    def of(cls, ratings: Ratings, axis: Axis, how: Scaling, *, overlapping: bool) -> _Voters:
+        """Find who is shown."""
+        shown = np.flatnonzero(~axis.withheld)
+        shown = shown[shown == 0] if overlapping else shown
+        if axis.attributes == ("rater",):
+            return cls(axis, shown, None)
+        ties = "lowest" if how.ties == "share" else how.ties
+        made = Responses.of(
+            ratings, axis.codes, len(axis), resolve(ratings, "crowd"), group_score=how.group_score, ties=ties,
+            seed=how.seed,
+        )  # fmt: skip
+        return cls(axis, shown, made.scored)
+
+    def given(self, ratings: Ratings) -> NDArray[np.int64]:
+        """Return how many ratings each of them gave."""
+        codes = self.axis.codes[ratings.codes_of_raters]
+        return np.bincount(codes[codes >= 0], minlength=len(self.axis))[self.shown]
+
+    def scores(self, parts: tuple[Part, ...]) -> NDArray[np.int32]:
+        """Return groups × items, the position of each score, -1 where there is none."""
+        if self.votes is not None:
+            return scores_of(self.votes, parts)[self.shown]
+        found = np.full((len(self.axis), sum(part.n_items for part in parts)), -1, np.int32)
+        for part in parts:
+            found[self.axis.codes[part.raters], part.first + part.item_of_each()] = part.scores
+        return found[self.shown]
 
 
 class _Members(NamedTuple):
@@ -212,38 +306,15 @@ _OF_GROUPS = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """The groups of an axis that belong to a scale: those shown, or of an overlapping one the first."""
-
-    axis: Axis
-    shown: NDArray[np.intp]
-    groups: tuple[str, ...]
-    sizes: NDArray[np.int64]
-    given: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, ratings: Ratings, axis: Axis, *, overlapping: bool) -> _Part:
-        shown = np.flatnonzero(~axis.withheld)
-        shown = shown[shown == 0] if overlapping else shown
-        codes = axis.codes[ratings.codes_of_raters]
-        given = np.bincount(codes[codes >= 0], minlength=len(axis))
-        return cls(axis, shown, tuple(axis.groups[g] for g in shown), axis.sizes[shown], given[shown])
-
-
-def _tell(report: Progress, what: str, iterations: int, _: float) -> None:
-    report(what, iterations, MAX_ITERATIONS)
-
-
 def _with(row: Row, low: float, high: float) -> Row:
     """Return the row with an interval, if there is one."""
     return row if np.isnan(low) or np.isnan(high) else row.with_interval(low, high)
 
 
-def _severity(ratings: Ratings, scores: NDArray[np.int32], model: GradedResponse) -> dict[str, Any]:
+def _severity(items: pl.Series, scores: NDArray[np.int32], model: GradedResponse) -> dict[str, Any]:
     half = NORMAL_95 * model.severity_se
     return {
-        "item": ratings.items["item"].cast(pl.String), "severity": model.severity, "se": model.severity_se,
+        "item": items, "severity": model.severity, "se": model.severity_se,
         "ci_low": model.severity - half, "ci_high": model.severity + half,
         "n_scores": np.count_nonzero(scores >= 0, axis=0), "part": model.part,
     }  # fmt: skip
@@ -267,7 +338,7 @@ def _pairs(mokken: Mokken, groups: Sequence[str]) -> dict[str, Any]:
 
 
 def _checks(
-    scores: NDArray[np.int32], points: NDArray[np.float64], mokken: Mokken, groups: Sequence[str], bound: float
+    scores: NDArray[np.int32], points: Values, mokken: Mokken, groups: Sequence[str], bound: float
 ) -> dict[str, Any]:
     found = monotonicity_of(scores, points, mokken)
     return {
@@ -275,4 +346,14 @@ def _checks(
         "n_rest_groups": found.n_groups, "n_active": found.n_active, "n_violations": found.n_violations,
         "largest": found.largest, "total": found.total, "z": found.z, "n_significant": found.n_significant,
         "crit": found.crit, "note": list(found.notes),
+    }  # fmt: skip
+
+
+def _fit(mokken: Mokken, model: GradedResponse, note: str) -> dict[str, Any]:
+    return {
+        "n_fitted": [int(np.count_nonzero(~np.isnan(model.discrimination)))],
+        "n_items": [int(np.count_nonzero(~np.isnan(model.severity)))],
+        "smallest_pair": [mokken.smallest_pair], "n_undefined_pairs": [mokken.n_undefined_pairs],
+        "log_likelihood": [model.log_likelihood], "iterations": [model.iterations],
+        "converged": [model.converged], "n_grid": [model.n_grid], "note": [note],
     }  # fmt: skip

@@ -1,1 +1,30 @@
-"""Responsiveness: whose scores convey severity."""
+"""Responsiveness: do higher scores mean more severe (MPA), and are unsafe and safe told apart (WRA).
+
+Both measures are those of Mishra et al., *Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on
+Responsiveness to Severity* (arXiv 2503.05609); rank correlations, AUROC and average precision stand beside them.
+"""
+
+from plurivox.lenses.inputs import REFERENCE
+from plurivox.lenses.record import Lens
+from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
+
+LENS = Lens(
+    name="responsiveness",
+    command="responsiveness",
+    order=20,
+    question="Tell whose scores convey severity.",
+    about="MPA asks whether each higher score means more severe, WRA whether unsafe items get higher scores than safe "
+    "ones; HM\nis their harmonic mean. Raters are shuffled between groups to see what chance does: * is p < .05, ** "
+    "p < .05 after\ncorrection. --by rater looks at each rater on their own.",
+    settings=ResponsivenessSettings,
+    inputs=(REFERENCE,),
+    every_attribute=True,
+    csv_tables=("values", "scores", "boundaries", "correlations", "pairs"),
+    run="plurivox.lenses.responsiveness.run:responsiveness",
+    result="plurivox.lenses.responsiveness.result:Responsiveness",
+    tables="plurivox.lenses.responsiveness.tables:tables",
+    notes="plurivox.lenses.responsiveness.tables:notes",
+    closing="A low value is a reason to look, at instructions, scale and reference, never one to drop a group.",
+    section="plurivox.report.sections.responsiveness:section",
+    kernel="plurivox.kernels.responsiveness:permuted_tables",
+)

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.engine.part import Part
 from plurivox.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.intake.attributes import places_of
 from plurivox.ratings import Ratings, chosen_rows
@@ -63,6 +64,11 @@ class Reference:
     def n_items(self) -> int:
         """How many items have a reference."""
         return int(np.count_nonzero(np.diff(self.offsets)))
+
+    @property
+    def part(self) -> Part:
+        """Its ratings as one part of all items, which can travel."""
+        return Part(0, self.offsets, self.raters, self.scores, np.zeros(0, np.int64))
 
     def totals(self) -> NDArray[np.int64]:
         """Return how often each item got each point, items × points."""
@@ -165,7 +171,7 @@ def _other(ratings: Ratings, reference: Ratings, threshold: Label | None) -> Ref
             f"{n_shared} of the {reference.n_raters} raters of the reference are also among the raters that it judges; "
             "where such a rater's group is judged, their reference ratings are left out",
             SharedRatersWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     item = items[reference.item_codes]
     rater = shared[reference.codes_of_raters] if reference.has_raters else np.full(len(item), -1)

@@ -13,24 +13,10 @@ from numpy.typing import NDArray
 from plurivox.engine.intervals import NORMAL_95
 from plurivox.errors import SelectionError
 from plurivox.lenses.psychometrics.result import Psychometrics
-from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
-from plurivox.lenses.responsiveness.passes import STATISTICS
-from plurivox.results.result import (
-    SIGNIFICANT,
-    GroupResult,
-    Row,
-    Statement,
-    Table,
-    as_lists,
-    frame_of,
-    p_text,
-    stated,
-    survival,
-    weight_of,
-)
-from plurivox.statistics.registry import LABELS
-
-TRADITIONAL = ("kendall_tau_b", "spearman_rho", "auroc", "average_precision")
+from plurivox.lenses.responsiveness.words import statements
+from plurivox.results.result import GroupResult, Row, Statement, Table, as_lists, frame_of
+from plurivox.statistics.registry import names_of, with_trait
+from plurivox.statistics.responsiveness_records import MEASURES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +118,7 @@ class Responsiveness(GroupResult):
         """Return what was found by comparing raters or groups with each other: Mokken's H_j and the discrimination."""
         if not self.tables:
             raise SelectionError("psychometrics were not asked for", hint="Set psychometrics=True.")
-        rows = tuple(row for row in self.rows if row.statistic in PSYCHOMETRIC)
+        rows = tuple(row for row in self.rows if row.statistic in names_of("scaled"))
         ties = "lowest" if self.settings["ties"] == "share" else self.settings["ties"]
         return Psychometrics(rows, self.withheld, self.outside, (), {**self.settings, "ties": ties}, self.tables)
 
@@ -169,14 +155,14 @@ class Responsiveness(GroupResult):
         from plurivox.kernels.metrics import boundary_values
 
         names, capped = self.settings["reference"]["boundaries"], self.settings["convention"] != "published"
-        kept = [at for at, name in enumerate(STATISTICS) if name != "hm_of_means"]
+        kept = [at for at, name in enumerate(MEASURES) if name not in with_trait("of means")]
         rows = []
         for found in self.scored:
             for group, table in zip(found.groups, found.tables, strict=True):
-                values = np.zeros((len(names), len(STATISTICS)))
+                values = np.zeros((len(names), len(MEASURES)))
                 boundary_values(table, capped, values)
                 rows += [
-                    (found.axis, group, found.subset, boundary, STATISTICS[at], float(values[b, at]))
+                    (found.axis, group, found.subset, boundary, MEASURES[at], float(values[b, at]))
                     for b, boundary in enumerate(names)
                     for at in kept
                 ]
@@ -189,14 +175,15 @@ class Responsiveness(GroupResult):
         The 95 % interval is Fisher's, which takes groups for independent; with few of them it is wide.
         """
         rows = []
+        scaled = names_of("scaled")
         for subset in self.subsets:
             for axis in self.axes:
                 own = [row for row in self.rows if (row.axis, row.subset) == (axis, subset)]
-                values = {name: _column(own, name) for name in (*STATISTICS, *PSYCHOMETRIC)}
-                others = (*TRADITIONAL, *(name for name in PSYCHOMETRIC if len(values[name])))
+                values = {name: _column(own, name) for name in (*MEASURES, *scaled)}
+                others = (*names_of("traditional"), *(name for name in scaled if len(values[name])))
                 rows += [
                     (axis, subset, first, second, *_correlation(values[first], values[second]))
-                    for first in ("mpa", "wra")
+                    for first in with_trait("stated")
                     for second in others
                 ]
         schema = {
@@ -207,75 +194,7 @@ class Responsiveness(GroupResult):
 
     def statements(self) -> list[Statement]:
         """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
-        tested = {name: self._tested(name) for name in ("mpa", "wra")}
-        found = [row for rows in tested.values() for row in rows if (row.p_value or 0.0) < SIGNIFICANT]
-        found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
-        sentences = self._overall() + self._families()
-        for name, rows in tested.items():
-            whole = [row for row in found if row.statistic == name and row.subset == "all"]
-            sentences += stated(whole, len(rows), _sentence)
-        sentences += _on_parts([row for row in found if row.subset != "all" and row.survives])
-        if any(tested.values()) and not found:
-            numbers = " and ".join(f"{len(rows)} {LABELS[name]}" for name, rows in tested.items())
-            text = f"No group stands out from chance: none of {numbers} values has p < .05."
-            sentences.append(Statement(text, 2.0, statistic="mpa"))
-        if self.tables:
-            found_beside = self.psychometrics().statements()
-            sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
-        return sentences + self._each_rater() + self._left_out() + self.withheld_statement()
-
-    def _overall(self) -> list[Statement]:
-        mpa, wra = (self.row("all", "all", name) for name in ("mpa", "wra"))
-        if math.isnan(mpa.value):
-            return []
-        text = (
-            f"All raters together, against {self.settings['reference']['name']}: MPA {_with_interval(mpa)}, "
-            f"WRA {_with_interval(wra)}."
-        )
-        return [Statement(text, 2.2, statistic="mpa")]
-
-    def _families(self) -> list[Statement]:
-        """Return the families of which all groups lie below, or above, all others, more than chance would put them."""
-        return [
-            Statement(
-                f"{row.group.rpartition(', all')[0]} have {'lower' if 'lowest' in row.group else 'higher'} "
-                f"{LABELS[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}.",
-                weight_of(row), row.axis, row.statistic,
-            )
-            for row in self.rows
-            if row.kind == "family" and row.statistic in ("mpa", "wra", "hm") and row.subset == "all"
-            and ", all " in row.group and row.value > 0 and row.tested and row.survives
-        ]  # fmt: skip
-
-    def _each_rater(self) -> list[Statement]:
-        own = [row for row in self.rows if row.kind == "rater" and row.subset == "all"]
-        if not own:
-            return []
-        parts = []
-        for name in ("mpa", "wra"):
-            values = _column(own, name)
-            values = values[~np.isnan(values)]
-            if len(values):
-                low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
-                parts.append(f"{LABELS[name]} {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}")
-        n_raters = len({row.group for row in own})
-        text = f"{n_raters:,} raters one by one: {'; '.join(parts) or 'no value is defined'}."
-        return [Statement(text, 2.1, "rater", "mpa")]
-
-    def _left_out(self) -> list[Statement]:
-        """Return how many items are left out and why."""
-        reference, sentences = self.settings["reference"], []
-        missing, unsorted = reference["n_items_without"], self.settings["n_items_in_no_subset"]
-        if missing:
-            items = "1 item has" if missing == 1 else f"{missing:,} items have"
-            sentences.append(f"{items} no reference and count for nothing, of {reference['n_items'] + missing:,}.")
-        if unsorted:
-            items = "1 item has" if unsorted == 1 else f"{unsorted:,} items have"
-            sentences.append(f"{items} no value of {self.settings['items_by']}, in no part but in the whole.")
-        return [Statement(text, 0.0) for text in sentences]
-
-    def _tested(self, statistic: str) -> list[Row]:
-        return [row for row in self.rows if row.kind == "group" and row.statistic == statistic and row.tested]
+        return statements(self)
 
 
 _SCORE_TEXTS = {"axis": pl.String, "group": pl.String, "subset": pl.String, "boundary": pl.String, "score": pl.String}
@@ -306,37 +225,3 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float,
         return r, math.nan, math.nan, n, "too few groups for an interval" if n < 4 else "no interval at a perfect r"
     centre, half = math.atanh(r), NORMAL_95 / math.sqrt(n - 3)
     return r, math.tanh(centre - half), math.tanh(centre + half), n, ""
-
-
-def _with_interval(row: Row) -> str:
-    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
-    return f"{row.value:.2f}{interval}"
-
-
-def _habit(row: Row) -> str:
-    above = row.direction == "above"
-    if row.statistic == "mpa":
-        return f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
-    return f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
-
-
-def _sentence(row: Row, n_tested: int) -> str:
-    return (
-        f"{row.group} {_habit(row)}: {LABELS[row.statistic]} {_with_interval(row)} where chance gives about "
-        f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested, 'value')}."
-    )
-
-
-def _on_parts(rows: list[Row]) -> list[Statement]:
-    """Return one sentence for each group and statistic that stands out on parts of the items."""
-    parts: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        parts.setdefault((row.axis, row.group, _habit(row)), []).append(row)
-    statements = []
-    for (axis, group, habit), found in parts.items():
-        where = ", ".join(
-            f"{row.subset} ({LABELS[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})" for row in found
-        )
-        text = f"{group} {habit} on {where}, after correction."
-        statements.append(Statement(text, weight_of(found[0]) - 1.5, axis, found[0].statistic))
-    return statements

@@ -11,21 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.grouping import warn_apart
-from plurivox.engine.intervals import Interval, percentile_interval
-from plurivox.engine.permutation import PermutationResult, among_peers, compare, upper_p
+from plurivox.engine.grouping import raters_who_rated, warn_apart
+from plurivox.engine.intervals import Interval
+from plurivox.engine.permutation import PermutationResult, among_peers, upper_p
 from plurivox.engine.run import Values
-from plurivox.engine.running import Running
-from plurivox.errors import SelectionError
-from plurivox.lenses.responsiveness.passes import STATISTICS, RaterResponses, Responses, Support
+from plurivox.lenses.inference import Inference, Pair, Sizes
+from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
+from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
+from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.ratings import Ratings, chosen_rows
 from plurivox.results.result import Draws, Row
 from plurivox.statistics import undefined
+from plurivox.statistics.registry import with_trait
+from plurivox.statistics.responsiveness_records import MEASURES
 
-WEIGHED_BY_SCORE = ("mpa_raw", "mpa", "hm", "hm_of_means")
-"""What weighs every score alike, so that rarely used ones matter."""
+COLUMNS = tuple(enumerate(MEASURES))
+"""All statistics, and where each stands among the values."""
 
 
 class Found(NamedTuple):
@@ -42,83 +45,64 @@ class Analysis:
 
     ratings: Ratings
     reference: Reference
-    permutations: int
-    bootstrap: int
-    resample: str
-    seed: int
-    convention: str
+    settings: ResponsivenessSettings
     strata: NDArray[np.int32] | None
-    group_score: str
-    ties: str
-    min_support: float
-    subset: str
-    running: Running
+    inference: Inference
+
+    @property
+    def subset(self) -> str:
+        """The set of items."""
+        return self.inference.subset
 
     def overall(self) -> Found:
         """Return the rows of all raters together; against the crowd there is nobody left to compare them with."""
-        passes = self._passes(np.zeros(self.ratings.n_raters, np.int32), 1)
-        nobody = np.full((self.bootstrap, 1, len(STATISTICS)), np.nan)
-        resampled = nobody if self.reference.kind == CROWD else self._resampled(passes, "all")
+        responses = self._responses(np.zeros(self.ratings.n_raters, np.int32), 1)
+        nobody = np.full((self.settings.bootstrap, 1, len(MEASURES)), np.nan)
+        resampled = nobody if self.reference.kind == CROWD else self.inference.resampled(responses, "all")
         usage = np.bincount(self.ratings.scores, minlength=len(self.ratings.scale))[np.newaxis]
-        n_rated = len(np.unique(self.ratings.codes_of_raters))
+        n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
-        return self._found("overall", "all", ("all",), passes, sizes, usage, None, resampled)
+        return self._found("overall", "all", ("all",), responses, sizes, usage, None, resampled)
 
     def axis(self, axis: Axis) -> Found:
         """Return the rows of the groups of an axis."""
         if axis.attributes == ("rater",):
             return self._raters(axis)
-        if self.subset == "all" and self.permutations:
+        if self.subset == "all" and self.settings.permutations:
             warn_apart(self.ratings, axis)
-        passes = self._passes(axis.codes, len(axis))
-        null = passes.null(self.permutations, self.seed, self._telling(f"permuting {axis.name}"))
-        resampled = self._resampled(passes, axis.name)
-        usage = _usage(self.ratings, axis)
-        return self._found("group", axis.name, axis.groups, passes, axis.sizes, usage, null, resampled, axis.withheld)
+        responses = self._responses(axis.codes, len(axis))
+        null = self.inference.null(responses, axis.name)
+        resampled = self.inference.resampled(responses, axis.name)
+        return self._found(
+            "group", axis.name, axis.groups, responses, axis.sizes, _usage(self.ratings, axis), null, resampled,
+            axis.withheld,
+        )  # fmt: skip
 
     def values(self, name: str, axes: Sequence[Axis]) -> Found:
         """Return the rows of overlapping groups, each the first of two on an axis of its own."""
-        parts = [(axis.groups[0], self.axis(axis)) for axis in axes if not axis.withheld.any()]
-        rows = [row for group, found in parts for row in found.rows if row.group == group]
+        rows, draws, found = self.inference.overlapping(name, axes, self.axis, MEASURES, MEASURES)
+        n_points = len(self.ratings.scale)
 
-        def together(arrays: list[Any], like: tuple[int, ...], along: int) -> NDArray[Any]:
-            return np.concatenate([np.zeros(like), *arrays], axis=along)
+        def together(arrays: list[NDArray[Any]], *like: int) -> NDArray[Any]:
+            return np.concatenate([np.zeros((0, *like)), *(array[:1] for array in arrays)])
 
-        shown = tuple(group for group, _ in parts)
-        n_points, n_statistics = len(self.ratings.scale), len(STATISTICS)
-        null = together([found.draws.null[:, :1] for _, found in parts], (self.permutations, 0, n_statistics), 1)
-        kept = together([found.draws.bootstrap[:, :1] for _, found in parts], (self.bootstrap, 0, n_statistics), 1)
-        scored = [found.scored for _, found in parts]
-        tables = together([one.tables[:1] for one in scored], (0, n_points, self.reference.n_points), 0)
-        votes = together([one.votes[:1] for one in scored], (0, n_points), 0)
-        usage = together([one.usage[:1] for one in scored], (0, n_points), 0)
-        return Found(
-            rows,
-            Draws(name, shown, STATISTICS, null, STATISTICS, kept, self.subset),
-            Scored(name, shown, tables, votes, usage, self.subset),
-        )
+        tables = together([one.scored.tables for one in found], n_points, self.reference.n_points)
+        votes = together([one.scored.votes for one in found], n_points)
+        usage = together([one.scored.usage for one in found], n_points)
+        return Found(rows, draws, Scored(name, draws.groups, tables, votes, usage, self.subset))
 
     def contrast(self, axis: Axis, groups: tuple[str, str], found: Found, kind: str = "contrast") -> list[Row]:
         """Return the difference of two groups; only their raters are shuffled, and only among each other."""
-        a, b = (axis.groups.index(group) for group in groups)
-        if axis.withheld[a] or axis.withheld[b]:
-            raise SelectionError(f"{groups[0]} or {groups[1]} is withheld as too small to show")
-        what = f"{axis.name}: {groups[0]} − {groups[1]}"
-        passes = self._passes(axis.codes, len(axis), among=(axis.codes == a) | (axis.codes == b))
-        _, values = passes.observed()
-        null = passes.null(self.permutations, self.seed, self._telling(f"permuting {what}"))
+        pair = Pair.of(axis, groups)
+        responses = self._responses(axis.codes, len(axis), among=pair.among)
+        _, values = responses.observed()
+        null = self.inference.null(responses, pair.what)
         first, second = (found.draws.bootstrap[:, [found.draws.groups.index(group)]] for group in groups)
-        return self._rows(
-            kind,
-            axis.name,
-            (f"{groups[0]} − {groups[1]}",),
-            values[[a]] - values[[b]],
-            percentile_interval(first - second) if self.bootstrap else None,
-            self._test(values[[a]] - values[[b]], null[:, [a]] - null[:, [b]]),
-            axis.sizes[[a, b]].sum(keepdims=True),
-            _together(passes.votes(), [a, b]),
-            _where_undefined(values[a] - values[b], "undefined in one of the two"),
+        support, both = responses.votes(), [pair.a, pair.b]
+        sizes = (
+            int(axis.sizes[both].sum()), int(support.n_items[both].min()), int(support.n_ratings[both].sum())
         )  # fmt: skip
+        return self.inference.contrast(kind, pair, COLUMNS, values, null, first - second, sizes)
 
     def pairs(self, axis: Axis, found: Found) -> list[Row]:
         """Return the difference of every two groups."""
@@ -136,47 +120,47 @@ class Analysis:
             return []
         observed = np.array([[row.value for row in found.rows if row.group == group] for group in axis.shown])
         name = " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
-        own = [row for row in found.rows if row.statistic == "mpa" and row.group in np.array(axis.shown)[inside]]
-        sizes = np.array([sum(row.n_raters for row in own)])
-        support = Support(
-            np.zeros((1, 0)), np.array([max(row.n_items for row in own)]), np.array([sum(row.n_ratings for row in own)])
-        )
+        own = [row for row in found.rows if row.statistic == MEASURES[0] and row.group in np.array(axis.shown)[inside]]
+        sizes = (sum(row.n_raters for row in own), max(row.n_items for row in own), sum(row.n_ratings for row in own))
         rows = []
         for what, measure in (("against the others", _difference), ("all lowest", _lowest), ("all highest", _highest)):
             values = measure(observed[np.newaxis], inside)
-            null = measure(found.draws.null, inside)
-            test = self._test(values, null[:, np.newaxis])
+            null = measure(found.draws.null, inside)[:, np.newaxis]
+            test = self.inference.test(values, null)
             if test is not None and measure is not _difference:
-                test = test._replace(p_value=upper_p(values, null[:, np.newaxis]))
-            kept = found.draws.bootstrap
-            interval = percentile_interval(measure(kept, inside)[:, np.newaxis]) if len(kept) else None
-            note = _where_undefined(values[0], "undefined in all of them, or in all others")
+                test = test._replace(p_value=upper_p(values, null))
+            interval = self.inference.interval(measure(found.draws.bootstrap, inside)[:, np.newaxis])
+            reason = "undefined in all of them, or in all others"
+            notes = {name: reason for at, name in COLUMNS if np.isnan(values[0, at])}
             label = (f"{name} ({len(own)} of {len(inside)} groups), {what}",)
-            rows += self._rows("family", axis.name, label, values, interval, test, sizes, support, note)
+            rows += self.inference.rows("family", axis.name, label, COLUMNS, values, [sizes], [notes], interval, test)
         return rows
 
     def _raters(self, axis: Axis) -> Found:
         """Return the rows of every rater, compared with the other raters of their stratum."""
-        passes = RaterResponses.of(self.ratings, self.reference, capped=self.convention != "published")
-        tables, values = passes.observed()
-        support, usage = passes.votes(), _usage(self.ratings, axis)
+        responses = RaterResponses.of(self.ratings, self.reference, capped=self._capped)
+        tables, values = responses.observed()
+        usage = _usage(self.ratings, axis)
         order = np.argsort(axis.codes, kind="stable")  # raters by their names' order
         order = order[~axis.withheld[axis.codes[order]]]
-        interval, kept = None, np.zeros((0, len(axis.codes), len(STATISTICS)))
-        if self.bootstrap:
-            interval, kept = passes.bootstrap(self.bootstrap, self.seed, self._telling("resampling raters"))
-            interval = Interval(interval.low[order], interval.high[order], interval.n_undefined[order])
-        strata = None if self.strata is None else self.strata[order]
-        test = among_peers(values[order], strata) if self.permutations else None
-        support = support.of(order)
+        support = responses.votes().of(order)
+        interval, kept = None, np.zeros((0, len(axis.codes), len(MEASURES)))
+        if self.settings.bootstrap:
+            how = self.inference.doing("resampling raters")
+            whole, kept = responses.bootstrap(self.settings.bootstrap, self.settings.seed, how)
+            interval = Interval(whole.low[order], whole.high[order], whole.n_undefined[order])
+        test = None
+        if self.settings.permutations:
+            test = among_peers(values[order], None if self.strata is None else self.strata[order])
+            test = test._replace(n_undefined=np.zeros_like(test.n_undefined))  # of raters, not of draws
         rows = self._rows(
-            "rater", axis.name, axis.shown, values[order], interval, test, np.ones(len(order), np.int64), support,
-            self._notes(tables[order], support.votes),
+            "rater", axis.name, axis.shown, tables[order], values[order], np.ones(len(order), np.int64), support,
+            interval, test,
         )  # fmt: skip
-        null = np.zeros((0, len(order), len(STATISTICS)))
+        null = np.zeros((0, len(order), len(MEASURES)))
         return Found(
             rows,
-            Draws(axis.name, axis.shown, STATISTICS, null, STATISTICS, kept[:, order], self.subset),
+            Draws(axis.name, axis.shown, MEASURES, null, MEASURES, kept[:, order], self.subset),
             Scored(axis.name, axis.shown, tables[order], support.votes, usage[~axis.withheld], self.subset),
         )
 
@@ -185,7 +169,7 @@ class Analysis:
         kind: str,
         name: str,
         groups: tuple[str, ...],
-        passes: Responses,
+        responses: Responses,
         sizes: NDArray[np.int64],
         usage: NDArray[np.int64],
         null: Values | None,
@@ -195,23 +179,19 @@ class Analysis:
         """Return the rows of the groups that may be shown."""
         shown = np.arange(len(groups)) if withheld is None else np.flatnonzero(~withheld)
         names = tuple(groups[g] for g in shown)
-        tables, values = passes.observed()
-        votes = passes.votes()
-        support = votes.of(shown)
+        tables, values = (array[shown] for array in responses.observed())
+        support = responses.votes().of(shown)
         everyone = kind == "overall" and self.reference.kind in (CROWD, "group")
         alone = "nobody is left as the reference" if everyone else undefined.NO_REFERENCE
-        empty = np.zeros((0, len(groups), len(STATISTICS)))
-        null = empty if null is None else null
+        null = np.zeros((0, len(shown), len(MEASURES))) if null is None else null[:, shown]
         rows = self._rows(
-            kind, name, names, values[shown],
-            percentile_interval(resampled[:, shown]) if self.bootstrap else None,
-            self._test(values[shown], null[:, shown]) if len(null) else None,
-            sizes[shown], support, self._notes(tables[shown], support.votes, alone),
+            kind, name, names, tables, values, sizes[shown], support, self.inference.interval(resampled[:, shown]),
+            self.inference.test(values, null) if len(null) else None, alone,
         )  # fmt: skip
         return Found(
             rows,
-            Draws(name, names, STATISTICS, null[:, shown], STATISTICS, resampled[:, shown], self.subset),
-            Scored(name, names, tables[shown], support.votes, usage[shown], self.subset),
+            Draws(name, names, MEASURES, null, MEASURES, resampled[:, shown], self.subset),
+            Scored(name, names, tables, support.votes, usage[shown], self.subset),
         )
 
     def _rows(
@@ -219,37 +199,22 @@ class Analysis:
         kind: str,
         axis: str,
         groups: Sequence[str],
+        tables: Values,
         values: Values,
+        n_raters: NDArray[np.int64],
+        support: Support,
         interval: Interval | None,
         test: PermutationResult | None,
-        sizes: NDArray[np.int64],
-        support: Support,
-        notes: Sequence[dict[str, str]],
+        alone: str = undefined.NO_REFERENCE,
     ) -> list[Row]:
-        """Put rows together, groups × statistics."""
-        rows = []
-        for g, group in enumerate(groups):
-            for at, name in enumerate(STATISTICS):
-                row = Row(
-                    kind, axis, group, name, float(values[g, at]),
-                    ci_low=None if interval is None else float(interval.low[g, at]),
-                    ci_high=None if interval is None else float(interval.high[g, at]),
-                    p_value=None if test is None else float(test.p_value[g, at]),
-                    direction=None if test is None else test.direction[g, at],
-                    null_median=None if test is None else float(test.null_median[g, at]),
-                    n_raters=int(sizes[g]), n_items=int(support.n_items[g]), n_ratings=int(support.n_ratings[g]),
-                    note=notes[g].get(name, ""), subset=self.subset,
-                )  # fmt: skip
-                if interval is not None:
-                    row = row.with_undefined(int(interval.n_undefined[g, at]) / self.bootstrap, "bootstrap draws")
-                if not row.note and np.isnan(row.value) and name in ("hm", "hm_of_means"):
-                    row = row.with_note("MPA and WRA add up to 0")  # where MPA is not capped
-                if test is not None and kind != "rater":  # raters are compared with each other, without draws
-                    row = row.with_undefined(int(test.n_undefined[g, at]) / self.permutations)
-                rows.append(row)
-        return rows
+        """Put rows together, with notes on why values are undefined or what to beware of."""
+        sizes: list[Sizes] = list(
+            zip(n_raters.tolist(), support.n_items.tolist(), support.n_ratings.tolist(), strict=True)
+        )
+        notes = self._notes(tables, values, support.votes, alone)
+        return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, test)
 
-    def _notes(self, tables: Values, votes: Values, alone: str = undefined.NO_REFERENCE) -> list[dict[str, str]]:
+    def _notes(self, tables: Values, values: Values, votes: Values, alone: str) -> list[dict[str, str]]:
         """Tell for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
         by_point = tables.sum(axis=1)
         below = np.cumsum(by_point, axis=1)[:, :-1]
@@ -258,63 +223,53 @@ class Analysis:
         two_classes = (below > 0) & (above > 0)
         n_defined, n_boundaries = two_classes.sum(axis=1), two_classes.shape[1]
         one_score = (tables.sum(axis=2) > 0).sum(axis=1) == 1
-        rare = (votes > 0) & (votes < self.min_support)
+        rare = (votes > 0) & (votes < self.settings.min_support)
+        one_class, by_score, of_parts = (with_trait(trait) for trait in ("one class", "scores alike", "of parts"))
         labels = self.ratings.scale.labels
         notes: list[dict[str, str]] = []
         for g in range(len(tables)):
             if total[g] == 0:
-                notes.append(dict.fromkeys(STATISTICS, alone))
+                notes.append(dict.fromkeys(MEASURES, alone))
                 continue
             if n_defined[g] == 0:
                 reason = _single_class(by_point[g], n_boundaries)
-                notes.append({name: reason for name in STATISTICS if name != "mpa_raw"})
+                notes.append({name: reason for name in MEASURES if name not in one_class})
                 continue
-            note = dict.fromkeys(STATISTICS, "")
+            note = dict.fromkeys(MEASURES, "")
             if n_defined[g] < n_boundaries:
                 left_out = f"{n_boundaries - n_defined[g]} of {n_boundaries} boundaries have a single class, left out"
-                note = dict.fromkeys(STATISTICS, left_out)
+                note = dict.fromkeys(MEASURES, left_out)
             if one_score[g]:
-                note["kendall_tau_b"] = note["spearman_rho"] = undefined.ONE_SCORE
+                note |= dict.fromkeys(with_trait("two scores"), undefined.ONE_SCORE)
             elif rare[g].any():
                 scores = ", ".join(str(labels[c]) for c in np.flatnonzero(rare[g]))
-                remark = f"fewer than {self.min_support:g} items with score {scores}"
-                for name in WEIGHED_BY_SCORE:
+                remark = f"fewer than {self.settings.min_support:g} items with score {scores}"
+                for name in by_score:
                     note[name] = f"{note[name]}; {remark}" if note[name] else remark
+            for name in of_parts:
+                if not note[name] and np.isnan(values[g, MEASURES.index(name)]):
+                    note[name] = "MPA and WRA add up to 0"  # where MPA is not capped
             notes.append(note)
         return notes
 
-    def _passes(self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None) -> Responses:
+    def _responses(
+        self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None
+    ) -> Responses:
+        wanted = self.settings
         return Responses.of(
-            self.ratings, codes, n_groups, self.reference, group_score=self.group_score, ties=self.ties, seed=self.seed,
-            capped=self.convention != "published", strata=self.strata, among=among,
+            self.ratings, codes, n_groups, self.reference, group_score=wanted.group_score, ties=wanted.ties,
+            seed=wanted.seed, capped=self._capped, strata=self.strata, among=among,
         )  # fmt: skip
 
-    def _resampled(self, passes: Responses, what: str) -> Values:
-        return passes.bootstrap(self.bootstrap, self.seed, self.resample, self._telling(f"resampling {what}"))
-
-    def _test(self, values: Values, null: Values) -> PermutationResult | None:
-        return compare(values, null) if self.permutations else None
-
-    def _telling(self, what: str) -> Running:
-        where = "" if self.subset == "all" else f"{self.subset}: "
-        return self.running.doing(where + what)
+    @property
+    def _capped(self) -> bool:
+        return self.settings.convention != "published"
 
 
 def _single_class(by_point: Values, n_boundaries: int) -> str:
     if n_boundaries > 1:
         return "all reference ratings are the same point"
     return undefined.ALL_UNSAFE if by_point[1] > 0 else undefined.ALL_SAFE
-
-
-def _together(support: Support, groups: list[int]) -> Support:
-    """Return what two groups rest on: the items of the one that has fewer, and the ratings of both."""
-    n_items, n_ratings = support.n_items[groups], support.n_ratings[groups]
-    return Support(support.votes[:1], n_items.min(keepdims=True), n_ratings.sum(keepdims=True))
-
-
-def _where_undefined(values: Values, reason: str) -> list[dict[str, str]]:
-    """Return the notes of one group: a reason beside each undefined value."""
-    return [{name: reason for name, value in zip(STATISTICS, values, strict=True) if np.isnan(value)}]
 
 
 def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from plurivox import plots
-from plurivox.answers import Answers
-from plurivox.axis import By
-from plurivox.engine.grouping import each_axis
+from plurivox.axis import CROSS
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.lenses.alignment.run import alignment
 from plurivox.plots.layout import shorten
 from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings
 from plurivox.report.parts import (
     Block,
+    Brief,
     DataTable,
     Figure,
     Finding,
-    Inputs,
     Prose,
     Section,
     Terms,
@@ -30,6 +25,7 @@ from plurivox.report.parts import (
     top_rows,
     with_text,
 )
+from plurivox.settings import Axes
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
@@ -68,13 +64,12 @@ _ANCHORS = {
 _STATES = {"n_items": "rated items", "subset": "part of the items"}
 
 
-def section(inputs: Inputs) -> Section | None:
+def section(brief: Brief) -> Section | None:
     """Compare the answers of models with the votes of raters, if there are any."""
-    answers = inputs.extras.get("answers")
-    if answers is None:
+    if "answers" not in brief.study.inputs:
         return None
-    axes, remarks = _axes(inputs)
-    found = _found(inputs, as_answers(answers, inputs.ratings), axes)
+    axes, remarks = _axes(brief)
+    found = _found(brief, axes)
     findings = [
         Finding(one.text, one.weight, _ANCHORS.get(one.statistic, "alignment-dots"))
         for one in found.statements()
@@ -83,34 +78,32 @@ def section(inputs: Inputs) -> Section | None:
     blocks: list[Block] = [Prose(one.text) for one in sorted(findings, key=lambda one: -one.weight)[:FEW]]
     blocks += [_accounts(found), *_heats(found), _dots(found), *_closest(found), _refusals(found), _distances(found)]
     blocks += [_alphas(found), *_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found)]
-    blocks += [*_positions(found), _items(found, inputs), _table(found), Prose(METHODS), Terms(TERMS)]
+    blocks += [*_positions(found), _items(found, brief), _table(found), Prose(METHODS), Terms(TERMS)]
     return Section("alignment", "Alignment", LEAD, blocks, findings, remarks + remarks_of(found))
 
 
-def _found(inputs: Inputs, answers: Answers, axes: Sequence[By]) -> Alignment:
-    """Run the lens; trained raters judge models where they rated what models answered."""
-    prior, trained = inputs.extras.get("prior", 1.0), None
-    if isinstance(inputs.reference, Ratings):
-        known = answers.items.is_in(inputs.reference.items["item"].cast(pl.String).implode())
-        trained = inputs.reference if known.any() else None
-    return alignment(
-        inputs.ratings, answers, axes, subset=inputs.items_by, prior=1.0 if isinstance(prior, str) else prior,
-        trained=trained, threshold=None if trained is None else inputs.threshold, permutations=inputs.permutations,
-        bootstrap=inputs.bootstrap, seed=inputs.seed, min_group_size=inputs.min_group_size, progress=inputs.progress,
+def _found(brief: Brief, axes: Axes) -> Alignment:
+    """Ask the lens; trained raters judge models where they rated what models answered."""
+    answers = as_answers(brief.study.inputs["answers"], brief.ratings)
+    prior, trained = brief.asked.prior, None
+    reference = brief.study.inputs.get("reference")
+    if isinstance(reference, Ratings):
+        known = answers.items.is_in(reference.items["item"].cast(pl.String).implode())
+        trained = reference if known.any() else None
+    found: Alignment = brief.ask(
+        "alignment", inputs={"answers": answers, "trained": trained}, by=axes, several={}, subset=brief.asked.items_by,
+        prior=1.0 if isinstance(prior, str) else prior, threshold=None if trained is None else brief.asked.threshold,
     )  # fmt: skip
+    return found
 
 
-def _axes(inputs: Inputs) -> tuple[Sequence[By], list[str]]:
+def _axes(brief: Brief) -> tuple[Axes, list[str]]:
     """Return the axes whose groups do not overlap, and what is left out."""
-    if not inputs.ratings.has_raters:
-        return (), []
-    axes = each_axis(inputs.by)
-    several = [one for one in axes if any(name in inputs.several for name in ([one] if isinstance(one, str) else one))]
+    several = [one for one in brief.axes if any(name in brief.asked.several for name in one)]
     if not several:
-        return axes, []
-    names = ", ".join(one if isinstance(one, str) else " × ".join(one) for one in several)
-    remark = f"Alignment compares groups that do not overlap, so it leaves out: {names}."
-    return [one for one in axes if one not in several], [remark]
+        return brief.axes, []
+    remark = f"Alignment compares groups that do not overlap, so it leaves out: {', '.join(map(CROSS.join, several))}."
+    return tuple(one for one in brief.axes if one not in several), [remark]
 
 
 def _accounts(found: Alignment) -> DataTable:
@@ -272,12 +265,12 @@ def _if_any(name: str, title: str, frame: pl.DataFrame, note: str) -> list[Block
     return [DataTable(name, title, shown, note=f"{note} {cut}".strip())]
 
 
-def _items(found: Alignment, inputs: Inputs) -> DataTable:
+def _items(found: Alignment, brief: Brief) -> DataTable:
     names = {
         "mode": "mode", "mean": "mean rating", "answer": "mean answer", "distance": "distance", "n_votes": "ratings",
         "n_voices": "answers", "n_silent": "no answer",
     }  # fmt: skip
-    frame = with_text(found.items().head(SHOWN_ITEMS).select("item", *names), inputs).rename(names)
+    frame = with_text(found.items().head(SHOWN_ITEMS).select("item", *names), brief).rename(names)
     labels = found.settings["labels"]
     note = (
         f"The {frame.height:,} of {found.items().height:,} items whose mean rating and mean answer are farthest apart. "

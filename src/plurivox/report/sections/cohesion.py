@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox import plots
+from plurivox.axis import Axis
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.lenses.cohesion.run import cohesion
 from plurivox.report.parts import (
     Block,
+    Brief,
     DataTable,
     Figure,
     Finding,
-    Inputs,
     Section,
     remarks_of,
     slug,
@@ -20,7 +20,7 @@ from plurivox.report.parts import (
     undefined_remarks,
 )
 from plurivox.results.result import Statement
-from plurivox.statistics.registry import LABELS
+from plurivox.statistics.registry import LABELS, of_role
 
 LEAD = (
     "Which groups agree among themselves more than with others? GAI is agreement within a group (IRR) over agreement "
@@ -31,21 +31,14 @@ LEAD = (
 )
 MAX_ROWS = 200
 MAX_PAIRED = 12  # groups of an axis up to which every pair is compared
-STATISTICS = (
-    "irr", "xrr", "gai", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "percent_agreement",
-    "ac1", "ac2",
-)  # fmt: skip
 
 
-def section(inputs: Inputs) -> Section:
+def section(brief: Brief) -> Section:
     """Compare groups by how far they agree."""
-    if not inputs.ratings.has_raters or not inputs.by:
+    if not brief.ratings.has_raters or not brief.by:
         return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs groups of raters: give them with --by."])
-    paired = _paired(inputs)
-    found = cohesion(
-        inputs.ratings, inputs.by, permutations=inputs.permutations, bootstrap=inputs.bootstrap, seed=inputs.seed,
-        several=inputs.several, min_group_size=inputs.min_group_size, pairs=paired, progress=inputs.progress,
-    )  # fmt: skip
+    paired = _paired(brief)
+    found: Cohesion = brief.ask("cohesion", pairs=paired)
     blocks: list[Block] = [_forest(found)]
     if found.settings["permutations"]:
         blocks.append(_histograms(found))
@@ -57,12 +50,10 @@ def section(inputs: Inputs) -> Section:
     return Section("cohesion", "Cohesion", LEAD, blocks, _findings(found), remarks + _undefined(found))
 
 
-def _paired(inputs: Inputs) -> bool:
+def _paired(brief: Brief) -> bool:
     """Tell whether every axis is small enough to compare all pairs, and none has overlapping groups."""
-    from plurivox.axis import Axis
-
-    axes = [Axis.of(inputs.ratings, one, min_group_size=inputs.min_group_size) for one in inputs.by]
-    return not inputs.several and all(len(axis.shown) <= MAX_PAIRED for axis in axes)
+    axes = [Axis.of(brief.ratings, one, min_group_size=brief.asked.min_group_size) for one in brief.by]
+    return not brief.asked.several and all(len(axis.shown) <= MAX_PAIRED for axis in axes)
 
 
 def _forest(found: Cohesion) -> Figure:
@@ -111,12 +102,13 @@ def _ranking(found: Cohesion) -> Figure:
 
 
 def _table(found: Cohesion) -> DataTable:
-    frame = found.to_frame().filter(pl.col("statistic").is_in(STATISTICS))
+    names = [record.name for record in of_role("tested", "beside", "whole")]
+    frame = found.to_frame().filter(pl.col("statistic").is_in(names))
     frame = frame.filter(pl.col("group") != "").select(
         "axis", "group", pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
     )  # fmt: skip
-    shown, note = top_rows(frame, MAX_ROWS * len(STATISTICS))
+    shown, note = top_rows(frame, MAX_ROWS * len(names))
     return DataTable(
         "cohesion-table", "All cohesion values", shown.rename({"p_corrected": "p corrected"}), note=note, search=True
     )

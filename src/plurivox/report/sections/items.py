@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from plurivox import plots
-from plurivox.lenses.items.run import Items
-from plurivox.lenses.items.run import items as watch
-from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Section, with_text
+from plurivox.lenses.items.result import Items
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Section, with_text
 
 LEAD = "Where do groups part ways, and which items deserve more ratings? Of many items some differ by chance."
 SHOWN = 100
 
 
-def section(inputs: Inputs) -> Section:
+def section(brief: Brief) -> Section:
     """List the items that divide groups most, and those that deserve more ratings."""
-    found = watch(
-        inputs.ratings, inputs.by if inputs.ratings.has_raters else (), several=inputs.several,
-        prior=inputs.extras.get("prior", 1.0), min_group_size=inputs.min_group_size,
-    )  # fmt: skip
+    found: Items = brief.ask("items")
     blocks: list[Block] = []
     remarks = []
     if found.divided.height:
-        blocks += [_chart(found), _divided(found, inputs)]
-    elif inputs.by and inputs.ratings.has_raters:
-        remarks.append(
-            f"No item has {inputs.min_group_size} ratings from each of two groups, so none can be said to divide them."
-        )
-    blocks += [_unsure(found), _uncertain(found, inputs)]
+        blocks += [_chart(found), _divided(found, brief)]
+    elif brief.by and brief.ratings.has_raters:
+        least = brief.asked.min_group_size
+        remarks.append(f"No item has {least} ratings from each of two groups, so none can be said to divide them.")
+    blocks += [_unsure(found), _uncertain(found, brief)]
     return Section("items", "Items to look at", LEAD, blocks, _findings(found), remarks)
 
 
@@ -38,8 +33,8 @@ def _chart(found: Items) -> Figure:
     )  # fmt: skip
 
 
-def _divided(found: Items, inputs: Inputs) -> DataTable:
-    frame = with_text(found.divided.head(SHOWN), inputs).drop("z")
+def _divided(found: Items, brief: Brief) -> DataTable:
+    frame = with_text(found.divided.head(SHOWN), brief).drop("z")
     names = {
         "low_group": "lowest group", "high_group": "highest group", "low_mean": "its mean", "high_mean": "mean of that",
         "ci_low": "low", "ci_high": "high", "n_low": "ratings", "n_high": "ratings of that",
@@ -57,8 +52,8 @@ def _unsure(found: Items) -> Figure:
     )  # fmt: skip
 
 
-def _uncertain(found: Items, inputs: Inputs) -> DataTable:
-    frame = with_text(found.uncertain.head(SHOWN), inputs).rename(
+def _uncertain(found: Items, brief: Brief) -> DataTable:
+    frame = with_text(found.uncertain.head(SHOWN), brief).rename(
         {
             "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
             "information_gain": "gain of one more", "ratings_needed": "ratings needed",
@@ -79,13 +74,4 @@ def _digits(n: int) -> dict[str, int]:
 
 
 def _findings(found: Items) -> list[Finding]:
-    if not found.divided.height:
-        return []
-    first = found.divided.row(0, named=True)
-    text = (
-        f"Item {first['item']} divides {first['axis']} most: mean {first['high_mean']:.2f} among "
-        f"{first['high_group']} and "
-        f"{first['low_mean']:.2f} among {first['low_group']}, a difference of {first['difference']:.2f} "
-        f"({first['ci_low']:.2f} to {first['ci_high']:.2f})."
-    )
-    return [Finding(text, 1.5, "items-chart")]
+    return [Finding(one.text, one.weight, "items-chart") for one in found.statements()]

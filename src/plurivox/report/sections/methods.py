@@ -8,7 +8,8 @@ from importlib import metadata
 import polars as pl
 
 import plurivox
-from plurivox.report.parts import Block, DataTable, Inputs, Prose, Section, Terms
+from plurivox.axis import CROSS
+from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms
 from plurivox.statistics.registry import STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "altair")
@@ -28,7 +29,7 @@ TERMS = (
 )  # fmt: skip
 
 
-def section(inputs: Inputs) -> Section:
+def section(brief: Brief) -> Section:
     """Explain the numbers and how they were made."""
     glossary = pl.DataFrame(
         [
@@ -42,10 +43,10 @@ def section(inputs: Inputs) -> Section:
     blocks: list[Block] = [
         Terms(TERMS),
         DataTable("methods-statistics", "Every statistic", glossary, search=True),
-        DataTable("methods-settings", "Settings", _settings(inputs)),
+        DataTable("methods-settings", "Settings", _settings(brief)),
     ]
-    if inputs.command:
-        blocks.append(Prose(f"This file is made again, byte for byte, by: {inputs.command}"))
+    if brief.command:
+        blocks.append(Prose(f"This file is made again, byte for byte, by: {brief.command}"))
     blocks.append(
         Prose(
             f"To cite: plurivox {plurivox.__version__}, software for ratings from diverse raters; and the papers of "
@@ -56,18 +57,18 @@ def section(inputs: Inputs) -> Section:
     return Section("methods", "Methods and glossary", "What each number is, and how to make this report again.", blocks)
 
 
-def _settings(inputs: Inputs) -> pl.DataFrame:
-    axes = [one if isinstance(one, str) else " × ".join(one) for one in inputs.by]
+def _settings(brief: Brief) -> pl.DataFrame:
+    axes = [CROSS.join(one) for one in brief.by]
     rows = {
         "groups by": ", ".join(axes) or "none",
-        "permutations": f"{inputs.permutations:,}",
-        "bootstrap draws, over items": f"{inputs.bootstrap:,}",
-        "seed": str(inputs.seed),
-        "smallest group shown": str(inputs.min_group_size),
-        "scale": str(inputs.ratings.scale) + (" (inferred)" if inputs.ratings.intake.scale_inferred else ""),
+        "permutations": f"{brief.asked.permutations:,}",
+        "bootstrap draws, over items": f"{brief.asked.bootstrap:,}",
+        "seed": str(brief.asked.seed),
+        "smallest group shown": str(brief.asked.min_group_size),
+        "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.scale_inferred else ""),
         "plurivox": plurivox.__version__,
         "Python": platform.python_version(),
         **{name: metadata.version(name) for name in PACKAGES},
-        **{f"SHA-256 of {name}": digest for name, digest in inputs.digests.items()},
+        **{f"SHA-256 of {name}": digest for name, digest in brief.digests.items()},
     }
     return pl.DataFrame({"setting": list(rows), "value": list(rows.values())})

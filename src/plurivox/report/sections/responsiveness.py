@@ -10,18 +10,15 @@ from plurivox import plots
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER, Advice
 from plurivox.actions.advise.run import advice_on
 from plurivox.lenses.psychometrics.result import Psychometrics
-from plurivox.lenses.psychometrics.run import psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
-from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
-from plurivox.lenses.responsiveness.passes import STATISTICS
+from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
-from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.report.parts import (
     Block,
+    Brief,
     DataTable,
     Figure,
     Finding,
-    Inputs,
     Prose,
     Section,
     remarks_of,
@@ -31,7 +28,8 @@ from plurivox.report.parts import (
     with_text,
 )
 from plurivox.statistics.graded_fit import MAX_CELLS
-from plurivox.statistics.registry import LABELS
+from plurivox.statistics.registry import LABELS, names_of
+from plurivox.statistics.responsiveness_records import MEASURES
 
 LEAD = (
     "Does a higher score mean more severe (MPA), and do unsafe items get higher scores than safe ones (WRA)? Scores "
@@ -57,34 +55,32 @@ REGIONS = (
 )
 
 
-def section(inputs: Inputs) -> Section:
+def section(brief: Brief) -> Section:
     """Hold the scores of groups against the reference, or, without one, against the rest of the crowd."""
-    if not inputs.ratings.has_raters or not inputs.by:
+    if not brief.ratings.has_raters or not brief.by:
         remark = "Responsiveness needs groups of raters: give them with --by."
         return Section("responsiveness", "Responsiveness", LEAD, remarks=[remark])
-    against = "crowd" if inputs.reference is None else inputs.reference
-    found = responsiveness(
-        inputs.ratings, against, inputs.by, threshold=inputs.threshold, items_by=inputs.items_by,
-        permutations=inputs.permutations, bootstrap=inputs.bootstrap, seed=inputs.seed, several=inputs.several,
-        min_group_size=inputs.min_group_size, progress=inputs.progress, psychometrics=True,
-    )  # fmt: skip
-    advice = advice_on(found, inputs.ratings, against)
+    reference = brief.study.inputs.get("reference")
+    found: Responsiveness = brief.ask("responsiveness", psychometrics=True)
+    advice = brief.study.once(
+        ("advice", id(found)), lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference)
+    )
     blocks: list[Block] = [Prose(_reference(found)), _forest(found), _plane(found), Prose(REGIONS)]
     blocks += _advice(advice)
     blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
     for axis in found.axes:
         blocks += _of_axis(found, axis)
-    blocks += _scales(found, inputs)
+    blocks += _scales(found, brief)
     blocks.append(_table(found))
     remarks = remarks_of(found)
-    if inputs.reference is None:
+    if reference is None:
         remarks.append(
             "No reference was given, so scores are held against the rest of the crowd. Give ratings of trained "
             "raters with "
             "--reference."
         )
     findings = [
-        Finding(s.text, s.weight, "scale-forest" if s.statistic in PSYCHOMETRIC else "responsiveness-forest")
+        Finding(s.text, s.weight, "scale-forest" if s.statistic in names_of("scaled") else "responsiveness-forest")
         for s in found.statements()
         if s.weight > 0
     ]
@@ -194,7 +190,7 @@ def _of_axis(found: Responsiveness, axis: str) -> list[Block]:
     return blocks
 
 
-def _scales(found: Responsiveness, inputs: Inputs) -> list[Block]:
+def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
     """Return how groups go with each other, whatever the reference says, and the severity that items are given."""
     scales = found.psychometrics()
     if all(math.isnan(row.value) for row in scales.rows):
@@ -221,18 +217,18 @@ def _scales(found: Responsiveness, inputs: Inputs) -> list[Block]:
                     curves,
                 )
             )  # fmt: skip
-    few = inputs.ratings.n_raters <= MANY and inputs.ratings.n_raters * inputs.ratings.n_items <= MAX_CELLS
-    by_rater = psychometrics(inputs.ratings, "rater", progress=inputs.progress) if few else None
+    few = brief.ratings.n_raters <= MANY and brief.ratings.n_raters * brief.ratings.n_items <= MAX_CELLS
+    by_rater = brief.study.ask("psychometrics", by="rater") if few else None
     best = scales if by_rater is None or plots.item_severity_data(by_rater).is_empty() else by_rater
-    return [*blocks, *_severity(best, inputs)]
+    return [*blocks, *_severity(best, brief)]
 
 
-def _severity(scales: Psychometrics, inputs: Inputs) -> list[Block]:
+def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
     drawn = plots.item_severity_data(scales)
     if drawn.is_empty():
         return []
     everything = plots.item_severity_data(scales, n=scales.severity().height)
-    shown, note = top_rows(with_text(everything, inputs), SEVEREST)
+    shown, note = top_rows(with_text(everything, brief), SEVEREST)
     return [
         Figure(
             "item-severity", "Severity of items", plots.item_severity(scales),
@@ -251,7 +247,7 @@ def _table(found: Responsiveness) -> DataTable:
         "axis", "group", "subset", pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
         chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
     )  # fmt: skip
-    shown, note = top_rows(frame, MAX_ROWS * (len(STATISTICS) + len(PSYCHOMETRIC)))
+    shown, note = top_rows(frame, MAX_ROWS * (len(MEASURES) + len(names_of("scaled"))))
     return DataTable(
         "responsiveness-table", "All responsiveness values", shown.rename({"p_corrected": "p corrected"}), note=note,
         search=True,

@@ -9,9 +9,8 @@ import polars as pl
 from plurivox import plots
 from plurivox.errors import SoftScoresWarning
 from plurivox.lenses.soft.result import SoftScores
-from plurivox.lenses.soft.run import soft_scores
 from plurivox.lenses.soft.sums import ALL
-from plurivox.report.parts import Block, DataTable, Figure, Finding, Inputs, Prose, Section, remarks_of, top_rows
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Prose, Section, remarks_of, top_rows
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
@@ -23,18 +22,13 @@ MAX_ROWS = 1000
 _ANCHORS = {"prior": "soft-prior", "pit": "soft-pit"}
 
 
-def section(inputs: Inputs) -> Section | None:
+def section(brief: Brief) -> Section | None:
     """Score the predictions, if there are any."""
-    predictions = inputs.extras.get("predictions")
-    if predictions is None:
+    if "predictions" not in brief.study.inputs:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftScoresWarning)  # they are among the findings
-        found = soft_scores(
-            inputs.ratings, predictions, inputs.extras.get("prior", 1.0),
-            by=inputs.by if inputs.ratings.has_raters else (), several=inputs.several, bootstrap=inputs.bootstrap,
-            seed=inputs.seed, min_group_size=inputs.min_group_size, progress=inputs.progress,
-        )  # fmt: skip
+        found: SoftScores = brief.ask("soft_scores")
     blocks: list[Block] = [Prose(_beside(found)), _ranking(found)]
     if len(found.bins) > 1:
         blocks.append(_bins(found))

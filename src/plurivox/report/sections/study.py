@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from plurivox import plots
 from plurivox.lenses.overview.description import Description
-from plurivox.lenses.overview.run import Overview, overview
-from plurivox.report.parts import Block, DataTable, Figure, Inputs, Section, slug, top_rows
+from plurivox.lenses.overview.run import Overview
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Section, slug, top_rows
+from plurivox.results.wording import protected
 
 MAX_ROWS = 200
 
 
-def section(inputs: Inputs) -> Section:
+def section(brief: Brief) -> Section:
     """Describe the study."""
-    seen = overview(inputs.ratings, inputs.by, several=inputs.several, min_group_size=inputs.min_group_size)
+    seen: Overview = brief.ask("overview")
     found = seen.description
     blocks: list[Block] = []
     if found.has_raters:
@@ -44,7 +45,7 @@ def section(inputs: Inputs) -> Section:
         + f" on a scale of {len(found.points)} points, from {found.points[0]} to {found.points[-1]}: {_design(found)}.",
         blocks,
         [],
-        _remarks(found, bool(inputs.by)),
+        _remarks(found, bool(brief.by)),
     )
 
 
@@ -132,8 +133,5 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
         remarks.append(f"Raters without a value, left out of that axis: {', '.join(outside)}.")
     withheld = [f"{axis.name}: {axis.n_withheld:,}" for axis in found.axes if axis.n_withheld]
     if withheld:
-        remarks.append(
-            f"Groups of fewer than {found.min_group_size} raters are withheld to protect the people in them "
-            f"({', '.join(withheld)})."
-        )
+        remarks.append(f"{protected(found.min_group_size)} to protect the people in them ({', '.join(withheld)}).")
     return remarks

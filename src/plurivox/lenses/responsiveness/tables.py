@@ -1,4 +1,4 @@
-"""Responsiveness as terminal tables."""
+"""Responsiveness as tables of text."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from rich.console import Console
 
 from plurivox.axis import names_raters
-from plurivox.cli.tables import show_tables
-from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
-from plurivox.lenses.responsiveness.result import TRADITIONAL, Responsiveness
+from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
-from plurivox.statistics.registry import LABELS
+from plurivox.statistics.registry import LABELS, names_of, with_trait
 
-MAIN = ("mpa", "wra", "hm")
+MAIN, TRADITIONAL, SCALED = (names_of(role) for role in ("main", "traditional", "scaled"))
 MAX_COLUMNS = 12
 
 
@@ -35,13 +32,12 @@ def tables(found: Responsiveness) -> list[Shown]:
     return shown
 
 
-def show_responsiveness(found: Responsiveness, out: Console) -> None:
-    """Print a result."""
-    main = [row for row in found.rows if row.kind in ("overall", "group", "contrast") and row.statistic != "mpa_raw"]
+def notes(found: Responsiveness) -> list[str]:
+    """Return why values are undefined, and what to beware of; all raters against the crowd have no value at all."""
     against = found.settings["reference"]["kind"] == "crowd"
-    notes = notes_of([row for row in main if not (against and row.kind == "overall")], LABELS)
-    show_tables(tables(found), notes, found.findings(), out)
-    out.print("• A low value is a reason to look, at instructions, scale and reference, never one to drop a group.")
+    kinds = ("group", "contrast") if against else ("overall", "group", "contrast")
+    main = [row for row in found.rows if row.kind in kinds and row.statistic not in with_trait("one class")]
+    return notes_of(main, LABELS)
 
 
 def _own(found: Responsiveness, axis: str, subset: str) -> dict[str, dict[str, Row]]:
@@ -63,18 +59,20 @@ def _values(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
         line = [group, f"{first.n_raters:,}", f"{first.n_items:,}"]
         for name in MAIN:
             line.append(value_cell(own[name]))
-            if tested and name != "hm":
+            if tested and name in with_trait("stated"):
                 line.append(_short(own[name].null_median))
         lines.append([*line, *(_short(own[name].value) for name in TRADITIONAL)])
-    main = ["MPA", "chance", "WRA", "chance", "HM"] if tested else [LABELS[name] for name in MAIN]
-    return Shown(title, ["group", "raters", "items", *main, *(LABELS[name] for name in TRADITIONAL)], lines)
+    header = ["group", "raters", "items"]
+    for name in MAIN:
+        header += [LABELS[name], "chance"] if tested and name in with_trait("stated") else [LABELS[name]]
+    return Shown(title, [*header, *(LABELS[name] for name in TRADITIONAL)], lines)
 
 
 def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
     """Return how values spread over raters, who are not named here."""
     own = [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
     lines = []
-    for name in (*MAIN, *TRADITIONAL, *(PSYCHOMETRIC if found.tables else ())):
+    for name in (*MAIN, *TRADITIONAL, *(SCALED if found.tables else ())):
         values = np.array([row.value for row in own if row.statistic == name and row.kind in ("rater", "group")])
         lines.append([LABELS[name], *quantile_cells(values)])
     return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
@@ -84,7 +82,7 @@ def _intervals(found: Responsiveness) -> list[Shown]:
     lines: list[list[str]] = []
     if not found.settings["bootstrap"]:
         return []
-    columns = (*MAIN, *PSYCHOMETRIC) if found.tables else MAIN
+    columns = (*MAIN, *SCALED) if found.tables else MAIN
     for subset in found.subsets:
         for axis in ("all", *found.axes):
             for group, own in _own(found, axis, subset).items():
@@ -150,7 +148,7 @@ def _correlations(found: Responsiveness) -> list[Shown]:
     title = "How MPA and WRA go with other metrics: Pearson's r over groups"
     shown = [_correlated(found, title, TRADITIONAL)]
     if found.tables:
-        shown.append(_correlated(found, "How they go with Mokken's H_j and the discrimination", PSYCHOMETRIC))
+        shown.append(_correlated(found, "How they go with Mokken's H_j and the discrimination", SCALED))
     return [table for table in shown if table.rows]
 
 

@@ -1,4 +1,4 @@
-"""How raters scale together, as terminal tables."""
+"""How raters scale together, as tables of text."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from rich.console import Console
-from rich.text import Text
 
 from plurivox.axis import names_raters
-from plurivox.cli.tables import print_notes, print_table
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, quantile_cells, spread_header, value_cell
-from plurivox.statistics.registry import LABELS
+from plurivox.statistics.registry import LABELS, names_of
 
 
 def tables(found: Psychometrics, top: int = 5) -> list[Shown]:
@@ -29,17 +26,7 @@ def tables(found: Psychometrics, top: int = 5) -> list[Shown]:
     return [*shown, _fits(found), *_items(found, top)]
 
 
-def show_scale(found: Psychometrics, out: Console, top: int = 5) -> None:
-    """Print a result."""
-    for table in tables(found, top):
-        print_table(table, out)
-    print_notes(_notes(found), out)
-    out.print()
-    for sentence in found.findings():
-        out.print(Text(f"• {sentence}"))
-
-
-def _notes(found: Psychometrics) -> list[str]:
+def notes(found: Psychometrics) -> list[str]:
     """Return the notes on groups, without what findings say of the fit as a whole."""
     fits = {(axis, subset): note for axis, subset, note in found.fits().select("axis", "subset", "note").iter_rows()}
     rows = []
@@ -84,7 +71,7 @@ def _groups(found: Psychometrics, axis: str, subset: str, title: str) -> Shown:
 def _raters(found: Psychometrics, axis: str, subset: str, title: str) -> Shown:
     """Return how values spread over raters, who are not named here."""
     lines = []
-    for name in ("mokken_h", "grm_a"):
+    for name in names_of("scaled"):
         values = np.array([row.value for row in _own(found, axis, subset) if row.statistic == name])
         lines.append([LABELS[name], *quantile_cells(values)])
     crit = _of(found.checks(), axis, subset)["crit"].to_numpy()

@@ -1,0 +1,121 @@
+"""What :func:`plurivox.curate` made, as tables and sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from plurivox.actions.curate.parts import EXCLUDE, INCLUDE
+from plurivox.actions.curate.rows import BROAD, GRANULAR, IN_LINE, UNKNOWN, WHOLE_POINT
+from plurivox.results.tables import TableResult
+from plurivox.results.text import interval_text
+from plurivox.results.wording import counted, withheld_sentence
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Curation(TableResult):
+    """Training data from ratings; ``to_frame()`` returns the pairs or points.
+
+    Attributes
+    ----------
+    tables
+        ``pairs`` or ``points``, what to train on; ``groups``, how each stands to the reference and what came of it;
+        ``items``, those chosen for each group; ``decisions``, pairs that a person has to judge.
+    settings
+        What was asked for, the seed and the name of the reference included, but no id of a rater.
+    """
+
+    KIND: ClassVar[str] = "curation"
+
+    def __repr__(self) -> str:
+        groups = self.table("groups").height
+        return f"<Curation: {counted(self.to_frame().height, self.form[:-1])} of {counted(groups, 'group')}>"
+
+    @property
+    def form(self) -> str:
+        """``"pairs"`` or ``"points"``."""
+        return self.tables[0].name
+
+    @property
+    def n_undecided(self) -> int:
+        """How many listed pairs wait for a decision."""
+        return self.table("decisions").filter(pl.col("decision") == "").height
+
+    def findings(self) -> list[str]:
+        """Return what was made, how groups stand to the reference and what is left to decide, one sentence each."""
+        groups = self.table("groups")
+        said = [self._made(groups)]
+        judged = set(self.table("decisions")["group"])
+        said += [
+            _distance(row, self.settings, judged)
+            for row in groups.iter_rows(named=True)
+            if row["standing"] not in (IN_LINE, UNKNOWN)
+        ]
+        said += self._to_decide()
+        said += [f"{row['group']}: {row['note']}." for row in groups.iter_rows(named=True) if row["note"]]
+        said += self._unpaired() + self._few_votes()
+        n_withheld, least = self.settings["n_withheld"], self.settings["min_group_size"]
+        said += withheld_sentence(n_withheld, least, rest=False, verb=False)
+        said.append(
+            f"Lower responsiveness is distance from {self.settings['reference']}, which has a view of its own; it is "
+            "no measure of a group's judgement."
+        )
+        return said
+
+    def _made(self, groups: pl.DataFrame) -> str:
+        n_groups, noun = groups.filter(pl.col("n_written") > 0).height, self.form[:-1]
+        common = self.to_frame().filter(pl.col("group") == self.settings["across"]).height
+        own = self.to_frame().height - common
+        parts = [f"{counted(own, noun)} from the scores of {counted(n_groups, 'group')}"] if own else []
+        parts += [f"{counted(common, noun)} on which all groups agree"] if common else []
+        return f"{' and '.join(parts) or f'No {noun} before a person has decided'}."
+
+    def _few_votes(self) -> list[str]:
+        fewest = self.table("items")["n_votes"].min()
+        if not isinstance(fewest, int) or fewest >= self.settings["min_group_size"]:
+            return []
+        whose = "a single person's answers" if fewest == 1 else f"the scores of as few as {fewest} raters"
+        return [f"Some items have {whose} of a group; --min-votes asks for more."]
+
+    def _unpaired(self) -> list[str]:
+        alone, without = self.settings["n_prompts_of_one"], self.settings["n_items_without_prompt"]
+        parts = [f"{counted(alone, 'prompt')} with a single response"] if alone else []
+        parts += [f"{counted(without, 'item')} without prompt or response"] if without else []
+        return [f"In no pair: {' and '.join(parts)}."] if parts else []
+
+    def _to_decide(self) -> list[str]:
+        listed = self.table("decisions")
+        if not listed.height:
+            return []
+        counts = {word: listed.filter(pl.col("decision") == word).height for word in (INCLUDE, EXCLUDE)}
+        return [
+            f"Of {counted(listed.height, 'pair')} listed for a person to judge, {counts[INCLUDE]:,} are included, "
+            f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} wait for a decision."
+        ]
+
+
+def _distance(row: dict[str, Any], settings: dict[str, Any], judged: set[str]) -> str:
+    """Say how far a group is from the reference, and what follows for its view."""
+    mpa, wra = (
+        interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"], undefined="undefined")
+        for name in ("mpa", "wra")
+    )
+    where = f"MPA {mpa}, WRA {wra}"
+    group, reference = row["group"], settings["reference"]
+    if row["standing"] == GRANULAR:
+        return (
+            f"{group} grades items in steps of its own, at a distance from {reference} ({where}); its granular view "
+            f"is kept with weight {row['weight']:g}."
+        )
+    if row["standing"] == BROAD:
+        full = f"; pairs at least {WHOLE_POINT:g} point apart weigh 1" if settings["form"] == "pairs" else ""
+        return (
+            f"{group} draws the line between low and high elsewhere than {reference} ({where}); its view is kept with "
+            f"weight {row['weight']:g}{full}."
+        )
+    seen = f"{group} sees both fine steps and the line at a distance from {reference} ({where})"
+    if group not in judged:
+        return f"{seen}; its selected raters' scores differ too little to list a pair."
+    return f"{seen}; whether what it scores high against low shows a view of its own is for a person to judge."

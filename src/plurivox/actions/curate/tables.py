@@ -1,0 +1,24 @@
+"""A curation as tables of text."""
+
+from __future__ import annotations
+
+from plurivox.actions.curate.result import Curation
+from plurivox.results.text import Shown, number_cell
+
+
+def tables(found: Curation) -> list[Shown]:
+    """Return how the groups stand to the reference, and what came of it."""
+    lines = [
+        [
+            row["group"], row["standing"], *(number_cell(row[name]) for name in ("mpa", "wra")),
+            "by decision" if row["weight"] is None else f"{row['weight']:g}",
+            f"{row['n_raters_selected']:,} of {row['n_raters']:,}", f"{row['n_items']:,}", f"{row['n_written']:,}",
+        ]
+        for row in found.table("groups").iter_rows(named=True)
+    ]  # fmt: skip
+    across = found.settings["across"]
+    common = found.to_frame()["group"].to_list().count(across)
+    if common:
+        lines.append([across, "all agree", "", "", "1", "", "", f"{common:,}"])
+    header = ["group", "standing", "MPA", "WRA", "weight", "raters selected", "items scored", found.form]
+    return [Shown(f"{', '.join(found.settings['by'])}, held against {found.settings['reference']}", header, lines)]

@@ -1,0 +1,47 @@
+"""A plan as tables of text."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plurivox.actions.plan.result import Plan
+from plurivox.results.text import Shown, interval_text
+
+
+def tables(found: Plan) -> list[Shown]:
+    """Return the tables of a plan as text; findings say what to collect."""
+    lenses = [[lens, applies] for lens, applies in found.to_frame().select("lens", "applies").iter_rows()]
+    shown = [Shown("Which analyses apply", ["analysis", "applies"], lenses)]
+    for (axis,), own in found.table("groups").group_by("axis", maintain_order=True):
+        shown.append(_groups(str(axis), own))
+    power = found.table("power")
+    if power.height:
+        shown.append(_power(power))
+    return shown
+
+
+def _groups(axis: str, own: pl.DataFrame) -> Shown:
+    """Return what the groups of an axis have, and what that is enough for; withheld ones are counted.
+
+    Rated twice are the items with two ratings of the group, shared those that others rated, too.
+    """
+    lines = []
+    for row in own.iter_rows(named=True):
+        if row["group"] is None:
+            lines.append([f"{row['withheld']:,} withheld", *["–"] * 7])
+            continue
+        counts = [f"{row[name]:,}" for name in ("n_raters", "n_ratings", "n_items_twice", "n_items_shared")]
+        lines.append([row["group"], *counts, *(row[name] for name in ("cohesion", "responsiveness", "psychometrics"))])
+    header = ["group", "raters", "ratings", "rated twice", "shared", "cohesion", "responsiveness", "psychometrics"]
+    return Shown(axis, header, lines)
+
+
+def _power(power: pl.DataFrame) -> Shown:
+    lines = []
+    for row in power.iter_rows(named=True):
+        value = interval_text(row["value"], row["ci_low"], row["ci_high"])
+        sizes = [f"{row['n_raters']:,}", f"{row['n_items']:,}", f"{row['n_simulations']:,}"]
+        enough = "yes" if row["enough"] else "no"
+        lines.append([f"{row['group']}: {row['question']}", row["what"], *sizes, value, enough])
+    header = ["group and question", "design", "raters", "items", "studies", "found, or width", "enough"]
+    return Shown("Power by simulation", header, lines)

@@ -1,0 +1,70 @@
+"""What can be asked of a selection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.errors import InputError
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+
+METRICS = ("hm", "mpa", "wra")
+ORDERS = ("lower", "value")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectionSettings(Settings):
+    """What was asked of a selection."""
+
+    by: Axes = shared.by(
+        (),
+        doc='Rater attributes, and crossings of several: ``["age", ("race", "gender")]``; each axis is done on its '
+        "own.",
+    )
+    per_group: int = setting(
+        3, "How many raters to choose of each group.", metavar="N", least=1,
+        hint="Choose at least 1 rater of each group.", doc="How many raters to choose of each group, at most.",
+    )  # fmt: skip
+    metric: str = setting(
+        "hm", "What to choose by: hm, or one of its two parts, mpa and wra.", metavar="NAME", choices=METRICS,
+        doc='``"hm"``, or one of the two of which it is the harmonic mean: ``"mpa"`` and ``"wra"``.',
+    )  # fmt: skip
+    order: str = setting(
+        "lower",
+        "lower: by the lower end of the 95 % interval, so that luck with few ratings does not win; value: by the value "
+        "itself, which finds more where raters differ widely or groups are small.",
+        metavar="ORDER", choices=ORDERS,
+        doc='By the ``"lower"`` end of the 95 % bootstrap interval over items (``ci_low``), or by the ``"value"`` '
+        "itself. Raters for whom it is undefined are not eligible.",
+    )  # fmt: skip
+    min_ratings: int = setting(
+        20, "Choose nobody with fewer ratings of items that have a reference.", metavar="N", least=0,
+        hint="Give 0 or more.", doc="Raters with fewer ratings of items that have a reference are not eligible.",
+    )  # fmt: skip
+    threshold: Any = shared.threshold()
+    bootstrap: int = shared.bootstrap(
+        doc='How many bootstrap draws for the intervals; ``order="value"`` can do with 0.'
+    )
+    seed: int = shared.seed(
+        doc="Same seed, same result, whatever the order of rows. It also decides between raters with the same bound "
+        "and as many ratings.",
+    )
+    several: Frozen = shared.several(
+        doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Such a '
+        "rater can be chosen in each of their groups.",
+    )
+    min_group_size: int = shared.min_group_size(
+        doc="Groups with fewer raters are withheld and counted, and their raters not named on that axis.",
+    )
+
+    def check(self) -> None:
+        """Raise if an order has nothing to go by, or raters no groups to be chosen from."""
+        if self.order == "lower" and self.bootstrap < 2:
+            raise InputError(
+                f"bootstrap is {self.bootstrap}, and the lower end of an interval needs draws",
+                hint="Give 1000, or set order='value' to rank by the value itself.",
+            )
+        if not self.by:
+            raise InputError("by names no axis", hint="Give attributes of raters, such as by='gender'.")
+        if any("rater" in one for one in self.by):
+            raise InputError("by names 'rater', and raters are chosen from groups", hint="Give attributes of raters.")

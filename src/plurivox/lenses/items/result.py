@@ -1,0 +1,85 @@
+"""What :func:`plurivox.items` found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+from numpy.typing import NDArray
+
+from plurivox.errors import SelectionError
+from plurivox.intake.attributes import places_of
+from plurivox.lenses.items import words
+from plurivox.results.result import Statement
+from plurivox.statistics.posterior import share_interval
+from plurivox.statistics.soft import posterior_mean
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
+class Items:
+    """Items worth a look.
+
+    Attributes
+    ----------
+    divided
+        One row per item and axis on which at least two groups gave enough ratings, the clearest difference first:
+        the groups with the lowest and the highest mean, both means, their difference with a 95 % interval, how many
+        ratings each rests on, and ``z``, the difference in standard errors.
+    uncertain
+        One row per item, those that one more rating tells most about first: ``n_ratings``, their ``mean`` and
+        ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters would
+        give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``information_gain``, what one more rating is
+        expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until the interval is
+        expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
+    settings
+        What was asked for; ``prior`` is the weight of each point.
+    """
+
+    divided: pl.DataFrame
+    uncertain: pl.DataFrame
+    settings: dict[str, Any]
+    _ids: pl.Series
+    _counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"
+
+    def statements(self) -> list[Statement]:
+        """Return what stands out."""
+        return words.statements(self)
+
+    def to_json(self) -> str:
+        """Return the lists that were asked for as strict JSON."""
+        lists = {"uncertain": self.uncertain} if self.settings["uncertain"] else {
+            "uncertain": self.uncertain, "divided": self.divided}  # fmt: skip
+        plain = {name: frame.with_columns(cs.float().fill_nan(None)).to_dicts() for name, frame in lists.items()}
+        return json.dumps({"kind": "items", "settings": self.settings, **plain}, ensure_ascii=False, allow_nan=False)
+
+    def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the expected share of each point, with its 95 % credible interval, for some items or all.
+
+        One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``.
+        """
+        places = np.arange(len(self._ids))
+        if items is not None:
+            wanted = [items] if isinstance(items, str) else [str(item) for item in items]
+            places = places_of(pl.Series(wanted, dtype=pl.String), self._ids)
+            if (places < 0).any():
+                unknown = wanted[int(np.flatnonzero(places < 0)[0])]
+                raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
+        counts, points = self._counts[places], self.settings["points"]
+        prior = np.array(self.settings["prior"])
+        low, high = share_interval(counts, prior)
+        return pl.DataFrame(
+            {
+                "item": np.repeat(self._ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
+                "n_ratings": counts.ravel(), "probability": posterior_mean(counts, prior).ravel(),
+                "ci_low": low.ravel(), "ci_high": high.ravel(),
+            },
+            schema_overrides={"item": pl.String, "point": pl.String},
+        )  # fmt: skip

@@ -1,0 +1,39 @@
+"""What can be asked of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemsSettings(Settings):
+    """What was asked of items."""
+
+    by: Axes = shared.by(())
+    uncertain: bool = setting(
+        False, "Only the items that deserve more ratings, not those that divide groups.",
+        doc="Whether to look for items that deserve more ratings only, and not for those that divide groups.",
+    )  # fmt: skip
+    several: Frozen = shared.several(
+        doc="Attributes of which a rater may have several values; they are left out here, since such groups overlap.",
+    )
+    prior: Any = shared.prior()
+    precision: float | None = setting(
+        None, "Wanted precision of the mean score: ± so many units of the scale (default: a tenth of its length).",
+        metavar="UNITS",
+        doc="How far, in units of the scale, the mean score should be known on either side; by default a tenth of the "
+        "way from the lowest point to the highest.",
+    )  # fmt: skip
+    min_group_size: int = shared.min_group_size(
+        doc="Groups with fewer raters, or with fewer ratings of an item, are not compared.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemsShown(Settings):
+    """What the terminal shows of items."""
+
+    top: int = setting(20, "How many items to show; --csv and --json have all.", least=1)

@@ -1,0 +1,40 @@
+"""Items to look at as tables of text."""
+
+from __future__ import annotations
+
+from plurivox.lenses.items.result import Items
+from plurivox.results.text import Shown, number_cell
+
+
+def tables(found: Items, *, top: int = 20) -> list[Shown]:
+    """Return the first items of each list."""
+    shown = [_uncertain(found, top)]
+    return [*shown, _divided(found, top)] if found.divided.height else shown
+
+
+def _uncertain(found: Items, top: int) -> Shown:
+    precision, total = found.settings["precision"], found.uncertain.height
+    first = f"the first {top:,} of {total:,}" if total > top else f"{total:,}"
+    lines = [
+        [
+            row["item"], f"{row['n_ratings']:,}", number_cell(row["mean"]), number_cell(row["expected_mean"]),
+            f"[{row['ci_low']:.2f}, {row['ci_high']:.2f}]", f"{row['information_gain']:.3f}",
+            "∞" if row["ratings_needed"] is None else f"{row['ratings_needed']:,}",
+        ]
+        for row in found.uncertain.head(top).iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["item", "ratings", "mean", "expected", "95 % interval", "gain of one more", f"needed for ±{precision:g}"]
+    return Shown(f"Items that deserve more ratings, {first}", header, lines)
+
+
+def _divided(found: Items, top: int) -> Shown:
+    lines = [
+        [
+            row["item"], row["axis"], f"{row['low_group']} {row['low_mean']:.2f}",
+            f"{row['high_group']} {row['high_mean']:.2f}",
+            f"{row['difference']:.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}]",
+        ]
+        for row in found.divided.head(top).iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["item", "axis", "lowest mean", "highest mean", "difference"]
+    return Shown("Items that divide groups most; of many, some do by chance", header, lines)

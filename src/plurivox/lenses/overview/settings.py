@@ -1,0 +1,32 @@
+"""What can be asked of a study as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from plurivox.settings import Axes, Frozen, Settings, shared
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OverviewSettings(Settings):
+    """What was asked of the overview."""
+
+    by: Axes = shared.by(())
+    several: Frozen = shared.several()
+    min_group_size: int = shared.min_group_size()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DescriptionSettings(Settings):
+    """What was asked of the description."""
+
+    by: Axes | None = shared.by(
+        None,
+        accepts="By | Sequence[By] | None",
+        doc="The rater attributes and crossings to show; by default every attribute and every crossing of two.",
+    )
+    several: Frozen = shared.several(
+        doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater '
+        "is then in the group of each, and the attribute is not crossed with others.",
+    )
+    min_group_size: int = shared.min_group_size()

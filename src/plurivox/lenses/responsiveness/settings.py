@@ -1,0 +1,83 @@
+"""What can be asked of responsiveness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.errors import InputError
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.settings.values import ordered_mapping, read_value
+
+ALWAYS = "always"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResponsivenessSettings(Settings):
+    """What was asked of responsiveness."""
+
+    by: Axes = shared.by(
+        (),
+        doc='Rater attributes, and crossings of several: ``["age", ("race", "gender")]``; ``"rater"`` for each rater '
+        "on their own.",
+    )
+    threshold: Any = shared.threshold()
+    items_by: str | None = shared.items_by()
+    group_score: str = shared.group_score()
+    ties: str = shared.ties()
+    permutations: int = shared.permutations(
+        1000,
+        doc="How often rater profiles are shuffled to see what chance does; 0 for values without p. Raters on their "
+        "own are compared with each other, which needs no draws.",
+    )
+    bootstrap: int = shared.bootstrap(1000)
+    resample: str = shared.resample(
+        doc='What the bootstrap draws: ``"items"``, ``"raters"`` (within their groups) or ``"both"``; raters on their '
+        "own allow items only."
+    )
+    within: tuple[str, ...] | None = shared.within()
+    correction: str = shared.correction()
+    convention: str = shared.convention(
+        "default, or published: MPA not capped at 0.",
+        '``"default"``, or ``"published"``: MPA is not capped at 0, as in the paper\'s listing, so that HM can exceed '
+        "1.",
+    )
+    several: Frozen = shared.several()
+    pairs: bool = shared.pairs()
+    contrast: tuple[str, str] | None = shared.contrast()
+    family: Frozen = setting(
+        Frozen(),
+        "Test whether all groups with this value lie below, or above, all others: ethnicity=Latinx.",
+        metavar="ATTRIBUTE=VALUE",
+        parse=read_value,
+        canonical=lambda given: ordered_mapping(given or {}),
+        accepts="Mapping[str, Any] | None",
+        doc='A value that several groups share, as ``{"ethnicity": "Latinx"}``: do all of them lie below, or above, '
+        "all others?",
+    )
+    psychometrics: bool | str = setting(
+        False,
+        "Also Mokken's H_j and the discrimination of a graded response model, for up to 200 raters or groups of an "
+        "axis; plurivox scale has more of both.",
+        choices=(False, True, ALWAYS),
+        hint=f"Give True, False or {ALWAYS!r}.",
+        doc="Whether to add Mokken's H_j and the discrimination of a graded response model, which compare raters or "
+        'groups with each other and not with the reference. True leaves axes of more than 200 out, ``"always"`` none.',
+    )
+    min_support: float = setting(
+        5,
+        "Name scores given to fewer items.",
+        least=0,
+        metavar="N",
+        doc="Scores given to fewer items are named in a note, since MPA weighs every score alike.",
+    )
+    min_group_size: int = shared.min_group_size()
+    seed: int = shared.seed()
+
+    def check(self) -> None:
+        """Raise if raters on their own would have to be drawn."""
+        if self.resample != "items" and self.bootstrap and ("rater",) in self.by:
+            raise InputError(
+                f"resample is {self.resample!r}, and a rater on their own can only be resampled over items",
+                hint="Set resample='items', or leave 'rater' out of by.",
+            )

@@ -1,0 +1,299 @@
+"""What a part of the items adds to the tables of score × reference point of all groups, under any draws.
+
+All metrics at all boundaries are a finish of these tables. A vote does not change when items alone are drawn, so those
+draws weigh votes that are written down once. :mod:`plurivox.lenses.responsiveness.raters` has raters one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Grouping, raters_who_rated
+from plurivox.engine.part import Part
+from plurivox.engine.run import Contribution, Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.lenses.responsiveness.references import CROWD, Reference
+from plurivox.ratings import Ratings
+from plurivox.settings.shared import GROUP_SCORES
+from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.ties import tie_ranks
+
+
+class Support(NamedTuple):
+    """What the scores of groups or raters rest on, as far as there is a reference.
+
+    ``votes``, groups × points, tells for how many items the group's score was each point.
+    """
+
+    votes: Values
+    n_items: NDArray[np.int64]
+    n_ratings: NDArray[np.int64]
+
+    def of(self, groups: NDArray[np.intp]) -> Support:
+        """Return what some groups, in the order given, rest on."""
+        return Support(self.votes[groups], self.n_items[groups], self.n_ratings[groups])
+
+
+class Entries(NamedTuple):
+    """Each item's votes: where they start, their group and score, their shares, the reference that they meet."""
+
+    offsets: NDArray[np.int64]
+    places: NDArray[np.int32]
+    shares: Values
+    references: NDArray[np.int32]
+
+    def items(self, n_items: int) -> NDArray[np.int64]:
+        """Return the item of each vote."""
+        return np.repeat(np.arange(n_items), np.diff(self.offsets))
+
+    def some(self, items: slice) -> Entries:
+        """Return the votes on some items."""
+        start, stop = int(self.offsets[items.start]), int(self.offsets[items.stop])
+        own = self.offsets[items.start : items.stop + 1] - start
+        return Entries(own, self.places[start:stop], self.shares[start:stop], self.references[start:stop])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The contribution of a part: its items' votes times their reference ratings, in the table of each group.
+
+    Attributes
+    ----------
+    grouping
+        The groups, and who is shuffled with whom.
+    drawn
+        The group of each rater among whom raters are drawn; -1 for those who rated nothing.
+    reference, totals
+        The reference ratings of all items, and how often each item got each of their points.
+    shared, same
+        Whether any of these is by a judged rater, and whether they are the judged ratings themselves.
+    group_score, numbers, ranks
+        How a group's ratings become its vote, the values of the points, and how ties are decided: items × points, empty
+        if tied points share a vote.
+    cost
+        About how many seconds a draw takes.
+    """
+
+    grouping: Grouping
+    drawn: NDArray[np.int32]
+    reference: Part
+    totals: NDArray[np.int64]
+    shared: bool
+    same: bool
+    group_score: int
+    numbers: Values
+    ranks: NDArray[np.int32]
+    cost: float
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Groups, points and reference points: the shape of all tables."""
+        return self.grouping.n_groups, len(self.numbers), self.totals.shape[1]
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return _width(self.shape, len(self.totals))
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the tables of a part under each draw."""
+        from plurivox.kernels.responsiveness import permuted_tables, weighted_tables
+
+        grouping, tables = self.grouping, np.zeros((draws.total, *self.shape))
+        given = self._given(part)
+        if draws.kind == "permuted":
+            shuffled = (grouping.shuffled, grouping.bounds, np.uint64(draws.seed), draws.first)
+            permuted_tables(*given, *shuffled, tables)
+        else:
+            items = _own_weights(draws, part, len(self.totals))
+            weighted_tables(*given, draws.rater_weights(self.drawn), items, tables)
+        return Sums(tables=tables)
+
+    def entries(self, part: Part) -> Entries:
+        """Return the votes on a part's items as they are."""
+        from plurivox.kernels.responsiveness import write_entries
+
+        n_groups, _, n_reference = self.shape
+        offsets = np.zeros(part.n_items + 1, np.int64)
+
+        def room(n: int) -> tuple[NDArray[np.int32], Values, NDArray[np.int32]]:
+            return np.zeros((n, 2), np.int32), np.zeros(n), np.zeros((n, n_reference), np.int32)
+
+        given = self._given(part)
+        count = write_entries(*given, n_groups, offsets, *room(0))
+        entries = room(count)
+        write_entries(*given, n_groups, offsets, *entries)
+        return Entries(offsets, *entries)
+
+    def _given(self, part: Part) -> tuple[Any, ...]:
+        """Return what kernels want to know of a part."""
+        from plurivox.kernels.responsiveness import Against, Given, Voting
+
+        reference = self.reference.some(part.items)
+        totals = self.totals[part.items]
+        return (
+            Given(part.offsets, part.raters, part.scores),
+            Against(reference.offsets, reference.raters, reference.scores, totals, self.shared, self.same),
+            Voting(self.group_score, self.numbers, self.ranks[part.items]),
+            self.grouping.kernel_codes,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenVotes:
+    """The same contribution where items alone are drawn: weights times votes, nothing counted anew."""
+
+    entries: Entries
+    shape: tuple[int, int, int]
+    cost: float
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return _width(self.shape, len(self.entries.offsets) - 1)
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the tables of a part under each draw."""
+        from plurivox.kernels.responsiveness import resampled_tables
+
+        tables = np.zeros((draws.total, *self.shape))
+        weights = _own_weights(draws, part, len(self.entries.offsets) - 1)
+        resampled_tables(*self.entries.some(part.items), weights, tables)
+        return Sums(tables=tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """From tables to values, draws × groups × :data:`MEASURES`; MPA is ``capped`` at 0, or not."""
+
+    capped: bool
+
+    def __call__(self, sums: Sums) -> Values:
+        """Finish the tables of all draws."""
+        from plurivox.kernels.metrics import macro_values
+
+        tables = sums["tables"]
+        values = np.zeros((*tables.shape[:2], len(MEASURES)))
+        macro_values(tables.reshape(-1, *tables.shape[2:]), self.capped, values.reshape(-1, len(MEASURES)))
+        return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Responses:
+    """The responsiveness of one grouping of the raters to one reference, observed and under draws."""
+
+    ratings: Ratings
+    scored: Scores
+    finish: Metrics
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Ratings,
+        codes: NDArray[np.int32],
+        n_groups: int,
+        reference: Reference,
+        *,
+        group_score: str = "plurality",
+        ties: str = "share",
+        seed: int = 0,
+        capped: bool = True,
+        strata: NDArray[np.int32] | None = None,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Responses:
+        """Prepare the tables; ``strata`` and ``among`` as in :meth:`plurivox.engine.grouping.Grouping.of`."""
+        ids = ratings.items["item"].to_list() if ties == "random" else range(ratings.n_items)
+        ranks = np.ascontiguousarray(tie_ranks(ids, len(ratings.scale), ties, seed)[:, 0])
+        against = reference.on_axis(codes)
+        same = against.kind == CROWD and against.n_points == len(ratings.scale) and bool((codes >= 0).all())
+        n_given = len(ratings.scores) + len(against.scores)
+        scored = Scores(
+            Grouping.of(ratings, codes, n_groups, strata, among),
+            np.where(raters_who_rated(ratings), codes, -1), against.part, against.totals(),
+            bool((against.raters >= 0).any()), same, GROUP_SCORES.index(group_score), np.array(ratings.scale.values),
+            ranks, n_given * 5e-9 + n_groups * against.n_points * 2e-7,
+        )  # fmt: skip
+        return cls(ratings, scored, Metrics(capped))
+
+    def observed(self) -> tuple[Values, Values]:
+        """Return the tables, groups × scores × reference points, and the values, groups × :data:`MEASURES`."""
+        sums = total(self.ratings.parts(), self.scored)
+        tables: Values = sums["tables"][0]
+        return tables, self.finish(sums)[0]
+
+    def entries(self) -> Entries:
+        """Return the votes on all items."""
+        each = [self.scored.entries(part) for part in self.ratings.parts()]
+        if len(each) == 1:
+            return each[0]
+        starts = np.cumsum([0, *(one.offsets[-1] for one in each[:-1])])
+        offsets = [one.offsets[1:] + start for one, start in zip(each, starts, strict=True)]
+        return Entries(
+            np.concatenate([np.zeros(1, np.int64), *offsets]),
+            np.concatenate([one.places for one in each]),
+            np.concatenate([one.shares for one in each]),
+            np.concatenate([one.references for one in each]),
+        )
+
+    def votes(self) -> Support:
+        """Return what each group's scores rest on.
+
+        An item whose only reference ratings are the group's own has no reference for it.
+        """
+        entries = self.entries()
+        met = entries.references.sum(axis=1) > 0
+        (n_groups, n_points, _), n_items = self.scored.shape, self.ratings.n_items
+        group = entries.places[met, 0].astype(np.int64)
+        votes = np.bincount(group * n_points + entries.places[met, 1], entries.shares[met], n_groups * n_points)
+        rated = np.unique(group * n_items + entries.items(n_items)[met])
+        given = self.scored.grouping.codes[self.ratings.codes_of_raters].astype(np.int64)
+        given = given[np.isin(given * n_items + self.ratings.item_codes, rated) & (given >= 0)]
+        return Support(
+            votes.reshape(n_groups, n_points).astype(float),
+            np.bincount(rated // max(n_items, 1), minlength=n_groups).astype(np.int64),
+            np.bincount(given, minlength=n_groups).astype(np.int64),
+        )
+
+    def null(self, permutations: int, seed: int, how: Running) -> Values:
+        """Return the values under permutations 1 to ``permutations`` of the raters."""
+        return self._run(self.scored, Draws.permuted(permutations, seed), how)
+
+    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
+        """Return the values when items, raters (within their groups) or both are drawn with replacement.
+
+        The reference's own raters, if they are not among the judged, are not drawn.
+        """
+        work: Contribution = self.scored
+        if resample == "items" and draws:
+            work = WrittenVotes(self.entries(), self.scored.shape, self.scored.cost)
+        return self._run(work, Draws.resampled(draws, seed, resample), how)
+
+    def _run(self, work: Contribution, draws: Draws, how: Running) -> Values:
+        made = run(self.ratings.parts(), work, draws, self.finish, how)
+        return np.concatenate([np.zeros((0, self.scored.shape[0], len(MEASURES))), *made])
+
+
+def scores_of(scored: Scores, parts: tuple[Part, ...]) -> NDArray[np.int32]:
+    """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
+    found = np.full((scored.shape[0], sum(part.n_items for part in parts)), -1, np.int32)
+    for part in parts:
+        entries = scored.entries(part)
+        group, point = entries.places[::-1].T  # an item's points are in order, so that the lowest is written last
+        found[group, part.first + entries.items(part.n_items)[::-1]] = point
+    return found
+
+
+def _own_weights(draws: Draws, part: Part, n_items: int) -> NDArray[np.int32]:
+    """Return how often each item of a part counts, draws × items; draws × 0 where each counts once."""
+    weights = draws.item_weights(n_items)
+    return np.ascontiguousarray(weights[:, part.items]) if weights.shape[1] else weights
+
+
+def _width(shape: tuple[int, int, int], n_items: int) -> int:
+    n_groups, n_points, n_reference = shape
+    return n_groups * (n_points * n_reference + len(MEASURES)) + n_items

@@ -1,0 +1,26 @@
+"""What can be asked of a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+
+TITLE = "What the ratings say"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportSettings(Settings):
+    """What was asked of a report; the analyses take theirs from it."""
+
+    by: Axes = shared.by(())
+    threshold: Any = shared.threshold()
+    items_by: str | None = shared.items_by()
+    prior: Any = shared.prior()
+    several: Frozen = shared.several()
+    permutations: int = shared.permutations(1000)
+    bootstrap: int = shared.bootstrap(1000)
+    seed: int = shared.seed()
+    min_group_size: int = shared.min_group_size()
+    title: str = setting(TITLE, "The heading of the report.", metavar="TEXT")
