@@ -14,7 +14,7 @@ from plurivox.axis import Axis
 from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.permutation import upper_p
 from plurivox.lenses.alignment.matching import Floats
-from plurivox.lenses.alignment.sums import Aligner, means
+from plurivox.lenses.alignment.sums import Aligner, means, means_of_all
 from plurivox.results.result import Draws, Row
 
 GAP = "closest_gap"
@@ -68,10 +68,10 @@ class Closest:
 
         return cls(
             axis, only(means(total)), total[:, 0],
-            only(aligner.common_draws(sums, bootstrap)),
+            only(sums.resampled(bootstrap, aligner.seed, means_of_all, aligner.how)),
             only(aligner.permuted(axis, strata, permutations)),
-            only(aligner.matched_sizes(axis, subsamples, weigh=False)),
-            only(aligner.matched_sizes(axis, subsamples if bootstrap else 0, weigh=True)),
+            only(aligner.equal_sizes(axis, subsamples, resample="")),
+            only(aligner.equal_sizes(axis, subsamples if bootstrap else 0, resample="items")),
         )  # fmt: skip
 
     def winner(self, v: int) -> int | None:

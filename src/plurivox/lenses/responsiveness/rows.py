@@ -22,10 +22,13 @@ from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
 from plurivox.ratings import Ratings, chosen_rows
 from plurivox.results.result import Draws, Row
+from plurivox.scale import Scale
 from plurivox.statistics import undefined
 
 WEIGHED_BY_SCORE = ("mpa_raw", "mpa", "hm", "hm_of_means")
 """What weighs every score alike, so that rarely used ones matter."""
+MIN_SUPPORT = 5
+"""A score given to fewer items than this is noted beside what weighs every score alike."""
 
 
 class Found(NamedTuple):
@@ -250,38 +253,7 @@ class Analysis:
         return rows
 
     def _notes(self, tables: Values, votes: Values, alone: str = undefined.NO_REFERENCE) -> list[dict[str, str]]:
-        """Tell for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
-        by_point = tables.sum(axis=1)
-        below = np.cumsum(by_point, axis=1)[:, :-1]
-        total = by_point.sum(axis=1)
-        above = by_point[:, ::-1].cumsum(axis=1)[:, -2::-1]
-        two_classes = (below > 0) & (above > 0)
-        n_defined, n_boundaries = two_classes.sum(axis=1), two_classes.shape[1]
-        one_score = (tables.sum(axis=2) > 0).sum(axis=1) == 1
-        rare = (votes > 0) & (votes < self.min_support)
-        labels = self.ratings.scale.labels
-        notes: list[dict[str, str]] = []
-        for g in range(len(tables)):
-            if total[g] == 0:
-                notes.append(dict.fromkeys(STATISTICS, alone))
-                continue
-            if n_defined[g] == 0:
-                reason = _single_class(by_point[g], n_boundaries)
-                notes.append({name: reason for name in STATISTICS if name != "mpa_raw"})
-                continue
-            note = dict.fromkeys(STATISTICS, "")
-            if n_defined[g] < n_boundaries:
-                left_out = f"{n_boundaries - n_defined[g]} of {n_boundaries} boundaries have a single class, left out"
-                note = dict.fromkeys(STATISTICS, left_out)
-            if one_score[g]:
-                note["kendall_tau_b"] = note["spearman_rho"] = undefined.ONE_SCORE
-            elif rare[g].any():
-                scores = ", ".join(str(labels[c]) for c in np.flatnonzero(rare[g]))
-                remark = f"fewer than {self.min_support:g} items with score {scores}"
-                for name in WEIGHED_BY_SCORE:
-                    note[name] = f"{note[name]}; {remark}" if note[name] else remark
-            notes.append(note)
-        return notes
+        return notes_of(tables, votes, self.ratings.scale, self.min_support, alone)
 
     def _passes(self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None) -> Responses:
         return Responses.of(
@@ -298,6 +270,42 @@ class Analysis:
     def _telling(self, what: str) -> Running:
         where = "" if self.subset == "all" else f"{self.subset}: "
         return self.running.doing(where + what)
+
+
+def notes_of(
+    tables: Values, votes: Values, scale: Scale, min_support: float = MIN_SUPPORT, alone: str = undefined.NO_REFERENCE
+) -> list[dict[str, str]]:
+    """Tell for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
+    by_point = tables.sum(axis=1)
+    below = np.cumsum(by_point, axis=1)[:, :-1]
+    total = by_point.sum(axis=1)
+    above = by_point[:, ::-1].cumsum(axis=1)[:, -2::-1]
+    two_classes = (below > 0) & (above > 0)
+    n_defined, n_boundaries = two_classes.sum(axis=1), two_classes.shape[1]
+    one_score = (tables.sum(axis=2) > 0).sum(axis=1) == 1
+    rare = (votes > 0) & (votes < min_support)
+    notes: list[dict[str, str]] = []
+    for g in range(len(tables)):
+        if total[g] == 0:
+            notes.append(dict.fromkeys(STATISTICS, alone))
+            continue
+        if n_defined[g] == 0:
+            reason = _single_class(by_point[g], n_boundaries)
+            notes.append({name: reason for name in STATISTICS if name != "mpa_raw"})
+            continue
+        note = dict.fromkeys(STATISTICS, "")
+        if n_defined[g] < n_boundaries:
+            left_out = f"{n_boundaries - n_defined[g]} of {n_boundaries} boundaries have a single class, left out"
+            note = dict.fromkeys(STATISTICS, left_out)
+        if one_score[g]:
+            note["kendall_tau_b"] = note["spearman_rho"] = undefined.ONE_SCORE
+        elif rare[g].any():
+            scores = ", ".join(str(scale.labels[c]) for c in np.flatnonzero(rare[g]))
+            remark = f"fewer than {min_support:g} items with score {scores}"
+            for name in WEIGHED_BY_SCORE:
+                note[name] = f"{note[name]}; {remark}" if note[name] else remark
+        notes.append(note)
+    return notes
 
 
 def _single_class(by_point: Values, n_boundaries: int) -> str:

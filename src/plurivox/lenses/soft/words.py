@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plurivox.axis import CROSS
+from plurivox.lenses.soft.comparisons import n_hypotheses, ranks, shortened
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
-from plurivox.lenses.soft.sums import ALL, n_hypotheses, ranks, shortened
+from plurivox.lenses.soft.sums import ALL
 from plurivox.results.result import SIGNIFICANT, Row, Statement, p_text
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import METRICS
