@@ -9,16 +9,17 @@ ifneq ($(wildcard ../shared/data),)
 export PLURIVOX_TEST_DATA ?= $(abspath ../shared)
 endif
 
-.PHONY: help demo test check bench docs lock clean model-server
+.PHONY: help demo test test-slow check bench docs lock clean model-server
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
-	@echo "make test    set up and run the tests"
+	@echo "make test    set up and run the tests, but for the slow ones"
+	@echo "make test-slow   run the slow tests: simulations, waits in real time"
 	@echo "make check   formatting, lint, types, layers, generated docs"
 	@echo "make bench   measure speed and memory beside other ways, in one run"
 	@echo "make docs    write the generated parts of docs/"
 	@echo "make lock    pin the requirement files anew"
-	@echo "make model-server   install a real model server, which make test then asks, too (torch: large)"
+	@echo "make model-server   install a real model server, which make test-slow then asks, too (torch: large)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("plurivox needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -53,11 +54,18 @@ $(VENV)/.browser: | $(BIN)/python
 	else echo "There is no Chromium here; tests that need a browser are skipped."; fi
 	@touch $@
 
+# A file's tests go to one worker, since they share what the file sets up.
+WORKERS := -n auto --dist loadfile
+
 demo: $(VENV)/.core
 	$(BIN)/plurivox demo
 
 test: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest $(WORKERS) -m "not slow"
+
+# What takes minutes and is seldom broken by a change: statistical simulations, waits in real time, the frozen corpus.
+test-slow: $(VENV)/.dev $(VENV)/.torch
+	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 # Optional: without it the test that asks a real model is skipped.
 model-server: $(VENV)/model-server/.done
@@ -83,6 +91,7 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.ask
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.alignment
+	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.losses
 	$(BIN)/python -m benchmarks.stars
 	$(BIN)/python -m benchmarks.convabuse

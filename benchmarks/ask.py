@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.ask``. A local server in a process of its own answers after 50 ms; 32 requests are on their way
 at once. Then 100,000 items are asked of a server that answers at once, and the memory of that process is looked at on
-the way. Everything is measured in one run on one machine.
+the way. Last, servers that are busy, or send something else than JSON, are asked by the openai client with its own
+retries and by plurivox. Everything is measured in one run on one machine.
 """
 
 from __future__ import annotations
@@ -118,6 +119,83 @@ def memory() -> None:
     print(f"memory over {ITEMS:,} items: {shown}")
 
 
+BUSY = """
+import sys, threading, time
+sys.path.insert(0, {folder!r})
+from model_server import Answer, ModelServer, say
+
+lock, admitted, refused = threading.Lock(), [], [0]
+
+def busy(body, number):  # 20 a second, and a wait of a second for all others
+    with lock:
+        now = time.monotonic()
+        admitted[:] = [at for at in admitted if at > now - 1]
+        if len(admitted) < 20:
+            admitted.append(now)
+            return say("A")(body, number)
+        refused[0] += 1
+        return Answer({{"error": {{"message": "slow down"}}}}, 429, {{"Retry-After": "1"}})
+
+def odd(body, number):  # every third reply is cut short, with status 200
+    if number % 3 == 0:
+        refused[0] += 1
+        return Answer(b'{{"choices": [', 200)
+    return say("A")(body, number)
+
+with ModelServer({behaviour}) as server:
+    print(server.base_url, flush=True)
+    sys.stdin.readline()
+    print(refused[0], flush=True)
+    sys.stdin.read()
+"""
+
+
+async def with_its_retries(requests: list[Any], url: str) -> int:
+    """Ask by the openai client with its own retries; return how many requests failed."""
+    client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=5)
+    waiting, failed = iter(requests), []
+
+    async def work() -> None:
+        for request in waiting:
+            try:
+                reply = await client.chat.completions.create(model="m", messages=list(request.messages))
+                if not isinstance(reply, openai.types.chat.ChatCompletion):
+                    failed.append(request)
+            except (openai.OpenAIError, ValueError):
+                failed.append(request)
+
+    await asyncio.gather(*(work() for _ in range(CONCURRENCY)))
+    await client.close()
+    return len(failed)
+
+
+def patience(behaviour: str, n: int = 200) -> None:
+    """Print how many replies a server had to refuse, and how many requests failed for good, for both."""
+    for way in ("openai's retries", "plurivox"):
+        program = BUSY.format(folder=str(Path(__file__).parents[1] / "tests"), behaviour=behaviour)
+        pipe = subprocess.PIPE
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe, text=True) as process,
+        ):
+            assert process.stdout is not None
+            assert process.stdin is not None
+            url = process.stdout.readline().strip()
+            start = time.perf_counter()
+            if way == "plurivox":
+                found = ask.run(items(n), QUESTION, ["m"], f"{folder}/a.db", base_url=url, concurrency=CONCURRENCY)
+                failed = found.states["failed"]
+            else:
+                failed = asyncio.run(with_its_retries(list(plan_of(n, url).requests()), url))
+            taken = time.perf_counter() - start
+            process.stdin.write("\n")
+            process.stdin.flush()
+            refused = process.stdout.readline().strip()
+            print(f"{behaviour} server, {way}: {n} asked, {refused} bad replies, {failed} failed, {taken:.1f} s")
+
+
 if __name__ == "__main__":
     throughput()
     memory()
+    patience("busy")
+    patience("odd")

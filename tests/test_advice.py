@@ -90,6 +90,7 @@ def hundred() -> dict[str, list[set[str]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", sorted(HABITS))
 def test_the_right_habit_is_named_in_nine_of_ten_studies(hundred: dict[str, list[set[str]]], habit: str) -> None:
     right = HABITS[habit][1]
@@ -97,6 +98,7 @@ def test_the_right_habit_is_named_in_nine_of_ten_studies(hundred: dict[str, list
     assert named >= 90, Counter(one for seen in hundred[habit] for one in seen)
 
 
+@pytest.mark.slow
 def test_a_normal_rater_has_a_habit_in_at_most_one_of_ten(hundred: dict[str, list[set[str]]]) -> None:
     by_rater = [sum(bool(seen) for seen in hundred["normal"][at::N_NORMAL]) for at in range(N_NORMAL)]
     assert len(hundred["normal"]) == 100 * N_NORMAL

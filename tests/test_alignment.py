@@ -223,11 +223,13 @@ def closest_of(seed: int, *, planted: bool) -> pv.Alignment:
     return pv.alignment(study.ratings, study.answers, by="age", seed=seed, **{**QUICK, "permutations": 199})
 
 
+@pytest.mark.slow
 def test_a_planted_view_is_named_in_at_least_95_of_100_studies() -> None:
     rows = [row for seed in range(100) for row in closest_of(seed, planted=True).rows if row.kind == "closest"]
     assert sum(row.survives and row.group == "18-29" for row in rows) >= 95
 
 
+@pytest.mark.slow
 def test_without_a_difference_a_group_is_claimed_about_as_often_as_the_test_says() -> None:
     rows = [row for seed in range(300) for row in closest_of(seed, planted=False).rows if row.kind == "closest"]
     claimed = [row.survives for row in rows]

@@ -114,6 +114,7 @@ def test_more_than_there_are_are_all(path: Path) -> None:
         ask.draw_audit(path, 5)
 
 
+@pytest.mark.slow
 def test_chances_are_what_weights_say(path: Path) -> None:
     parts = [("answered", "letter", "m", 36), ("answered", "words", "m", 9), ("answered", "odd", "m", 1)]
     synthetic(path, [*parts, ("refused", "refusal", "m", 14)])
@@ -261,6 +262,7 @@ def verdicts(path: Path) -> dict[str, bool]:
     }
 
 
+@pytest.mark.slow
 def test_the_estimate_is_unbiased_and_its_interval_covers(path: Path) -> None:
     """300 audits of a store whose truth is known."""
     synthetic(path, PARTS)

@@ -239,6 +239,7 @@ def test_a_reader_that_is_gone(path: Path) -> None:
     assert Counter(rows(path, "state")) == Counter({("answered",): 1, ("unreadable",): 4})
 
 
+@pytest.mark.slow
 def test_an_interrupted_reading_goes_on(path: Path) -> None:
     fill(path, ["qqq half"] * 120)
     before = rows(path)

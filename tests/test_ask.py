@@ -348,6 +348,7 @@ def command(server: ModelServer, write: Write, store: Path, n: int, *more: str) 
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Write) -> None:
     with ModelServer(say("A", delay=0.02)) as server:
         asked = command(server, write, store, 400, "--concurrency", "8")
@@ -370,6 +371,7 @@ def test_a_killed_run_loses_at_most_what_was_on_its_way(store: Path, write: Writ
     assert frame["state"].unique().to_list() == ["answered"]
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_store(store: Path, write: Write) -> None:
     with ModelServer(say("A", delay=0.01)) as server:
         asked = command(server, write, store, 300)
@@ -379,6 +381,7 @@ def test_two_processes_share_a_store(store: Path, write: Write) -> None:
     assert ask.Store.read(store).frame().height == 300
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_quickly_and_goes_on(store: Path, write: Write) -> None:
     with ModelServer(say("A", delay=0.05)) as server:
         asked = command(server, write, store, 200, "--concurrency", "4")

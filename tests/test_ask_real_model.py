@@ -20,9 +20,12 @@ HOME = Path(__file__).parents[1] / ".venv" / "model-server" / "bin"
 QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")
 ITEMS = pl.DataFrame({"item": ["a", "b", "c"], "text": ["Be kind.", "Never lie.", "Share your food."]})
 
-pytestmark = pytest.mark.skipif(
-    not (HOME / "transformers").exists(), reason="there is no model server; make model-server installs one"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (HOME / "transformers").exists(), reason="there is no model server; make model-server installs one"
+    ),
+]
 
 
 class Served(NamedTuple):

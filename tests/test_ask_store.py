@@ -278,6 +278,7 @@ def test_two_processes_share_the_requests(path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing_and_its_claims_are_free_at_once(path: Path) -> None:
     requests = [Request("s", "m", "p", str(n), 0, (0,), ({"role": "user", "content": str(n)},)) for n in range(500)]
     with child(ANSWER_HALF, path) as process:

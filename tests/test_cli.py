@@ -332,6 +332,7 @@ def test_a_closed_pipe_is_no_error(write: Write) -> None:
     assert "Error" not in done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     target = tmp_path / "out"
     command = [sys.executable, "-m", "plurivox", "simulate", str(target)]

@@ -252,6 +252,7 @@ def test_training_that_diverges_says_so(study: Path, tmp_path: Path) -> None:
     assert "Give a smaller learning rate" in done.err or "no longer a finite number" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause", [0.0, 0.005, 0.1, 0.5])
 def test_ctrl_c_keeps_the_best_model(study: Path, tmp_path: Path, pause: float) -> None:
     ours, theirs = pty.openpty()

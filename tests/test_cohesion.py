@@ -31,6 +31,7 @@ from plurivox.kernels import shuffling
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.statistics.cohesion.parts import alpha_nominal_from
 from plurivox.statistics.registry import of_role
+from support import run_cli
 
 STATISTICS = [record.name for record in of_role("tested")]
 BESIDE = [
@@ -258,6 +259,7 @@ def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
     return np.array(p, dtype=float)
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_under_a_true_null() -> None:
     """400 null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√400."""
     p = null_p_values("default", 400)
@@ -266,6 +268,7 @@ def test_p_values_are_uniform_under_a_true_null() -> None:
     assert distance < 1.95 / math.sqrt(400)
 
 
+@pytest.mark.slow
 def test_the_published_convention_rejects_twice_as_often() -> None:
     p = null_p_values("published", 400)
     assert 0.10 - 3 * 0.015 < np.mean(p < 0.05) < 0.10 + 3 * 0.015
@@ -694,23 +697,24 @@ def test_command_line_for_programs(files: Path) -> None:
         files / "ratings.csv", scale="0:4", raters=files / "raters.csv", items=files / "items.csv"
     )
     expected = pv.cohesion(ratings, [("gender",)], permutations=50, seed=4)
-    assert json.loads(run(*common, "--json").stdout) == json.loads(expected.to_json(draws=False))
-    table = pl.read_csv(run(*common, "--csv").stdout.encode(), infer_schema_length=None)
+    assert run_cli("cohesion", *common, "--json").json() == json.loads(expected.to_json(draws=False))
+    table = run_cli("cohesion", *common, "--csv").frame()
     assert table["value"].to_list() == pytest.approx(expected.to_frame()["value"].to_list(), nan_ok=True)
-    markdown = run(*common, "--markdown").stdout
+    markdown = run_cli("cohesion", *common, "--markdown").out
     assert "| group | raters | IRR |" in markdown
-    assert "choose one of --json" in run(*common, "--json", "--csv").stderr.replace("│", " ")
+    assert "choose one of --json" in run_cli("cohesion", *common, "--json", "--csv").err.replace("│", " ")
 
 
 def test_group_names_are_harmless_in_csv(tmp_path: Path) -> None:
     rows = "".join(f'{i % 6},{i // 6},{(i * 7) % 3},"{"=1+1" if i // 6 % 2 else "@x"}"\n' for i in range(72))
     (tmp_path / "r.csv").write_text("item,rater,score,g\n" + rows)
-    done = run(tmp_path / "r.csv", "--rater-attributes", "g", "--permutations", 0, "--csv")
-    assert ",'=1+1," in done.stdout
-    assert ",'@x," in done.stdout
-    assert ",=1+1," not in done.stdout
+    done = run_cli("cohesion", tmp_path / "r.csv", "--rater-attributes", "g", "--permutations", 0, "--csv")
+    assert ",'=1+1," in done.out
+    assert ",'@x," in done.out
+    assert ",=1+1," not in done.out
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_soon(tmp_path: Path) -> None:
     from plurivox.simulation.files import write_study
 

@@ -150,6 +150,7 @@ def reaches(resample: str, seed: int = 0) -> Mapping[str, Floats]:
     return {name: np.array(table) for name, table in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("resample", "statistic"), CELLS)
 def test_coverage_is_what_was_measured(resample: str, statistic: str) -> None:
     """Within three standard errors; intervals 0.7 times as wide would be noticed, those of XRR at 0.6 times."""
@@ -161,6 +162,7 @@ def test_coverage_is_what_was_measured(resample: str, statistic: str) -> None:
     assert np.mean(reach <= narrow) < expected - 3 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample", N_STUDIES)
 @pytest.mark.parametrize("statistic", ["irr", "percent_agreement"])
 def test_intervals_twice_as_wide_would_be_noticed(resample: str, statistic: str) -> None:

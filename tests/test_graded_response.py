@@ -334,6 +334,7 @@ def test_real_scores_are_fitted_as_by_mirt_and_girth(real_data: Path, data: Call
 # Recovery ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_was_simulated() -> None:
     slopes, cuts = (1.5, 0.9, 2.0, 0.7, 1.2, 1.0), (-1.0, 0.2, 1.2)
     a_in, b_in, severity_in = [], [], []

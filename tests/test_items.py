@@ -39,7 +39,7 @@ def ratings_of(counts: Any, scale: pv.Scale | None = None) -> pv.Ratings:
     return pv.Ratings.from_frame(frame, scale=scale)
 
 
-def rows_of(found: pv.lenses.items.Items) -> dict[str, dict[str, Any]]:
+def rows_of(found: pv.Items) -> dict[str, dict[str, Any]]:
     return {row["item"]: row for row in found.uncertain.iter_rows(named=True)}
 
 

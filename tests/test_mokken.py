@@ -296,6 +296,7 @@ def test_standard_errors_agree_with_the_bootstrap(missing: float) -> None:
     np.testing.assert_allclose(found.h_raters_se, np.std([one.h_raters for one in again], axis=0), rtol=0.1)
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_is_true_of_the_population() -> None:
     loadings = [0.85, 0.7, 0.6, 0.5]
     true = mokken_h(simulated(400_000, loadings, 1))

@@ -142,6 +142,7 @@ def p_values(crowd: Crowd, design: Design, sharing: float, n: int) -> tuple[list
     return p, above
 
 
+@pytest.mark.slow
 def test_without_a_difference_detections_are_as_rare_as_alpha_says() -> None:
     crowd, design = Crowd.of(study()), Design(8, 20, 20)
     p, _ = p_values(crowd, design, 0.0, 500)

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +7,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from support import Done, run_cli
 
 SCALE = pv.Scale(["safe", "unsure", "unsafe"])
 FRAME = pl.DataFrame(
@@ -61,15 +59,14 @@ def test_command_line(tmp_path: Path) -> None:
     rows = [(i, r, said[(i + r) % 2], said[(i * r) % 2], "xy"[r % 2]) for i in range(30) for r in range(12)]
     frame = pl.DataFrame(rows, schema=["item", "rater", "harm", "bias", "g"], orient="row")
     frame.write_csv(tmp_path / "r.csv")
-    command = [sys.executable, "-m", "plurivox", "cohesion", str(tmp_path / "r.csv"), "--score", "harm,bias", "--scale",
-               "No,Yes", "--rater-attributes", "g", "--permutations", "20"]  # fmt: skip
 
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+    def run(*more: str) -> Done:
+        return run_cli(
+            "cohesion", tmp_path / "r.csv", "--score", "harm,bias", "--scale", "No,Yes", "--rater-attributes", "g",
+            "--permutations", 20, *more,
+        )  # fmt: skip
 
-    done = run("--combine", "highest", "--csv")
-    assert done.returncode == 0, done.stderr
-    table = pl.read_csv(done.stdout.encode(), infer_schema_length=None)
+    table = run("--combine", "highest", "--csv").frame()
     assert set(table["subset"]) == {"harm", "bias", "combined"}
     questions = {
         q: pv.Ratings.from_frame(frame, score=q, scale=pv.Scale(["No", "Yes"]), rater_attributes=["g"])
@@ -78,8 +75,7 @@ def test_command_line(tmp_path: Path) -> None:
     expected = pv.cohesion(pv.combine(questions), "g", permutations=0).value("g", "x", "irr")
     got = table.filter(subset="combined", axis="g", group="x", statistic="irr")["value"].item()
     assert got == pytest.approx(expected)
-    assert [one["settings"]["question"] for one in json.loads(run("--json").stdout)] == ["harm", "bias"]
-    assert "Question bias" in run("--combine", "Yes,No").stdout
-    assert "--combine needs several questions" in " ".join(
-        subprocess.run([*command[:4], str(tmp_path / "r.csv"), "--score", "harm", "--combine", "highest"],
-                       capture_output=True, text=True, check=False).stderr.replace("│", " ").split())  # fmt: skip
+    assert [one["settings"]["question"] for one in run("--json").json()] == ["harm", "bias"]
+    assert "Question bias" in run("--combine", "Yes,No").out
+    refused = run_cli("cohesion", tmp_path / "r.csv", "--score", "harm", "--combine", "highest")
+    assert "--combine needs several questions" in " ".join(refused.err.replace("│", " ").split())

@@ -182,7 +182,6 @@ def test_an_opinion_is_no_refusal(text: str) -> None:
     assert read_answer(text, AGREE).state != "refused"
 
 
-LONG = 1_000_000
 ADVERSARIAL = {
     "letters": "A ", "words": "the answer ", "spaces": " ", "lines": "\n", "percentages": "75% ", "hyphens": "-",
     "negations": "not ", "brackets": "([{", "quotes": "\"'", "opinions": "I would say ", "thoughts": "<think>",
@@ -194,9 +193,10 @@ ADVERSARIAL = {
 
 @pytest.mark.parametrize("kind", sorted(ADVERSARIAL))
 @pytest.mark.parametrize("options", [SHARE, OFTEN, STARS], ids=["share", "often", "stars"])
-def test_long_texts_of_one_pattern_come_to_an_end(kind: str, options: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize("length", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_long_texts_of_one_pattern_come_to_an_end(kind: str, options: list[tuple[str, str]], length: int) -> None:
     unit = ADVERSARIAL[kind]
-    found = read_answer((unit * (LONG // len(unit) + 1))[:LONG], options)  # quadratic time would be hours
+    found = read_answer((unit * (length // len(unit) + 1))[:length], options)  # quadratic time: minutes, then hours
     assert found.state in ("answered", "unreadable")
 
 

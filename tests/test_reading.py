@@ -201,37 +201,22 @@ def test_encodings(write: Write) -> None:
         assert ratings.items["item"].to_list() == ["café", "naïve"]
 
 
-@pytest.mark.parametrize("irregular", ["", "\n\n", '"7","r0001",3\n'])
-def test_the_one_pass_reader_equals_the_careful_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, irregular: str
-) -> None:
-    """Large regular files are coded in one compiled pass; irregular ones go back to the careful reader."""
+@pytest.mark.parametrize("irregular", ["", "\n\n", '"7","r0001",3,0,""\n'])
+def test_many_blocks_against_the_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, irregular: str) -> None:
     rng = np.random.default_rng(0)
     cells = rng.permutation(200 * 300)[:20_000]
     cells = cells[cells != 7 * 300 + 1]
     frame = pl.DataFrame({"item": cells // 300, "rater": [f"r{c % 300:04d}" for c in cells], "score": cells % 5})
     frame = frame.with_columns(topic=pl.col("item") % 7, note=pl.lit("an unused column"))
     path = tmp_path / "r.csv"
-    path.write_text(frame.select("item", "rater", "score").write_csv() + irregular)
-    (tmp_path / "wide.csv").write_text(frame.write_csv())
-    careful = pv.read_ratings(path)
-    monkeypatch.setattr(text, "LARGE", 0)
-    assert pv.read_ratings(path) == careful
-    assert len(careful) == frame.height + ('"' in irregular)
-    topics = pv.read_ratings(tmp_path / "wide.csv", item_attributes=["topic"])
-    assert topics.items["topic"].to_list() == [item % 7 for item in topics.items["item"]]
-
-
-def test_the_one_pass_reader_names_rows_alike(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write("r.csv", CSV + "8,c,9\n")
-    messages = []
-    for large in (1 << 26, 0):
-        monkeypatch.setattr(text, "LARGE", large)
-        with pytest.raises(pv.InputError) as caught:
-            pv.read_ratings(path, scale="1:5")
-        messages.append(str(caught.value))
-    assert messages[0] == messages[1]
-    assert "row 5: '9' is not a point" in messages[0]
+    path.write_text(frame.write_csv() + irregular)
+    monkeypatch.setattr(text, "BLOCK", 1 << 14)
+    ratings = pv.read_ratings(path, item_attributes=["topic"])
+    if '"' in irregular:
+        row = pl.DataFrame({"item": 7, "rater": "r0001", "score": 3, "topic": 0, "note": ""})
+        frame = pl.concat([frame, row.cast(frame.schema)])
+    assert ratings == pv.Ratings.from_frame(frame, item_attributes=["topic"])
+    assert ratings.items["topic"].to_list() == [item % 7 for item in ratings.items["item"]]
 
 
 @pytest.mark.parametrize(

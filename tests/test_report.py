@@ -156,8 +156,20 @@ def test_without_demographics(tmp_path: Path) -> None:
     assert "More ratings wanted" in text
 
 
-def test_without_a_reference_the_crowd_is_one_and_that_is_said(tmp_path: Path) -> None:
-    text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", **QUICK).read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report without a reference, beside the ratings it is of."""
+    folder = tmp_path_factory.mktemp("plain")
+    made, data = study(), folder / "ratings.csv"
+    made.ratings_frame.write_csv(data)
+    return pv.write_report(
+        folder / "r.html", made.ratings, "gender", seed=7, command="plurivox report 'x y.csv' --seed 7",
+        files={"ratings.csv": data}, **QUICK,
+    )  # fmt: skip
+
+
+def test_without_a_reference_the_crowd_is_one_and_that_is_said(plain: Path) -> None:
+    text = plain.read_text(encoding="utf-8")
     assert "No reference was given" in text
     assert "the rest of the crowd" in text
 
@@ -208,6 +220,7 @@ def test_a_failed_run_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.
         raise KeyboardInterrupt
 
     monkeypatch.setattr("plurivox.report.build.page", fails)
+    monkeypatch.setattr(build, "SECTIONS", SECTIONS[:1])
     with pytest.raises(KeyboardInterrupt):
         pv.write_report(path, study().ratings, "gender", **QUICK)
     assert path.read_text() == "the old one"
@@ -263,18 +276,11 @@ def test_results_show_themselves_in_notebooks() -> None:
     assert html.count("<table>") == 1
 
 
-def test_the_settings_tell_how_to_make_it_again(tmp_path: Path) -> None:
-    made = study()
-    data = tmp_path / "ratings.csv"
-    made.ratings_frame.write_csv(data)
-    path = pv.write_report(
-        tmp_path / "r.html", made.ratings, "gender", seed=7, command="plurivox report 'x y.csv' --seed 7",
-        files={"ratings.csv": data}, **QUICK,
-    )  # fmt: skip
-    text = path.read_text(encoding="utf-8")
+def test_the_settings_tell_how_to_make_it_again(plain: Path) -> None:
+    text = plain.read_text(encoding="utf-8")
     import hashlib
 
-    assert hashlib.sha256(data.read_bytes()).hexdigest() in text
+    assert hashlib.sha256(plain.with_name("ratings.csv").read_bytes()).hexdigest() in text
     assert "plurivox report &#39;x y.csv&#39; --seed 7" in text
     assert f"plurivox {pv.__version__}" in text
     assert json.dumps(pv.__version__).strip('"') in text
@@ -330,7 +336,7 @@ def test_a_new_section_is_one_line_of_registration(tmp_path: Path, monkeypatch: 
             "new", "A new lens", "What it asks.", [Prose(f"It was given {words}.")], [Finding("New.", 9.0, "new")]
         )
 
-    monkeypatch.setattr(build, "SECTIONS", (*SECTIONS, Registered(section, ("words",))))
+    monkeypatch.setattr(build, "SECTIONS", (*SECTIONS[:1], Registered(section, ("words",))))
     text = pv.write_report(tmp_path / "r.html", study().ratings, "gender", words="these", **QUICK).read_text()
     assert "It was given these." in text
     assert text.index("<span>New.</span>") < text.index("The study</h2>")

@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.report.build import make_report
+from plurivox.report import build
 from plurivox.report.parts import DataTable, Figure, Section, Terms
+from plurivox.report.sections import SECTIONS
 
 pytest.importorskip("altair")
 
@@ -24,9 +25,17 @@ def study(**changes: Any) -> pv.Simulation:
     return pv.simulate(**{"n_items": 40, "n_raters": 60, "seed": 3, **changes})
 
 
+def sections_of(ratings: pv.Ratings, by: Any, **options: Any) -> list[Section]:
+    """Return the section on alignment, if there is one; the others are not made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "SECTIONS", [one for one in SECTIONS if "answers" in one.extras])
+        return list(build.make_report(ratings, by, **QUICK, **options).sections)
+
+
 def section_of(made: pv.Simulation, by: Any = ("gender",), **more: Any) -> Section:
-    report = make_report(made.ratings, list(by), **{"answers": made.answers, **QUICK, **more})
-    return next(section for section in report.sections if section.id == "alignment")
+    (section,) = sections_of(made.ratings, list(by), **{"answers": made.answers, **more})
+    assert section.id == "alignment"
+    return section
 
 
 def blocks_of(section: Section) -> dict[str, DataTable | Figure]:
@@ -56,11 +65,21 @@ class Parts(HTMLParser):
             assert not name.startswith("on")
 
 
-def test_there_is_a_section_with_answers_only(tmp_path: Path) -> None:
+def write_whole(path: Path) -> Path:
+    """Write a report with all sections."""
     made = study()
-    without = pv.write_report(tmp_path / "a.html", made.ratings, "gender", **QUICK).read_text(encoding="utf-8")
-    assert "Alignment</h2>" not in without
-    path = pv.write_report(tmp_path / "b.html", made.ratings, "gender", answers=made.answers, **QUICK)
+    options: dict[str, Any] = {"answers": made.answers, "reference": made.trained, "items_by": "violation", **QUICK}
+    return pv.write_report(path, made.ratings, ["gender", "age"], **options)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_whole(tmp_path_factory.mktemp("report") / "a.html")
+
+
+def test_there_is_a_section_with_answers_only(whole: Path) -> None:
+    assert sections_of(study().ratings, "gender") == []
+    path = whole
     text = path.read_text(encoding="utf-8")
     titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", text)
     assert titles[-3:] == ["Alignment", "Items to look at", "Methods and glossary"]
@@ -72,12 +91,8 @@ def test_there_is_a_section_with_answers_only(tmp_path: Path) -> None:
     assert "rater-0" not in text
 
 
-def test_same_input_same_bytes(tmp_path: Path) -> None:
-    made = study()
-    options: dict[str, Any] = {"answers": made.answers, "reference": made.trained, "items_by": "violation", **QUICK}
-    first = pv.write_report(tmp_path / "a.html", made.ratings, ["gender", "age"], **options)
-    second = pv.write_report(tmp_path / "b.html", made.ratings, ["gender", "age"], **options)
-    assert first.read_bytes() == second.read_bytes()
+def test_same_input_same_bytes(whole: Path, tmp_path: Path) -> None:
+    assert whole.read_bytes() == write_whole(tmp_path / "b.html").read_bytes()
 
 
 def test_the_numbers_are_those_of_the_lens() -> None:
@@ -171,8 +186,7 @@ def test_groups_that_overlap_are_left_out_and_that_is_said() -> None:
     made = study()
     raters = made.raters.with_columns(origin=pl.Series(["a;b", "a", "b"] * 20))
     ratings = pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters)
-    report = make_report(ratings, ["gender", "origin"], several={"origin": ";"}, answers=made.answers, **QUICK)
-    section = next(one for one in report.sections if one.id == "alignment")
+    (section,) = sections_of(ratings, ["gender", "origin"], several={"origin": ";"}, answers=made.answers)
     assert "Alignment compares groups that do not overlap, so it leaves out: origin." in section.remarks
     heat = blocks_of(section)["alignment-heat"]
     assert isinstance(heat, Figure)
@@ -207,8 +221,8 @@ def test_points_that_are_not_numbers_from_zero_are_explained() -> None:
     frame = made.ratings_frame.with_columns(pl.col("score").cast(pl.String).replace(names))
     answers = made.answers.with_columns(pl.col("answer").cast(pl.String).replace(names))
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(labels), raters=made.raters)
-    report = make_report(ratings, "gender", answers=answers, **QUICK)
-    items = blocks_of(next(one for one in report.sections if one.id == "alignment"))["alignment-items"]
+    (section,) = sections_of(ratings, "gender", answers=answers)
+    items = blocks_of(section)["alignment-items"]
     assert isinstance(items, DataTable)
     assert items.note.endswith("Points are counted from 0, which is never.")
 

@@ -188,18 +188,21 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("width", [1200, 375])
-def test_nothing_in_the_data_runs_or_breaks_the_page(browser: Any, tmp_path: Path, width: int) -> None:
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = pv.simulate(n_items=40, n_raters=60, seed=3)
     raters = made.raters.select("rater").with_columns(pl.Series("<b>group", [NASTY[r % 5] for r in range(60)]))
     items = pl.DataFrame({"item": made.items["item"], "text": [NASTY[i % 5] for i in range(40)]})
     ratings = pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters, items=items)
-    path = pv.write_report(
-        tmp_path / "r.html", ratings, "<b>group", permutations=40, bootstrap=20, title="<i>Nasty</i>"
-    )
-    opened = Page(browser, path, width=width)
+    path = tmp_path_factory.mktemp("nasty") / "r.html"
+    return pv.write_report(path, ratings, "<b>group", permutations=40, bootstrap=20, title="<i>Nasty</i>")
+
+
+@pytest.mark.parametrize("width", [1200, 375])
+def test_nothing_in_the_data_runs_or_breaks_the_page(browser: Any, nasty: Path, width: int) -> None:
+    opened = Page(browser, nasty, width=width)
     assert opened.page.title() == "<i>Nasty</i>"
     assert opened.page.locator("img").count() == 0
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     opened.shot(f"nasty-{width}")
-    opened.close(path)
+    opened.close(nasty)

@@ -772,6 +772,7 @@ def test_corrections_run_over_one_statistic_and_kind() -> None:
             assert row.p_adjusted == pytest.approx(min(1, 3 * (row.p_value or 0)))
 
 
+@pytest.mark.slow
 def test_the_test_holds_its_level_under_a_true_null() -> None:
     """120 studies without groups that differ: p ≤ .05 at most .05 + 3 standard errors of the time."""
     p = []

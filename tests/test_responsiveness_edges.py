@@ -856,6 +856,7 @@ def reaches(seed: int = 0) -> Mapping[tuple[str, str], NDArray[np.float64]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("axis", "statistic"), [pytest.param(*cell, id="-".join(cell)) for cell in COVERAGE])
 def test_coverage_is_what_was_measured(axis: str, statistic: str) -> None:
     """Within three standard errors; intervals 0.7 times as wide would be noticed."""

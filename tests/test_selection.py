@@ -431,6 +431,7 @@ def recovery(order: str, n_seeds: int = 30, **design: Any) -> tuple[float, float
     return float(np.mean(shares)), float(np.mean(noises))
 
 
+@pytest.mark.slow
 def test_among_many_raters_much_alike_the_lower_bound_finds_more_of_the_best_than_the_raw_ranking() -> None:
     design: dict[str, Any] = {"noise": (0.8, 1.6), "n_raters": 60, "n_groups": 2}
     lower, value = recovery("lower", **design), recovery("value", **design)
@@ -438,6 +439,7 @@ def test_among_many_raters_much_alike_the_lower_bound_finds_more_of_the_best_tha
     assert lower[1] < value[1] - 0.05
 
 
+@pytest.mark.slow
 def test_among_few_raters_who_differ_widely_the_raw_ranking_finds_no_fewer() -> None:
     """Where luck matters little the bound passes over good raters who rated little, as the documentation says."""
     design: dict[str, Any] = {"noise": (0.2, 2.0), "n_raters": 40, "n_groups": 4, "n_seeds": 10}

@@ -58,7 +58,7 @@ def test_values_on_a_gpu_against_numpy() -> None:
 def compare(name: str, n_points: int, device: str) -> None:
     for highest in (1, 4, 500, 10**6):
         for spread in (1.0, 0.05):
-            counts, q = data(n_points, highest, spread)
+            counts, q = data(n_points, highest, spread, n_items=60 if n_points < 100 else 12)
             priors = (1.0, 0.01, np.linspace(0.2, 3, n_points)) if name in EXPECTED else (None,)
             for prior in priors:
                 more = () if prior is None else (prior,)

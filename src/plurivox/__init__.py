@@ -168,10 +168,22 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"plurivox.{name}")
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'plurivox' has no attribute '{name}'")
+        return _of_lens(name)
     value = getattr(importlib.import_module(f"plurivox.{home}"), name)
     globals()[name] = value
     return value
+
+
+def _of_lens(name: str) -> Any:
+    """Return the function or the result class of a lens that only its folder names."""
+    from plurivox.lenses import lenses
+
+    for lens in () if name.startswith("_") else lenses():
+        if name == lens.name:
+            return lens.load("run")
+        if name == lens.result.rpartition(":")[2]:
+            return lens.load("result")
+    raise AttributeError(f"module 'plurivox' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

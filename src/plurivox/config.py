@@ -1,4 +1,4 @@
-"""``plurivox.toml``: what the columns, the scale and the groups of a study are, kept beside its data."""
+"""``plurivox.toml``: what columns, scale and groups of a study are and how it is analysed, kept beside its data."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plurivox.errors import ConfigError, InputError
+from plurivox.lenses import lenses
 from plurivox.scale import Scale
 
 if TYPE_CHECKING:
+    from plurivox.lenses.record import Lens
     from plurivox.ratings import Ratings
+    from plurivox.settings import Settings
 
 FILE_NAME = "plurivox.toml"
 _KNOWN: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -36,7 +39,10 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The content of a ``plurivox.toml``; what it does not say is None or empty."""
+    """The content of a ``plurivox.toml``; what it does not say is None or empty.
+
+    ``lenses`` has the settings of each lens by its name, checked.
+    """
 
     item: str | None = None
     rater: str | None = None
@@ -55,6 +61,11 @@ class Config:
     several: Mapping[str, str] = field(default_factory=dict)
     min_group_size: int | None = None
     path: str | None = None
+    lenses: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def settings_for(self, lens: Lens, **given: Any) -> Settings:
+        """Return the settings of a lens: as given, else as its section here says, else its defaults."""
+        return lens.settings.from_dict({**self.lenses.get(lens.name, {}), **given})
 
 
 def find_config(source: str | os.PathLike[str]) -> Path | None:
@@ -74,6 +85,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
     """
     name = os.fspath(path)
     data = _toml(name)
+    found = _of_lenses(data, name)
     _check(data, name)
     columns, scale = data.get("columns", {}), data.get("scale", {})
     raters, items = data.get("raters", {}), data.get("items", {})
@@ -96,6 +108,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         several={attribute: str(separator) for attribute, separator in raters.get("several", {}).items()},
         min_group_size=data.get("min_group_size"),
         path=name,
+        lenses=found,
     )
 
 
@@ -181,6 +194,27 @@ def _toml(name: str) -> dict[str, Any]:
         raise ConfigError(f"it is not valid TOML ({error})", source=name) from None
 
 
+def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """Take the sections of lenses out of the data, and return their settings by the name of the lens."""
+    found = {}
+    for lens in lenses():
+        section = data.get(lens.toml)
+        if lens.toml in _KNOWN or not isinstance(section, dict):
+            continue
+        del data[lens.toml]
+        known = lens.settings.specs()
+        found[lens.name] = dict(section)
+        for key, value in section.items():
+            shown = f"[{lens.toml}] {key}"
+            if key not in known:
+                raise ConfigError(f"'{shown}' is not a setting", source=name, hint=f"Known here: {', '.join(known)}.")
+            try:
+                found[lens.name][key] = known[key].checked(value)
+            except InputError as error:
+                raise ConfigError(f"'{shown}': {error.problem}", source=name, hint=error.hint) from None
+    return found
+
+
 def _check(data: Mapping[str, Any], name: str) -> None:
     for key, value in data.items():
         if key in _KNOWN and isinstance(value, dict):
@@ -192,7 +226,8 @@ def _check(data: Mapping[str, Any], name: str) -> None:
 
 def _check_one(key: str, value: object, known: Mapping[str, type | tuple[type, ...]], shown: str, name: str) -> None:
     if key not in known:
-        sections = ", ".join(f"[{section}]" for section in _KNOWN if section)
+        named = [*filter(None, _KNOWN), *(lens.toml for lens in lenses() if lens.toml not in _KNOWN)]
+        sections = ", ".join(f"[{section}]" for section in named)
         hint = f"Known here: {', '.join(known)}." if known is not _KNOWN[""] else f"Known: {sections}, min_group_size."
         raise ConfigError(f"'{shown}' is not a setting", source=name, hint=hint)
     if not isinstance(value, known[key]) or isinstance(value, bool):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plurivox.ask.store import Store
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
 
 
 def answers(
@@ -157,8 +157,8 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
 
 def _table(opened: "Store") -> "Shown":
     from plurivox.cli.show import printable
-    from plurivox.cli.tables import Shown
     from plurivox.reader import STATES
+    from plurivox.results.text import Shown
 
     tokens = opened.tokens()
     lines = []

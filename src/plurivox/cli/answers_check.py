@@ -21,9 +21,10 @@ from plurivox.ask.rereading import Kind, Rereading, reread
 from plurivox.cli.ask import several
 from plurivox.cli.progress import telling
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table, printable
-from plurivox.cli.tables import Shown, print_table
+from plurivox.cli.tables import print_table
 from plurivox.errors import FileError, InputError
 from plurivox.results.files import replacing
+from plurivox.results.text import Shown
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,13 +14,13 @@ from plurivox.cli.advise import advise
 from plurivox.cli.align import align
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
-from plurivox.cli.cohesion import cohesion
 from plurivox.cli.curate import curate
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
 from plurivox.cli.fit import fit
 from plurivox.cli.item import item
 from plurivox.cli.items import items
+from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
 from plurivox.cli.report import report
 from plurivox.cli.responsiveness import responsiveness
@@ -29,17 +29,7 @@ from plurivox.cli.score import score
 from plurivox.cli.select import select
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
-
-app = typer.Typer(
-    name="plurivox",
-    help="Ratings from diverse people: what they say together, and where they see things differently.",
-    epilog="Start with: plurivox demo",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+from plurivox.lenses import lenses
 
 
 def _version(wanted: bool) -> None:
@@ -48,7 +38,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _program(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and stop.", callback=_version, is_eager=True)
@@ -57,24 +46,31 @@ def _program(
     pass
 
 
-app.command()(demo)
-app.command()(describe)
-app.command()(simulate)
-app.command()(cohesion)
-app.command()(responsiveness)
-app.command()(scale)
-app.command()(score)
-app.command()(align)
-app.command()(advise)
-app.command()(select)
-app.command()(curate)
-app.command()(item)
-app.command()(items)
-app.command()(ask)
-app.command()(answers)
-app.command()(fit)
-app.command()(predict)
-app.command()(report)
+def program() -> typer.Typer:
+    """Return the program with the commands of all lenses that there are."""
+    made = typer.Typer(
+        name="plurivox",
+        help="Ratings from diverse people: what they say together, and where they see things differently.",
+        epilog="Start with: plurivox demo",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_program)
+    for command in (demo, describe, simulate):
+        made.command()(command)
+    for lens in lenses():
+        made.command(lens.command)(lens_command(lens))
+    for command in (*ANALYSES, *OTHERS):
+        made.command()(command)
+    return made
+
+
+ANALYSES = (responsiveness, scale, score, align)  # to be made of lens records
+OTHERS = (advise, select, curate, item, items, ask, answers, fit, predict, report)
+app = program()
 
 
 def main() -> None:
@@ -84,7 +80,7 @@ def main() -> None:
         warnings.showwarning = _show_warning
         try:
             try:
-                app(prog_name="plurivox")
+                program()(prog_name="plurivox")
             finally:
                 sys.stdout.flush()
         except PlurivoxError as error:

@@ -26,7 +26,7 @@ from plurivox.cli.options import (
 
 if TYPE_CHECKING:
     from plurivox.actions.curate.run import Curation
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
 
 
 @reads_ratings
@@ -225,7 +225,7 @@ _AREAS = ("mpa", "wra")
 
 
 def _groups(found: "Curation") -> "Shown":
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
 
     lines = [
         [

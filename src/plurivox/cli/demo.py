@@ -93,12 +93,13 @@ def _text(
     out: "Console",
 ) -> Path:
     """Print the tables of every analysis, and keep them as text."""
+    from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
     from plurivox.cli.show_alignment import show_alignment
-    from plurivox.cli.show_cohesion import show_cohesion
     from plurivox.cli.show_responsiveness import show_responsiveness
     from plurivox.cli.show_soft import show_soft
     from plurivox.lenses.alignment.run import alignment
+    from plurivox.lenses.cohesion import LENS
     from plurivox.lenses.cohesion.run import cohesion
     from plurivox.lenses.responsiveness.run import responsiveness
     from plurivox.lenses.soft.run import soft_scores
@@ -110,7 +111,7 @@ def _text(
         scored = soft_scores(ratings, predictions, seed=seed, progress=progress)
         aligned = alignment(ratings, answers, DEMO_AXES, trained=trained, seed=seed, progress=progress)
     out.print("\nWho sees things alike?\n")
-    show_cohesion(alike, out)
+    show_result(LENS, alike, out)
     out.print("\nWhose scores convey severity?\n")
     show_responsiveness(graded, out)
     out.print("\nWho predicts ratings well?\n")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from plurivox.cli.tables import Shown
     from plurivox.lenses.item.result import ItemView
+    from plurivox.results.text import Shown
 
 TABLES = ("groups", "distribution", "use", "attributes")
 MAX_TEXT = 4000
@@ -162,7 +162,7 @@ def _use_rows(found: "ItemView") -> list[tuple[list[str], int | None]]:
 
 def _tables(found: "ItemView") -> "list[Shown]":
     """Return all that the terminal shows as tables of text."""
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
 
     known = [[_line(name), _line(value[:MAX_TEXT])] for name, value in found.table("attributes").iter_rows()]
     title = _line(f"Item {found.settings['item']}")
@@ -176,7 +176,7 @@ def _tables(found: "ItemView") -> "list[Shown]":
 
 def _group_tables(found: "ItemView") -> "list[Shown]":
     """Return a table for each axis."""
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
 
     parts = found.table("distribution").partition_by("axis", "group", as_dict=True)
     points = found.settings["points"]
@@ -192,7 +192,7 @@ def _group_tables(found: "ItemView") -> "list[Shown]":
 
 def _group_line(row: dict[str, Any], points: list[str], counts: list[int]) -> list[str]:
     from plurivox.cli.show import BARS
-    from plurivox.cli.tables import p_cell
+    from plurivox.results.text import p_cell
 
     top = max(counts)
     tied = [_cut(point) for point, n in zip(points, counts, strict=True) if n == top]

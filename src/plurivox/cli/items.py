@@ -10,8 +10,8 @@ from plurivox.cli.options import Csv, Json, Markdown, Prior, Reading, one_format
 if TYPE_CHECKING:
     import polars as pl
 
-    from plurivox.cli.tables import Shown
     from plurivox.lenses.items.run import Items
+    from plurivox.results.text import Shown
 
 TABLES = ("uncertain", "divided", "distributions")
 
@@ -86,7 +86,7 @@ def _plain(frame: "pl.DataFrame") -> list[dict[str, object]]:
 
 
 def _tables(found: "Items", top: int, *, divided: bool) -> "list[Shown]":
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
 
     precision, total = found.settings["precision"], found.uncertain.height
     first = f"the first {top:,} of {total:,}" if total > top else f"{total:,}"

@@ -26,6 +26,7 @@ class Loaded:
     several: dict[str, str]
     raters_file: str | None
     items_file: str | None
+    config: "Config"
 
     def axes(self) -> list[tuple[str, ...]]:
         """Return the axes asked for, or every attribute of the raters."""
@@ -53,7 +54,7 @@ def load(reading: Reading) -> Loaded:
     by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
     several = dict(map(_pair, reading.several or ())) or dict(config.several)
-    return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items)
+    return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config)
 
 
 def load_questions(reading: Reading, rule: str | None) -> dict[str, Loaded]:

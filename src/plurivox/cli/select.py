@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from plurivox.actions.select.result import Selection
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
 
 TABLES = ("chosen", "groups", "candidates")
 
@@ -111,7 +111,7 @@ def select(
 
 def _tables(found: "Selection") -> "list[Shown]":
     """Return the chosen raters of each axis as text."""
-    from plurivox.cli.tables import Shown
+    from plurivox.results.text import Shown
     from plurivox.statistics.registry import LABELS
 
     metric = found.settings["metric"]

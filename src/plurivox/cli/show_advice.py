@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from plurivox.actions.advise.result import NAMES, Advice
-from plurivox.cli.tables import Shown, print_table
+from plurivox.cli.tables import print_table
+from plurivox.results.text import Shown
 
 if TYPE_CHECKING:
     from plurivox.actions.plan.result import Plan

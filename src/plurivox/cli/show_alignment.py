@@ -11,10 +11,11 @@ from rich.text import Text
 
 from plurivox.answers import Voice
 from plurivox.cli.show_soft import number
-from plurivox.cli.tables import Shown, p_cell, print_table
+from plurivox.cli.tables import print_table
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.results.result import Row
+from plurivox.results.text import Shown, p_cell
 from plurivox.statistics.registry import LABELS
 
 DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")

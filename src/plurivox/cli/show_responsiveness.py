@@ -10,10 +10,11 @@ import polars as pl
 from rich.console import Console
 
 from plurivox.axis import names_raters
-from plurivox.cli.tables import Shown, notes_of, p_cell, quantile_cells, show_tables, spread_header, value_cell
+from plurivox.cli.tables import show_tables
 from plurivox.lenses.psychometrics.scales import STATISTICS as PSYCHOMETRIC
 from plurivox.lenses.responsiveness.result import TRADITIONAL, Responsiveness
 from plurivox.results.result import Row
+from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
 from plurivox.statistics.registry import LABELS
 
 MAIN = ("mpa", "wra", "hm")

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from plurivox.axis import names_raters
-from plurivox.cli.tables import Shown, notes_of, print_notes, print_table, quantile_cells, spread_header, value_cell
+from plurivox.cli.tables import print_notes, print_table
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.results.result import Row
+from plurivox.results.text import Shown, notes_of, quantile_cells, spread_header, value_cell
 from plurivox.statistics.registry import LABELS
 
 

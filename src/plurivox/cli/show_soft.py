@@ -9,11 +9,12 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
-from plurivox.cli.tables import MAX_NOTES, Shown, p_cell, print_table
+from plurivox.cli.tables import MAX_NOTES, print_table
 from plurivox.lenses.soft.matching import REFERENCES
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.results.result import Row
+from plurivox.results.text import Shown, p_cell
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 

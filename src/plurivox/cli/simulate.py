@@ -138,10 +138,11 @@ def _run_study(name: str, folder: Path | None, seed: int) -> None:
     from plurivox import studies
     from plurivox.cli.progress import telling
     from plurivox.cli.show import console, csv_text
-    from plurivox.cli.tables import Shown, print_table
+    from plurivox.cli.tables import print_table
     from plurivox.errors import MissingExtraError
     from plurivox.plots import responsiveness_study, write_chart
     from plurivox.results.files import replacing
+    from plurivox.results.text import Shown
 
     if name != "responsiveness":
         raise typer.BadParameter(f"--study is responsiveness, not {name!r}")

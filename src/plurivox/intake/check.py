@@ -6,7 +6,7 @@ Nothing behind this module validates data again.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -33,10 +33,6 @@ from plurivox.scale import Label, Scale, infer_scale, text_of
 MAX_DISTINCT_SCORES = 100_000  # a column with more different entries holds no scale
 
 
-CodedColumns = Callable[[Sequence[str]], list[Coded] | None]
-"""Codes columns named as in the source, all at once; None where that is not possible."""
-
-
 @dataclass(frozen=True, slots=True)
 class LongTable:
     """A table with one row per rating (or per item, point and count), in pieces.
@@ -51,7 +47,6 @@ class LongTable:
     layout: Literal["long", "wide", "totals"] = "long"
     text: bool = False
     locate: Locate = COUNTED_FROM_1
-    coded: CodedColumns | None = None
     rater_attributes: tuple[str, ...] = ()
     item_attributes: tuple[str, ...] = ()
 
@@ -141,11 +136,6 @@ def check(
 
 
 def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
-    if table.coded is not None:
-        sources = {**table.names, **{name: name for name in (*table.rater_attributes, *table.item_attributes)}}
-        at_once = table.coded(list(sources.values()))
-        if at_once is not None:
-            return dict(zip(sources, at_once, strict=True)), None
     coders: dict[str, Coder] = {}
     counts: list[NDArray[np.int64]] = []
     with ThreadPoolExecutor(3, thread_name_prefix="plurivox-code") as pool:  # one of them reads ahead

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate
-from plurivox.intake.check import CodedColumns
 
 
 @dataclass(slots=True)
 class RawTable:
     """Columns by name, the pieces to read once, and how to name a row in a message.
 
-    ``text`` tells that the values are text from a file, so that ``12`` may be a number. ``coded``, where there is such
-    a thing, codes whole columns faster than piece by piece, or returns None if it cannot.
+    ``text`` tells that the values are text from a file, so that ``12`` may be a number.
     """
 
     name: str
@@ -24,7 +22,6 @@ class RawTable:
     pieces: Iterator[pl.DataFrame]
     text: bool = False
     locate: Locate = COUNTED_FROM_1
-    coded: CodedColumns | None = None
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, name: str) -> RawTable:

@@ -275,7 +275,6 @@ def _long(
         names=names,
         text=table.text,
         locate=table.locate,
-        coded=table.coded,
         rater_attributes=rater_attributes,
         item_attributes=item_attributes,
     )

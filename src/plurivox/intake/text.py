@@ -10,21 +10,17 @@ import codecs
 import csv
 import io
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import IO
 
 import polars as pl
 
 from plurivox.errors import ColumnError, FileError
-from plurivox.intake.check import CodedColumns
-from plurivox.intake.code import Coded
 from plurivox.intake.opening import Opened
 from plurivox.intake.raw import RawTable
 
 BLOCK = 1 << 22
 MAX_RECORD = 1 << 24
-LARGE = 1 << 26  # from this size on, compiling and loading the one-pass reader pays
 UTF8 = "utf-8"
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -40,21 +36,7 @@ def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> R
     columns = next(csv.reader([header], delimiter=delimiter))
     _check_header(columns, name)
     reader = _Delimited(name, columns, delimiter)
-    table = RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate)
-    if opened.path and encoding == UTF8 and os.path.getsize(opened.path) >= LARGE:
-        table.coded = _one_pass(opened.path, delimiter, columns)
-    return table
-
-
-def _one_pass(path: str, delimiter: str, columns: list[str]) -> CodedColumns:
-    """Return a function that codes columns of a large file in one compiled pass, or gives up on an irregular one."""
-
-    def coded(wanted: Sequence[str]) -> list[Coded] | None:
-        from plurivox.kernels.delimited import code_columns
-
-        return code_columns(path, delimiter, len(columns), [columns.index(name) for name in wanted])
-
-    return coded
+    return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate)
 
 
 class _Delimited:

@@ -13,6 +13,7 @@ from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, shorten
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, WIDTH, load_altair, saying, themed
 from plurivox.plots.voices import (
     CLOSER,
@@ -35,6 +36,7 @@ _ACROSS = 3
 _WIDTH = (WIDTH - 150) // _ACROSS
 
 
+@once
 def alignment_dots_data(
     found: Alignment, statistic: str = "ada_met", axis: str | None = None, *, max_rows: int = MAX_ROWS
 ) -> pl.DataFrame:
@@ -99,6 +101,7 @@ def alignment_dots(
     return themed(chart, title, text + withheld_words(found, axes_of(found, axis)))
 
 
+@once
 def refusals_data(found: Alignment, subset: str = ALL, *, max_models: int | None = MAX_ROWS) -> pl.DataFrame:
     """Return what :func:`refusals` draws: of how many rated items each model answered, refused and so on."""
     return tidy(_states(found, subset, max_models)[1])
@@ -151,6 +154,7 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     return themed(chart, title, voices.words("those that answered least") + said + _charged(used))
 
 
+@once
 def distance_histogram_data(found: Alignment, *, max_models: int | None = MAX_PANELS) -> pl.DataFrame:
     """Return what :func:`distance_histogram` draws: items by distance from the mode; null where no answer was given."""
     return tidy(_distances(found, Voices.of(found, max_models)))

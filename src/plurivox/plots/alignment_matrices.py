@@ -11,6 +11,7 @@ from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import HIGH_HUE, INK, ON_DARK, ON_LIGHT, SEQUENCE, WIDTH, load_altair, saying, themed
 from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_words
 from plurivox.results.result import SIGNIFICANT
@@ -23,6 +24,7 @@ _LEAST_RANGE = 0.15
 _CLOSEST = "the closest group of each model and axis, on items that all of its groups rated"
 
 
+@once
 def alignment_heat_data(
     found: Alignment, axis: str | None = None, statistic: str = "ada_met", *, max_models: int | None = MAX_MODELS,
     max_groups: int | None = MAX_GROUPS,
@@ -75,6 +77,7 @@ def alignment_heat(
     return themed(chart, title, _heat_words(found, voices, cells, statistic, axes_of(found, axis)))
 
 
+@once
 def alignment_wins_data(
     found: Alignment, axis: str, *, max_models: int | None = MAX_MODELS, max_groups: int | None = MAX_GROUPS
 ) -> pl.DataFrame:

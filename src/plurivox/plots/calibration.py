@@ -8,6 +8,7 @@ import polars as pl
 
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.plots.layout import inline, pixels, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, WIDTH, blend, load_altair, saying, themed
 
 _MODELS = 6
@@ -17,6 +18,7 @@ _FEWEST = 5
 _WIDTH = (WIDTH - 150) // _ACROSS
 
 
+@once
 def pit_histograms_data(result: SoftScores) -> pl.DataFrame:
     """Return what :func:`pit_histograms` draws: the share of PITs in each bar, with its interval."""
     names = {"low": "from", "high": "to", "ci_low": "ci low", "ci_high": "ci high"}
@@ -62,6 +64,7 @@ def pit_histograms(result: SoftScores) -> Any:
     return themed(_rows(panels), title, text)
 
 
+@once
 def reliability_curves_data(result: SoftScores) -> pl.DataFrame:
     """Return what :func:`reliability_curves` draws: predicted and observed shares of ratings at or above a point."""
     points = result.settings["points"][1:]

@@ -10,6 +10,7 @@ import polars as pl
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import defined, extent, inline, shorten
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, INK, WIDTH, load_altair, saying, themed
 from plurivox.statistics.registry import LABELS
 
@@ -18,6 +19,7 @@ MAX_POINTS = 1000
 _SCHEMA = g.texts("group", "metric", "beside") | g.numbers("value", "beside value", "r", "r low", "r high")
 
 
+@once
 def metric_comparison_data(
     result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = MAX_POINTS
 ) -> pl.DataFrame:

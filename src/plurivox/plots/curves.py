@@ -10,6 +10,7 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 
 _COLUMNS = {
@@ -18,6 +19,7 @@ _COLUMNS = {
 }  # fmt: skip
 
 
+@once
 def precision_recall_data(
     result: Responsiveness,
     axis: str,

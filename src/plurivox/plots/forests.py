@@ -13,6 +13,7 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten
+from plurivox.plots.once import once
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.result import GroupResult
 
@@ -27,6 +28,7 @@ _SCHEMA = (
 )
 
 
+@once
 def gai_forest_data(
     result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:
@@ -63,6 +65,7 @@ def gai_forest(
     return _forest(result, data, title, axis, len(g.group_rows(result, ("gai",), axis, subset)))
 
 
+@once
 def responsiveness_forest_data(
     result: Responsiveness,
     axis: str | None = None,
@@ -93,6 +96,7 @@ def responsiveness_forest(
     return _forest(result, data, title, axis, len(g.group_rows(result, names, axis, subset)))
 
 
+@once
 def scale_forest_data(
     result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:

@@ -8,11 +8,13 @@ import polars as pl
 
 from plurivox.lenses.item.result import ItemView
 from plurivox.plots.layout import ALL_RATERS, Rows, inline, pixels, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
 
 _KEYS = ["axis", "group"]
 
 
+@once
 def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataFrame:
     """Return what :func:`item_groups` draws: how often each group gave each point, all raters first.
 

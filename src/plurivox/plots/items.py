@@ -9,6 +9,7 @@ import polars as pl
 from plurivox.lenses.items.run import Items
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, ticks, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
 
 _NAMES = {
@@ -19,6 +20,7 @@ _NAMES = {
 _NAME = 24
 
 
+@once
 def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
     """Return what :func:`items_divided` draws: the clearest differences between two groups on an item."""
     axes = [axis for axis in items.divided["axis"].unique() if not g.names_raters(axis)]
@@ -82,6 +84,7 @@ _UNCERTAIN = {
 }  # fmt: skip
 
 
+@once
 def items_uncertain_data(items: Items, n: int = 20) -> pl.DataFrame:
     """Return what :func:`items_uncertain` draws: the items that one more rating tells most about."""
     return items.uncertain.head(n).rename(_UNCERTAIN)

@@ -9,6 +9,7 @@ import polars as pl
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import (
     HIGH_HUE,
     INK,
@@ -39,6 +40,7 @@ _PAIRS = (
 _RANKED = g.texts("axis", "group") | g.numbers("DSI", "chance", "p", "p corrected") | g.texts("finding", "note")
 
 
+@once
 def xrr_matrix_data(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> pl.DataFrame:
     """Return what :func:`xrr_matrix` draws: each pair of groups once, and each group with itself."""
     rows = _pair_rows(result, axis)
@@ -93,6 +95,7 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> A
     return themed(chart, title, subtitle)
 
 
+@once
 def dsi_ranking_data(result: Cohesion) -> pl.DataFrame:
     """Return what :func:`dsi_ranking` draws: one row per axis, the most dividing first, undefined ones last."""
     ranked = result.ranked_axes()

@@ -9,6 +9,7 @@ import polars as pl
 
 from plurivox.plots import groups as g
 from plurivox.plots.layout import inline, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import WIDTH, load_altair, saying, themed
 from plurivox.results.result import GroupResult, Row, p_text
 
@@ -23,6 +24,7 @@ _SCHEMA = (
 )
 
 
+@once
 def null_histograms_data(
     result: GroupResult,
     statistic: str = "gai",

@@ -10,6 +10,7 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import (
     COLOURS,
     INK,
@@ -25,6 +26,7 @@ LARGEST = "the largest"
 _SIZES = g.texts("axis", "group") | g.counts("raters", "items", "ratings")
 
 
+@once
 def design_data(overview: Overview) -> pl.DataFrame:
     """Return what :func:`design` draws: rectangles of raters × items and the share of their pairs that was rated."""
     names = {"rater_from": "raters from", "rater_to": "raters to", "item_from": "items from", "item_to": "items to"}
@@ -80,6 +82,7 @@ def design(overview: Overview) -> Any:
     return themed(chart, title, f"{size}, {how}")
 
 
+@once
 def ratings_per_item_data(overview: Overview) -> pl.DataFrame:
     """Return what :func:`ratings_per_item` draws: how many items have how many ratings."""
     spread = overview.description.per_item
@@ -110,6 +113,7 @@ def ratings_per_item(overview: Overview) -> Any:
     return themed(chart, "Ratings per item", f"{overview.description.n_items:,} items; {said}.")
 
 
+@once
 def group_sizes_data(overview: Overview, *, max_groups: int | None = 40) -> pl.DataFrame:
     """Return what :func:`group_sizes` draws: one row per group."""
     cells = [
@@ -146,6 +150,7 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
     return themed(chart, title, subtitle)
 
 
+@once
 def scale_use_data(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> pl.DataFrame:
     """Return what :func:`scale_use` draws: how often each group gave each point, all raters first."""
     n_points = len(overview.description.points)
@@ -210,6 +215,7 @@ def _stacked(placed: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     return placed.with_columns(start=ends - share, end=ends, label=label)
 
 
+@once
 def response_styles_data(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> pl.DataFrame:
     """Return what :func:`response_styles` draws: how raters of each group answer, all raters first."""
     frames = [overview.styles.head(1).with_columns(group=pl.lit(ALL_RATERS))]

@@ -12,6 +12,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.labelling import REGIONS, Frame, labelled
 from plurivox.plots.layout import defined, extent, inline, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.results.result import Row
 
@@ -26,6 +27,7 @@ _PLANE = (
 )
 
 
+@once
 def mpa_wra_plane_data(
     result: Responsiveness, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:

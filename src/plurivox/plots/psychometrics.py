@@ -9,6 +9,7 @@ import polars as pl
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, QUIET, WIDTH, load_altair, saying, themed
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
@@ -16,6 +17,7 @@ _SEVERITY = {"n_scores": "scores", "ci_low": "ci low", "ci_high": "ci high"}
 NO_MODEL = "There is no model to show: it needs three raters or groups, and ten items that two of them scored."
 
 
+@once
 def item_severity_data(result: Psychometrics, axis: str | None = None, n: int = 10) -> pl.DataFrame:
     """Return what :func:`item_severity` draws: the most and the least severe items, in order."""
     g.check_axis(result, axis)
@@ -73,6 +75,7 @@ def _axis(result: Psychometrics, axis: str | None) -> str:
     return str(fits["axis"][0]) if fits.height else ""
 
 
+@once
 def score_curves_data(
     result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int | None = 7
 ) -> pl.DataFrame:

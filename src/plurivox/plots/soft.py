@@ -12,6 +12,7 @@ from plurivox.lenses.soft.matching import MARGINAL, POSTERIOR_MEAN, REFERENCES, 
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
@@ -25,6 +26,7 @@ _GAP = 28
 _FAR = 4
 
 
+@once
 def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # noqa: A002
     """Return what :func:`soft_ranking` draws: every score with its interval, the best model first."""
     order = [*_chosen(result, bin), *REFERENCES]
@@ -109,6 +111,7 @@ def _ranking_words(result: SoftScores, bin_: str, drawn: pl.DataFrame) -> str:
     return text
 
 
+@once
 def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
     """Return what :func:`soft_by_bin` draws: every score by the number of ratings that items have."""
     shown = [*_chosen(result, ALL), *REFERENCES]
@@ -149,6 +152,7 @@ def soft_by_bin(result: SoftScores) -> Any:
     return _panels(drawn, names, x, title, text, shown=_in_order(result, drawn), points=True)
 
 
+@once
 def prior_sensitivity_data(result: SoftScores) -> pl.DataFrame:
     """Return what :func:`prior_sensitivity` draws: expected scores and ranks by the strength of the prior."""
     shown = [*_chosen(result, ALL), *REFERENCES]

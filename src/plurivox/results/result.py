@@ -187,7 +187,7 @@ class Table:
         return cls(data["name"], pl.DataFrame(columns, schema=schema))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class Result(ABC):
     """What a lens found.
 

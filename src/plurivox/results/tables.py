@@ -13,7 +13,7 @@ from plurivox.errors import SelectionError
 from plurivox.results.result import Table, strict
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class TableResult(ABC):
     """Several tables, the first of which is the result itself.
 

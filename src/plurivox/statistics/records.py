@@ -84,6 +84,8 @@ class Statistic:
         The statistic whose contribution it finishes, if not its own.
     finish
         From sums to values; :data:`Slots`, :class:`About` and :data:`Known`.
+    interval_shown
+        Whether a terminal shows its interval, too; frames always have it.
     why
         Why the value of one group is undefined, or what to beware of; also given how many raters there are.
     """
@@ -105,6 +107,7 @@ class Statistic:
     sums_of: str = ""
     finish: Callable[[Slots, About, Known], Floats] | None = None
     why: Why | None = None
+    interval_shown: bool = True
 
     @property
     def heading(self) -> str:

@@ -1,1 +1,26 @@
-"""Cohesion: which groups see things alike."""
+"""Cohesion: which groups see things alike, and is it more than chance.
+
+The six statistics, GAI and DSI are those of Prabhakaran et al., *GRASP: A Disagreement Analysis Framework to Assess
+Group Associations in Perspectives* (NAACL 2024); others stand beside alpha.
+"""
+
+from plurivox.lenses.cohesion.settings import CohesionSettings
+from plurivox.lenses.record import Lens
+
+LENS = Lens(
+    name="cohesion",
+    command="cohesion",
+    order=10,
+    question="Tell which groups agree among themselves.",
+    about="IRR is agreement within a group, XRR agreement with the rest, GAI their ratio; an axis's DSI is its largest "
+    "GAI.\nRaters are shuffled between groups to see what chance does: * is p < .05, ** p < .05 after correction.",
+    settings=CohesionSettings,
+    every_attribute=True,
+    questions=True,
+    run="plurivox.lenses.cohesion.run:cohesion",
+    result="plurivox.lenses.cohesion.result:Cohesion",
+    tables="plurivox.lenses.cohesion.tables:tables",
+    notes="plurivox.lenses.cohesion.tables:notes",
+    section="plurivox.report.sections.cohesion:section",
+    kernel="plurivox.kernels.cohesion:permuted_passes",
+)

@@ -25,7 +25,7 @@ BLOCK = 8192
 OUT_OF_REACH = 2.0**53
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class Items:
     """Items worth a look.
 

@@ -20,7 +20,7 @@ CELLS = 48
 QUANTILES = {"low": 0.1, "median": 0.5, "high": 0.9}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class Overview:
     """What a study looks like.
 

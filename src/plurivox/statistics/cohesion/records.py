@@ -191,6 +191,7 @@ RECORDS = (
         order=50,
         finish=_negentropy,
         why=_why_rated,
+        interval_shown=False,
     ),
     Statistic(
         name="cross_negentropy",
@@ -208,6 +209,7 @@ RECORDS = (
         order=60,
         finish=_cross_negentropy,
         why=_why_shared,
+        interval_shown=False,
     ),
     Statistic(
         name="plurality_size",
@@ -225,6 +227,7 @@ RECORDS = (
         order=70,
         finish=_plurality_size,
         why=_why_rated,
+        interval_shown=False,
     ),
     Statistic(
         name="voting_agreement",
@@ -242,6 +245,7 @@ RECORDS = (
         order=80,
         finish=_voting_agreement,
         why=_why_votes,
+        interval_shown=False,
     ),
     Statistic(
         name="percent_agreement",

@@ -1,37 +1,30 @@
-"""Cohesion as terminal tables."""
+"""Cohesion as tables of text."""
 
 from __future__ import annotations
 
-from rich.console import Console
-
-from plurivox.cli.tables import Shown, notes_of, p_cell, show_tables, value_cell
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.results.result import Row
+from plurivox.results.text import Shown, notes_of, p_cell, value_cell
+from plurivox.statistics.registry import STATISTICS, of_role
 
-COLUMNS = {
-    "irr": "IRR",
-    "xrr": "XRR",
-    "gai": "GAI",
-    "negentropy": "negent.",
-    "cross_negentropy": "cross-neg.",
-    "plurality_size": "plurality",
-    "voting_agreement": "votes",
-}
-BESIDE = {"percent_agreement": "% agree", "ac1": "AC1", "ac2": "AC2"}
 ALPHA = {"irr": "alpha (IRR)"}
-INTERVALS = {"irr": "IRR", "xrr": "XRR", "gai": "GAI"}
+
+
+def columns(role: str) -> dict[str, str]:
+    """Return the heading of each statistic of a role."""
+    return {record.name: record.heading for record in of_role(role)}
 
 
 def tables(found: Cohesion) -> list[Shown]:
     """Return all tables of a result as text."""
-    shown = [_axis_table(found, axis, COLUMNS) for axis in found.axes]
-    shown.insert(0, _axis_table(found, "all", {**COLUMNS, **BESIDE}))
+    tested, beside = columns("tested"), columns("beside")
+    shown = [_axis_table(found, axis, tested) for axis in found.axes]
+    shown.insert(0, _axis_table(found, "all", tested | beside))
     shown += _more(found)
     if found.settings["bootstrap"]:
-        shown.append(
-            _all_axes(found, f"95 % intervals, {found.settings['resample']} resampled", INTERVALS, intervals=True)
-        )
-    shown.append(_all_axes(found, "Beside alpha: percent agreement and Gwet's coefficients", {**ALPHA, **BESIDE}))
+        wide = {record.name: record.heading for record in of_role("tested") if record.interval_shown}
+        shown.append(_all_axes(found, f"95 % intervals, {found.settings['resample']} resampled", wide, intervals=True))
+    shown.append(_all_axes(found, "Beside alpha: percent agreement and Gwet's coefficients", ALPHA | beside))
     return shown
 
 
@@ -58,7 +51,10 @@ def _more(found: Cohesion) -> list[Shown]:
     shown = []
     contrasts = [row for row in found.rows if row.kind == "contrast"]
     if contrasts:
-        lines = [[COLUMNS[row.statistic], value_cell(row, intervals=True), p_cell(row.p_value)] for row in contrasts]
+        lines = [
+            [STATISTICS[row.statistic].heading, value_cell(row, intervals=True), p_cell(row.p_value)]
+            for row in contrasts
+        ]
         shown.append(Shown(f"Difference {contrasts[0].group}", ["statistic", "difference", "p"], lines))
     ranked = found.ranked_axes()
     if ranked:
@@ -86,7 +82,7 @@ def _pair_table(axis: str, rows: list[Row]) -> Shown:
     return Shown(f"{axis}: XRR between groups, IRR on the diagonal", header, lines)
 
 
-def show_cohesion(found: Cohesion, out: Console) -> None:
-    """Print a result."""
+def notes(found: Cohesion) -> list[str]:
+    """Return why values are undefined, and what to beware of."""
     main = [row for row in found.rows if row.kind in ("overall", "group", "contrast")]
-    show_tables(tables(found), notes_of(main, COLUMNS), found.findings(), out)
+    return notes_of(main, columns("tested"))

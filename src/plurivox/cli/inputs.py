@@ -1,0 +1,49 @@
+"""How the command line reads what a lens takes besides ratings, and says so on standard error."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from plurivox.cli.loading import Loaded, load_reference, read_beside, read_scale
+from plurivox.cli.options import Reading
+
+Given = Mapping[str, Any]
+
+
+def reference(given: Given, reading: Reading, loaded: Loaded) -> Any:
+    """Read the reference file, or return a group or ``crowd`` as it is."""
+    return load_reference(
+        given["reference"], reading, loaded.ratings, given["reference_scale"], given["reference_where"]
+    )
+
+
+def predictions(given: Given, reading: Reading, loaded: Loaded) -> Any:
+    """Read predicted distributions."""
+    from plurivox.intake.read import read_predictions
+
+    known = read_predictions(given["predictions"], loaded.ratings.scale, like=loaded.ratings)
+    print(f"{known.source}: predictions of {', '.join(known.models)}", file=sys.stderr)
+    return known
+
+
+def answers(given: Given, reading: Reading, loaded: Loaded) -> Any:
+    """Read what language models answered."""
+    from plurivox.cli.ask import several
+    from plurivox.intake.read_answers import read_answers
+
+    ratings = loaded.ratings
+    known = read_answers(given["answers"], ratings.scale, like=ratings, model=given["model"], answer=given["answer"])
+    print(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}", file=sys.stderr)
+    return known
+
+
+def train(given: Given, reading: Reading, loaded: Loaded) -> Any:
+    """Read ratings of other items, on the same scale."""
+    return None if given["train"] is None else read_beside(given["train"], reading, loaded.ratings.scale)
+
+
+def trained(given: Given, reading: Reading, loaded: Loaded) -> Any:
+    """Read the ratings of trained raters."""
+    return (
+        None if given["trained"] is None else read_beside(given["trained"], reading, read_scale(given["trained_scale"]))
+    )

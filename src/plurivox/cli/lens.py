@@ -1,0 +1,240 @@
+"""Commands made of lens records: their options, and the one runner that loads, calls and prints for all of them."""
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plurivox.cli.loading import load, load_questions
+from plurivox.cli.options import Csv, Json, Markdown, Reading, Threads, one_format, reads_ratings, tell_compiling
+from plurivox.lenses.record import imported
+
+if TYPE_CHECKING:
+    from plurivox.cli.loading import Loaded
+    from plurivox.lenses.record import Lens, Option
+    from plurivox.settings import Settings, Spec
+
+COMBINE = (
+    "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "
+    "(Yes,Unsure,No) that was given."
+)
+CONTEXT = "context"
+Given = Mapping[str, Any]
+
+
+def lens_command(lens: "Lens") -> Callable[..., None]:
+    """Return the command of a lens, ready for typer."""
+
+    def command(reading: Reading, **given: Any) -> None:
+        _run(lens, reading, given)
+
+    command.__name__ = lens.command
+    command.__doc__ = f"{lens.question}\n\n{lens.about}".strip()
+    first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    command.__signature__ = inspect.Signature([first, *_parameters(lens)])  # type: ignore[attr-defined]
+    return reads_ratings(command)
+
+
+def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
+    """Yield what typer has to know about each option of a lens, in the order of its help."""
+    yield _parameter(CONTEXT, typer.Context)
+    for one in (option for source in lens.inputs for option in source.options):
+        yield _input_parameter(one)
+    for spec in lens.settings.specs().values():
+        if spec.cli:
+            yield _setting_parameter(spec)
+    if lens.questions:
+        yield _parameter(
+            "combine", Annotated[str | None, typer.Option("--combine", help=COMBINE, metavar="RULE")], None
+        )
+    for shortcut in lens.shortcuts:
+        yield _parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
+    for spec in lens.showing.specs().values() if lens.showing else ():
+        yield _setting_parameter(spec)
+    if lens.threads:
+        yield _parameter("threads", Threads, None)
+    if lens.csv_tables:
+        text = f"Which table --csv prints: {', '.join(lens.csv_tables)}."
+        yield _parameter(
+            "table", Annotated[str, typer.Option("--table", help=text, metavar="NAME")], lens.csv_tables[0]
+        )
+    for name, kind in (("json", Json), ("csv", Csv), ("markdown", Markdown)):
+        yield _parameter(name, kind, False)
+
+
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _input_parameter(one: "Option") -> inspect.Parameter:
+    if one.argument:
+        known = typer.Argument(metavar=one.metavar, help=one.help, show_default=False)
+        return _parameter(one.name, Annotated[str, known])
+    kind = str | None if one.default is None else str
+    return _parameter(
+        one.name, Annotated[kind, typer.Option(one.option, help=one.help, metavar=one.metavar)], one.default
+    )
+
+
+def _setting_parameter(spec: "Spec") -> inspect.Parameter:
+    """Return the option of a setting; that of a bool is a flag, that of a text to be parsed has its default as text."""
+    kind: Any = spec.kind if spec.parse is None and spec.kind is not None else str
+    default = spec.default
+    if spec.flag:
+        kind, default = bool, False
+    elif spec.repeated:
+        kind, default = list[str] | None, None
+    elif spec.parse is not None:
+        default = _text(default)
+    if default is None and not spec.repeated:
+        kind = kind | None
+    option = typer.Option(spec.option, help=spec.help, metavar=spec.metavar, min=spec.least, max=spec.most)
+    return _parameter(spec.name, Annotated[kind, option], default)
+
+
+def _text(default: Any) -> str | None:
+    """Return a default as it would be written on the command line, None for nothing."""
+    if isinstance(default, str):
+        return default
+    if default is None or (isinstance(default, Collection) and not default):
+        return None
+    if isinstance(default, tuple):
+        return ",".join(str(_text(one)) for one in default)
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _run(lens: "Lens", reading: Reading, given: Given) -> None:
+    """Load what a lens needs, ask it, and print what it found."""
+    from plurivox.cli.progress import telling
+
+    formats = {name: given[name] for name in ("json", "csv", "markdown")}
+    one_format(**formats)
+    table = given.get("table")
+    if table is not None and table not in lens.csv_tables:
+        raise typer.BadParameter(f"--table is one of {', '.join(lens.csv_tables)}, not {table!r}")
+    if reading.file == "-" and any(given[source.options[0].name] == "-" for source in lens.inputs):
+        raise typer.BadParameter("only one of the two tables can come from standard input")
+    asked = _asked(lens.settings, given)
+    for shortcut in lens.shortcuts:
+        asked |= shortcut.sets if given[shortcut.name] else {}
+    showing = {} if lens.showing is None else _values(lens.showing(**_asked(lens.showing, given)))
+    found = {}
+    tables = load_questions(reading, given["combine"]) if lens.questions else {"all": load(reading)}
+    for question, loaded in tables.items():
+        settings = _settings(lens, reading, loaded, asked)
+        inputs = {source.name: imported(source.load)(given, reading, loaded) for source in lens.inputs}
+        inputs = {name: value for name, value in inputs.items() if value is not None}
+        if lens.kernel:
+            tell_compiling(lens.load("kernel"))
+        with telling() as progress:
+            result = _ask(lens, loaded, inputs, settings, given.get("threads"), progress)
+        found[question] = result.of_question(question) if lens.questions else result
+    _print(lens, found, table, showing, **formats)
+
+
+def _ask(
+    lens: "Lens", loaded: "Loaded", inputs: Given, settings: "Settings", threads: int | None, progress: Any
+) -> Any:
+    from plurivox.engine.running import Running
+
+    how = Running(threads=threads, progress=progress)
+    return lens.load("run").run(loaded.ratings, **inputs, settings=settings, how=how)
+
+
+def _asked(settings: type["Settings"], given: Given) -> dict[str, Any]:
+    """Return the settings that the command line itself gives; what it says nothing about may be in the config."""
+    found = {}
+    for name, spec in settings.specs().items():
+        if not spec.cli or given[CONTEXT].get_parameter_source(name).name in ("DEFAULT", "DEFAULT_MAP"):
+            continue
+        value = given[name]
+        if spec.flag:
+            value = not spec.default
+        elif spec.parse is not None:
+            try:
+                value = spec.parse(value)
+            except ValueError as error:
+                raise typer.BadParameter(f"{spec.option} {error}") from None
+        found[name] = value
+    return found
+
+
+def _settings(lens: "Lens", reading: Reading, loaded: "Loaded", asked: Given) -> "Settings":
+    """Make the settings: command line before the lens's section of the config, that before its general ones."""
+    known, own = lens.settings.specs(), loaded.config.lenses.get(lens.name, {})
+    given = dict(asked)
+    if "by" in known and (reading.by or "by" not in own):
+        by = loaded.axes() if lens.every_attribute else loaded.by
+        given |= {"by": by} if by else {}
+    for name in ("several", "min_group_size"):
+        if name in known and (getattr(reading, name) or name not in own):
+            given[name] = getattr(loaded, name)
+    return loaded.config.settings_for(lens, **given)
+
+
+def _values(settings: "Settings") -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in settings.specs()}
+
+
+def _print(
+    lens: "Lens", found: Mapping[str, Any], table: str | None, showing: Given, *, json: bool, csv: bool, markdown: bool
+) -> None:
+    """Print the result of each question as JSON, CSV, Markdown, or for the terminal."""
+    import polars as pl
+
+    from plurivox.cli.show import console, csv_text, markdown_text
+
+    if json:
+        texts = [_json(result) for result in found.values()]
+        print(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        return
+    if csv:
+        print(csv_text(pl.concat(_frame(result, table) for result in found.values())), end="")
+        return
+    out = console()
+    for question, result in found.items():
+        title = f"Question {question}" if len(found) > 1 else ""
+        if markdown:
+            print(f"## {title}\n" if title else "", end="\n" if title else "")
+            print(markdown_text(lens.load("tables")(result, **showing), result.findings()))
+        else:
+            out.print(f"{title}\n" if title else "", style="bold", end="\n" if title else "")
+            show_result(lens, result, out, **showing)
+
+
+def _json(result: Any) -> str:
+    from plurivox.results.result import Result
+
+    return str(result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
+
+
+def _frame(result: Any, table: str | None) -> Any:
+    """Return one of the tables of a result."""
+    from plurivox.results.tables import TableResult
+
+    if isinstance(result, TableResult):
+        return result.to_frame() if table is None else result.table(table)
+    return result.to_frame() if table in (None, "values") else getattr(result, table)()
+
+
+def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
+    """Print the tables of a result, notes on them, then what stands out; or as the lens itself shows it."""
+    from rich.text import Text
+
+    from plurivox.cli.tables import print_table, show_tables
+    from plurivox.results.text import Shown
+
+    if lens.show:
+        lens.load("show")(result, out, **showing)
+        return
+    shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
+    if lens.notes:
+        show_tables(shown, lens.load("notes")(result), result.findings(), out)
+    else:
+        for one in shown:
+            print_table(one, out)
+        for sentence in result.findings():
+            out.print(Text(f"• {sentence}"))
+    if lens.closing:
+        out.print(Text(f"• {lens.closing}"))

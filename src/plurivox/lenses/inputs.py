@@ -1,0 +1,70 @@
+"""What lenses take besides ratings, each declared once."""
+
+from __future__ import annotations
+
+from plurivox.lenses.record import Input, Option
+
+REFERENCE = Input(
+    name="reference",
+    load="plurivox.cli.inputs:reference",
+    options=(
+        Option(
+            name="reference",
+            help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
+            "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
+            metavar="FILE|ATTRIBUTE=VALUE|crowd",
+            default="crowd",
+        ),
+        Option(
+            name="reference_scale",
+            help="Points of a reference file, as for --scale: safe,unsafe. same: as the ratings.",
+            metavar="POINTS",
+        ),
+        Option(
+            name="reference_where",
+            help="Keep only these raters of the reference: rater=gpt-4o.",
+            metavar="ATTRIBUTE=VALUE",
+        ),
+    ),
+)
+PREDICTIONS = Input(
+    name="predictions",
+    load="plurivox.cli.inputs:predictions",
+    options=(
+        Option(
+            name="predictions",
+            help="Table with a model, an item, and a column of probabilities named like each point of the scale.",
+            metavar="PREDICTIONS",
+            argument=True,
+        ),
+    ),
+)
+ANSWERS = Input(
+    name="answers",
+    load="plurivox.cli.inputs:answers",
+    options=(
+        Option(
+            name="answers",
+            help="A store of plurivox ask, a table (model, item, answer), or a log of Inspect or lm-eval.",
+            metavar="ANSWERS",
+            argument=True,
+        ),
+        Option(name="model", help="Column with the model.", metavar="COLUMN"),
+        Option(name="answer", help="Column with the answer.", metavar="COLUMN"),
+    ),
+)
+TRAIN = Input(
+    name="train",
+    load="plurivox.cli.inputs:train",
+    options=(
+        Option(name="train", help="Ratings of other items, for the marginal prediction and the prior.", metavar="FILE"),
+    ),
+)
+TRAINED = Input(
+    name="trained",
+    load="plurivox.cli.inputs:trained",
+    options=(
+        Option(name="trained", help="Ratings of trained raters, to judge models against (MPA, WRA).", metavar="FILE"),
+        Option(name="trained_scale", help="Their scale: 0:1, or safe,unsafe.", metavar="POINTS"),
+    ),
+)

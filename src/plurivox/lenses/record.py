@@ -1,0 +1,148 @@
+"""The record of a lens: what the command line, the demo, the report, the documentation and the workbench read.
+
+It names what is heavy as ``"module:attribute"`` and imports it when it is asked for, so that reading all records is
+quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from plurivox.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option, or an argument, that tells where an input is or how to read it."""
+
+    name: str
+    help: str
+    metavar: str | None = None
+    default: str | None = None
+    argument: bool = False
+
+    @property
+    def option(self) -> str:
+        """How it is written."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """Something besides ratings that a lens works on: a reference, answers, predictions.
+
+    Attributes
+    ----------
+    name
+        The argument of the Python function.
+    options
+        What the command line asks; the first tells where it is, or is not given.
+    load
+        A ``"module:function"`` that reads it: called with the values of the options by name, what the command line says
+        about the ratings, and the ratings with what is known about them; None leaves the argument to its default.
+    """
+
+    name: str
+    options: tuple[Option, ...]
+    load: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortcut:
+    """An option without a value that sets several settings, whatever else is said about them."""
+
+    name: str
+    help: str
+    sets: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lens:
+    """What is known about a lens before it is used.
+
+    Attributes
+    ----------
+    name
+        The Python function, and the section of ``plurivox.toml``.
+    command
+        What it is called on the command line.
+    question
+        What it tells, as the first line of its help.
+    about
+        The paragraph after it.
+    order
+        Where it stands among the others, smaller first.
+    settings
+        The class of its settings.
+    inputs
+        What it takes besides ratings.
+    shortcuts
+        Options that set several settings at once.
+    showing
+        The class of settings that say what the terminal shows; ``tables`` and ``show`` get them as keywords.
+    every_attribute
+        Whether the command takes every attribute of the raters if nobody says by which.
+    questions
+        Whether ``--score Q1,Q2`` asks about several questions and ``--combine`` about them together; its result then
+        knows ``of_question``.
+    threads
+        Whether the command has ``--threads``.
+    csv_tables
+        What ``--table`` can choose for CSV: ``values`` is ``to_frame()``, others are methods of the result, or tables
+        of a table result. The first is the default; without any there is no ``--table``.
+    toml
+        Its section of ``plurivox.toml``, if not its name.
+    run, result
+        The public function and the class that it returns.
+    tables
+        From a result to titled tables of text: title, header and rows of each.
+    notes, closing
+        From a result to notes that stand under its tables; and a sentence that always stands at the end.
+    show
+        Prints a result on a console, where tables, notes and findings are not enough.
+    section
+        The section of the report.
+    kernel
+        The compiled function that makes the first run slow.
+    """
+
+    name: str
+    command: str
+    question: str
+    about: str = ""
+    order: float = 100
+    settings: type[Settings]
+    inputs: tuple[Input, ...] = ()
+    shortcuts: tuple[Shortcut, ...] = ()
+    showing: type[Settings] | None = None
+    every_attribute: bool = False
+    questions: bool = False
+    threads: bool = True
+    csv_tables: tuple[str, ...] = ()
+    toml: str = field(default="")
+    run: str
+    result: str
+    tables: str
+    notes: str = ""
+    closing: str = ""
+    show: str = ""
+    section: str = ""
+    kernel: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "toml", self.toml or self.name)
+
+    def load(self, what: str) -> Any:
+        """Import what a reference names, such as ``"run"``, ``"result"`` or ``"tables"``; None if it is empty."""
+        return imported(getattr(self, what))
+
+
+def imported(reference: str) -> Any:
+    """Return what ``"module:attribute"`` names, None for an empty text."""
+    if not reference:
+        return None
+    module, _, attribute = reference.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,71 @@
+"""Results as tables of text, for terminals and Markdown; who prints them is not known here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.results.result import SIGNIFICANT, Row
+
+ARROWS = {"above": "↑", "below": "↓", None: " "}
+LEGEND = "↑ ↓ above or below what chance gives; * p < .05, ** p < .05 after correction"
+
+
+class Shown(NamedTuple):
+    """A table ready to print: its title, its header and its rows."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+def notes_of(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
+    """Return the notes of rows, alike ones of a group together."""
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for row in rows:
+        if row.note:
+            found.setdefault((row.subset, row.axis, row.group, row.note), []).append(names[row.statistic])
+    return [
+        f"{group if axis != 'all' else 'all raters'}{'' if subset == 'all' else f' on {subset}'}, "
+        f"{', '.join(statistics)}: {note}"
+        for (subset, axis, group, note), statistics in found.items()
+    ]
+
+
+def value_cell(row: Row, *, intervals: bool = False) -> str:
+    """Return a value, with its interval if wanted, and how it compares with chance."""
+    if math.isnan(row.value):
+        return "–"
+    text = f"{row.value:.3f}"
+    if intervals and row.ci_low is not None and row.ci_high is not None:
+        text += f" [{row.ci_low:.2f}, {row.ci_high:.2f}]"
+    if row.p_value is not None and row.p_value < SIGNIFICANT:
+        corrected = row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT
+        text += f" {ARROWS[row.direction]}{'**' if corrected else '*'}"
+    return text
+
+
+QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
+
+
+def spread_header() -> list[str]:
+    """Return the header of a table of how statistics spread over raters."""
+    return ["statistic", "raters", "undefined", *QUANTILES]
+
+
+def quantile_cells(values: NDArray[np.float64]) -> list[str]:
+    """Return how many values are defined and undefined, and how the defined ones spread."""
+    defined = values[~np.isnan(values)]
+    spread = [f"{np.quantile(defined, q) + 0.0:.3f}" if len(defined) else "–" for q in QUANTILES.values()]
+    return [f"{len(defined):,}", f"{len(values) - len(defined):,}", *spread]
+
+
+def p_cell(p: float | None) -> str:
+    """Return a p-value, a dash if there is none."""
+    if p is None or math.isnan(p):
+        return "–"
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

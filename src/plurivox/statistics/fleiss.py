@@ -1,0 +1,73 @@
+"""Fleiss' kappa: agreement of many raters beyond what their shared use of the points gives by chance.
+
+A sum over items, then a finish: an item adds its share of agreeing pairs and its shares of points.
+
+================ ======= ===================================================== ==================================
+contribution     parts   layout                                                items that count
+================ ======= ===================================================== ==================================
+fleiss_parts     3 + L   share of agreeing pairs; 1; 1; shares of points n/m   m ≥ 2; m ≥ 2; m ≥ 1; m ≥ 1
+================ ======= ===================================================== ==================================
+
+The layout is that of AC1, from which Fleiss' kappa differs in its chance alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plurivox.statistics.checks import counts_of
+from plurivox.statistics.levels import Floats
+from plurivox.statistics.sums import Counts, paired, ratio, shares_of
+from plurivox.statistics.undefined import ONE_POINT, why_mean
+
+
+def fleiss_kappa(counts: ArrayLike) -> float:
+    """Return Fleiss' kappa, agreement beyond chance where raters need not be the same from item to item.
+
+    κ = (p_a − p_e)/(1 − p_e) with p_a the mean over items with m_i ≥ 2 of Σ_c n_ic(n_ic − 1)/(m_i(m_i − 1)) and
+    p_e = Σ_c π_c². ``counts`` are n_ic, how many raters gave item i the point c, and m_i their sum.
+
+    Fleiss had equally many ratings of each item. For unequal numbers π_c is the mean of the shares n_ic/m_i over items
+    with m_i ≥ 1, in which each item counts once, as Gwet has it; pooled ratings would give busy items more. Both are
+    Fleiss' own π_c where all m_i are equal.
+
+    1 if all pairs agree; 0 if they agree as chance has it; below 0 if less. NaN if no item has two ratings or
+    everyone gave the same point.
+
+    References
+    ----------
+    Fleiss (1971), Measuring nominal scale agreement among many raters; Gwet (2014), Handbook of Inter-Rater
+    Reliability, for unequal numbers of ratings.
+
+    Examples
+    --------
+    >>> fleiss_kappa([[2, 0], [0, 2], [2, 0], [1, 1]])  # p_a = 3/4, π = (5/8, 3/8), p_e = 17/32
+    0.4666666666666667
+    """
+    return float(fleiss_from(fleiss_parts(counts_of("counts", counts)).sum(axis=0)))
+
+
+def fleiss_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
+    """Contribute (Σ_c n_c² − Q)/(W² − Q), 1 if W² > Q, 1 if W > 0, and n/W; (items, …, 3 + L).
+
+    ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
+    :mod:`~plurivox.statistics.sums`.
+    """
+    n, total, q, pairs = paired(counts, self_pairs)
+    agreeing = np.where(pairs > 0, (n**2).sum(axis=-1) - q, 0.0) / np.where(pairs > 0, pairs, 1.0)
+    return np.concatenate([np.stack([agreeing, pairs > 0, total > 0], axis=-1), shares_of(n)], axis=-1)
+
+
+def fleiss_from(sums: Floats) -> Floats:
+    """Return kappa of sums (…, 3 + L), as 1 − (1 − p_a)/Σ_c π_c(1 − π_c), which is exact if one point is used."""
+    agreement = ratio(sums[..., 0], sums[..., 1])
+    pi = ratio(sums[..., 3:], sums[..., 2, None])
+    return 1 - ratio(1 - agreement, (pi * (1 - pi)).sum(axis=-1))
+
+
+def why_fleiss(sums: Floats, *, n_raters: int | None = None) -> str | None:
+    """Tell why kappa is undefined, from its sums (3 + L,); None where it is not."""
+    if np.count_nonzero(sums[3:]) == 1 and sums[1] > 0:
+        return ONE_POINT
+    return why_mean(float(sums[1]), "pairable", n_raters=n_raters)

@@ -1,0 +1,68 @@
+"""A study: what was rated by whom, what stands beside it, and every question that is asked of it, answered once.
+
+The report and the workbench ask here and show what they get; they compute nothing themselves.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from plurivox.engine.running import Running
+from plurivox.ratings import Ratings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """Sources in, results by settings out.
+
+    Attributes
+    ----------
+    ratings
+        Who rated what.
+    inputs
+        What else there is, by the name that lenses call it: ``reference``, ``answers``, ``predictions``, …
+    how
+        How work is run, and who is told how far it is.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = Study(pv.simulate(n_items=30, n_raters=20, seed=1).ratings)
+    >>> study.ask("cohesion", by="gender", permutations=9) is study.ask("cohesion", by=["gender"], permutations=9)
+    True
+    """
+
+    ratings: Ratings
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    how: Running = Running()
+    _found: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+
+    def ask(self, name: str, *, inputs: Mapping[str, Any] | None = None, **settings: Any) -> Any:
+        """Return what a public function of plurivox tells of the study, computed the first time that it is asked.
+
+        Parameters
+        ----------
+        name
+            The function, such as ``"cohesion"``.
+        inputs
+            Inputs that differ from those of the study; None stands for one that it shall do without.
+        settings
+            What is asked, by keyword.
+        """
+        function = getattr(importlib.import_module("plurivox"), name)
+        takes = inspect.signature(function.run).parameters
+        known = {**self.inputs, **(inputs or {})}
+        given = {one: known[one] for one in takes if known.get(one) is not None}
+        record = function.settings.from_dict(settings)
+        key = (name, record.key(), *((one, id(value)) for one, value in given.items()))
+        return self.once(key, lambda: function.run(self.ratings, **given, settings=record, how=self.how))
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what is made of results, made the first time that it is asked for by this key."""
+        if key not in self._found:
+            self._found[key] = make()
+        return self._found[key]
