@@ -459,6 +459,13 @@ def test_bad_choices() -> None:
     answers = pl.DataFrame({"model": "m", "item": ["a"], "answer": ["yes"]})
     with pytest.raises(SelectionError, match="items have no attribute 'topic'"):
         pv.alignment(RATINGS, answers, subset="topic", **QUICK)
+    for wrong, message in (
+        ({"tolerance": 0.5}, "tolerance is 0.5. Give a number from 0 to below 0.5"),
+        ({"subsamples": -1}, "subsamples is -1"),
+        ({"families": ["gpt"]}, "families is"), ({"convention": "old"}, "convention is 'old'"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            pv.alignment(RATINGS, answers, **wrong)
     other = Answers.from_frame(answers, pv.Scale(["no", "maybe", "yes"]))
     with pytest.raises(InputError, match="the answers are on no < maybe < yes"):
         pv.alignment(RATINGS, other, **QUICK)

@@ -19,10 +19,10 @@ import typer
 from plurivox.cli.app import app, program
 from plurivox.cli.lens import lens_command
 from plurivox.errors import InputError
-from plurivox.lenses.inputs import ANSWERS, PREDICTIONS, REFERENCE, TRAIN, TRAINED
-from plurivox.lenses.record import Lens, Shortcut
+from plurivox.lenses.inputs import REFERENCE
+from plurivox.lenses.record import Lens
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import mapping, names, ordered_mapping, read_value
+from plurivox.settings.values import mapping, read_value
 from support import run_cli
 
 
@@ -91,84 +91,6 @@ class PsychometricsShown(Settings):
     top: int = setting(5, "How many of the most and least severe items to show.", least=0)
 
 
-METRICS = (
-    "cross_entropy", "kl", "js", "emd", "rps", "expected_cross_entropy", "expected_kl", "expected_js", "expected_emd",
-    "expected_rps",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SoftSettings(Settings):
-    prior: Any = shared.prior()
-    bins: Any = setting(
-        None,
-        "Numbers of ratings to sort items by: 2-3,4-5,6-10,11+.",
-        metavar="BINS",
-        canonical=lambda given: given if isinstance(given, str) else names(given),
-    )
-    by: Axes = shared.by(())
-    several: Frozen = shared.several()
-    metrics: tuple[str, ...] = setting(METRICS, "Which scores to compute.", canonical=names, cli=False)
-    floor: float | None = setting(None, "Count no probability as less, in CE and KL: 1e-6. Without it, ∞.", metavar="Q")
-    normalized: bool = setting(
-        True, "EMD and RPS in steps of the scale, not in its whole length.", option="--unnormalized"
-    )
-    min_ratings: int = setting(0, "Leave out items with fewer ratings.", least=0, metavar="N")
-    strict: bool = setting(False, "Fail if a rated item is not predicted, or a predicted one not rated.")
-    curve: bool = setting(True, "Whether to score for other strengths of the prior, too.", cli=False)
-    bootstrap: int = shared.bootstrap(1000)
-    correction: str = shared.correction()
-    seed: int = shared.seed()
-    min_group_size: int = shared.min_group_size()
-
-
-def _read_families(given: list[str]) -> dict[str, list[str]]:
-    found = {}
-    for text in given:
-        name, sign, models = text.partition("=")
-        if not sign or not name.strip() or not models.strip():
-            raise ValueError(f"is {text!r}; write it as gpt=gpt-4o,gpt-3.5")
-        found[name.strip()] = [model.strip() for model in models.split(",") if model.strip()]
-    return found
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AlignmentSettings(Settings):
-    by: Axes = shared.by(())
-    subset: str | None = setting(None, "Item attribute, by whose values distances are also given.", metavar="COLUMN")
-    several: Frozen = shared.several()
-    level: Any = shared.level("ordinal")
-    prior: Any = shared.prior(accepts="ArrayLike")
-    families: Frozen | None = setting(
-        None,
-        "Models of a family: 'gpt=gpt-4o,gpt-3.5'. Repeatable.",
-        option="--family",
-        metavar="NAME=MODELS",
-        parse=_read_families,
-        repeated=True,
-        canonical=ordered_mapping,
-    )
-    threshold: Any = shared.threshold(help="Lowest point that means unsafe.")
-    as_rater: bool = setting(True, "Whether to judge models as raters at all.", cli=False)
-    tolerance: float = setting(0.1, "How much a model may fall behind a human and still stand in.")
-    bootstrap: int = shared.bootstrap(1000)
-    permutations: int = shared.permutations(1000)
-    subsamples: int = setting(
-        200,
-        "How often raters are drawn for equal group sizes.",
-        least=0,
-        metavar="N",
-        hint="Give 0 or more.",
-    )
-    within: tuple[str, ...] | None = shared.within()
-    convention: str = shared.convention(
-        "default, or published: alpha with refusals as categories.", "Published or not."
-    )
-    correction: str = shared.correction()
-    seed: int = shared.seed()
-    min_group_size: int = shared.min_group_size()
-
-
 class Today:
     """The lenses of today behind functions that take a settings record."""
 
@@ -216,42 +138,7 @@ LENSES = [
         threads=False,
         csv_tables=("values", "severity", "thresholds", "curves", "pairs", "checks", "fits"),
     ),
-    _lens(
-        "soft_scores",
-        "score",
-        SoftSettings,
-        "soft",
-        inputs=(PREDICTIONS, TRAIN),
-        shortcuts=(
-            Shortcut(
-                name="fast",
-                help="Without E[JS] and without the curve over priors.",
-                sets={"metrics": tuple(one for one in METRICS if one != "expected_js"), "curve": False},
-            ),
-        ),
-        csv_tables=(
-            "values", "comparisons", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing",
-        ),
-    ),
-    _lens(
-        "alignment",
-        "align",
-        AlignmentSettings,
-        "alignment",
-        inputs=(ANSWERS, TRAINED),
-        shortcuts=(
-            Shortcut(
-                name="fast",
-                help="Without MPA and WRA and without equal group sizes.",
-                sets={"as_rater": False, "subsamples": 0},
-            ),
-        ),
-        csv_tables=(
-            "values", "accounts", "closest", "standings", "contrasts", "alphas", "stand_ins", "prompts", "stability",
-            "positions", "distances", "items",
-        ),
-    ),
-]  # fmt: skip
+]
 
 
 def _told(command: Any) -> dict[str, Any]:
@@ -301,17 +188,6 @@ ASKED: dict[str, list[tuple[object, ...]]] = {
          "gender", "--by", "age,gender", "--family", "gender=Man", "--items-by", "violation", "--min-support", 2,
          "--psychometrics", "--table", "scores", "--group-score", "median"),
     ],
-    "score": [
-        (*FEW,),
-        (*FEW, "--fast", "--prior", "1,1,1,1,2", "--bins", "2-30,31+", "--floor", "1e-6", "--unnormalized", "--train",
-         "{}/ratings.csv", "--min-ratings", 1, "--by", "gender", "--table", "comparisons", "--correction", "none"),
-    ],
-    "align": [
-        (*FEW, "--permutations", 20, "--subsamples", 5, "--by", "gender", "--family", "b=model-b,model-c", "--family",
-         "a=model-a,model-b", "--trained", "{}/trained.csv", "--trained-scale", "safe,unsafe", "--prior", "2"),
-        (*FEW, "--permutations", 20, "--fast", "--subset", "violation", "--tolerance", 0.2, "--table", "accounts",
-         "--level", "nominal", "--convention", "published"),
-    ],
 }  # fmt: skip
 CASES = [(lens, number) for lens in LENSES for number in range(2)]
 
@@ -333,8 +209,7 @@ def test_a_made_command_prints_what_the_command_prints_today(
     made = program()
     made.registered_commands = [one for one in made.registered_commands if one.callback.__name__ != lens.command]  # type: ignore[union-attr]
     made.command(lens.command)(lens_command(lens))
-    tables = {"score": ["predictions.csv"], "align": ["answers.csv"]}.get(lens.command, [])
-    files = [study / name for name in ("ratings.csv", *tables)]
+    files = [study / "ratings.csv"]
     options = [
         str(one).replace("{}", str(study)) for one in (*ASKED[lens.command][number], *([shown] if shown else []))
     ]
@@ -359,9 +234,6 @@ def _refusal(call: Callable[[], object]) -> str:
         ("psychometrics", {"ties": "share"}),
         ("psychometrics", {"lower_bound": 1.0}),
         ("psychometrics", {"lower_bound": -0.5}),
-        ("soft_scores", {"min_ratings": -1}),
-        ("soft_scores", {"min_ratings": 1.5}),
-        ("alignment", {"subsamples": -1}),
     ],
 )
 def test_wrong_values_are_told_as_today(name: str, wrong: dict[str, Any]) -> None:
@@ -369,9 +241,7 @@ def test_wrong_values_are_told_as_today(name: str, wrong: dict[str, Any]) -> Non
 
     study = pv.simulate(n_items=5, n_raters=20, seed=1)
     lens = next(one for one in LENSES if one.name == name)
-    inputs = {"predictions": study.predictions, "answers": study.answers}
-    known = {one.name: inputs[one.name] for one in lens.inputs if one.name in inputs}
-    today = _refusal(lambda: getattr(pv, name)(study.ratings, by="gender", **known, **wrong))
+    today = _refusal(lambda: getattr(pv, name)(study.ratings, by="gender", **wrong))
     assert _refusal(lambda: lens.settings(**{"by": "gender", **wrong})) == today
 
 
@@ -379,8 +249,14 @@ def test_the_choices_are_those_of_the_lenses() -> None:
     from plurivox.axis import MIN_GROUP_SIZE
     from plurivox.engine.families import METHODS
     from plurivox.engine.permutation import CONVENTIONS
+    from plurivox.lenses.alignment.settings import AlignmentSettings
+    from plurivox.lenses.soft.settings import SoftSettings
+    from plurivox.statistics.alignment import TOLERANCE
     from plurivox.statistics.levels import LEVELS
+    from plurivox.statistics.soft_blocks import METRICS
     from plurivox.statistics.ties import TIES
 
     assert (tuple(METHODS), CONVENTIONS, LEVELS) == (shared.CORRECTIONS, shared.CONVENTIONS, shared.LEVELS)
     assert (TIES, MIN_GROUP_SIZE) == (shared.TIES, shared.MIN_GROUP_SIZE)
+    assert SoftSettings().metrics == METRICS
+    assert AlignmentSettings().tolerance == TOLERANCE

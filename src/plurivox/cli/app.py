@@ -11,7 +11,6 @@ import typer
 
 from plurivox import __version__
 from plurivox.cli.advise import advise
-from plurivox.cli.align import align
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate
@@ -25,7 +24,6 @@ from plurivox.cli.predict import predict
 from plurivox.cli.report import report
 from plurivox.cli.responsiveness import responsiveness
 from plurivox.cli.scale import scale
-from plurivox.cli.score import score
 from plurivox.cli.select import select
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
@@ -68,7 +66,7 @@ def program() -> typer.Typer:
     return made
 
 
-ANALYSES = (responsiveness, scale, score, align)  # to be made of lens records
+ANALYSES = (responsiveness, scale)  # to be made of lens records
 OTHERS = (advise, select, curate, item, items, ask, answers, fit, predict, report)
 app = program()
 

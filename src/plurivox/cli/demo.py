@@ -95,11 +95,11 @@ def _text(
     """Print the tables of every analysis, and keep them as text."""
     from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
-    from plurivox.cli.show_alignment import show_alignment
     from plurivox.cli.show_responsiveness import show_responsiveness
-    from plurivox.cli.show_soft import show_soft
+    from plurivox.lenses import alignment as aligning
+    from plurivox.lenses import cohesion as cohering
+    from plurivox.lenses import soft
     from plurivox.lenses.alignment.run import alignment
-    from plurivox.lenses.cohesion import LENS
     from plurivox.lenses.cohesion.run import cohesion
     from plurivox.lenses.responsiveness.run import responsiveness
     from plurivox.lenses.soft.run import soft_scores
@@ -111,13 +111,13 @@ def _text(
         scored = soft_scores(ratings, predictions, seed=seed, progress=progress)
         aligned = alignment(ratings, answers, DEMO_AXES, trained=trained, seed=seed, progress=progress)
     out.print("\nWho sees things alike?\n")
-    show_result(LENS, alike, out)
+    show_result(cohering.LENS, alike, out)
     out.print("\nWhose scores convey severity?\n")
     show_responsiveness(graded, out)
     out.print("\nWho predicts ratings well?\n")
-    show_soft(scored, out)
+    show_result(soft.LENS, scored, out)
     out.print("\nWhose view do models reflect?\n")
-    show_alignment(aligned, out)
+    show_result(aligning.LENS, aligned, out)
     with replacing(folder / "report.txt") as temporary:
         temporary.write_text(out.export_text(), encoding="utf-8")
     return folder / "report.txt"

@@ -21,12 +21,17 @@ MAX_NOTES = 12
 _GAP, _LEAST_NAME = 3, 16  # between two columns, and of the first, which may wrap
 
 
-def show_tables(tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console) -> None:
-    """Print the tables of a result, then notes, then what stands out."""
+def show_tables(
+    tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console, legend: str = ""
+) -> None:
+    """Print the tables of a result, their own legend, notes, the usual legend if there is no other, what stands out."""
     for shown in tables:
         print_table(shown, out)
+    if legend:
+        out.print(Text(legend))
     print_notes(notes, out)
-    out.print(Text(LEGEND))
+    if not legend:
+        out.print(Text(LEGEND))
     out.print()
     for sentence in findings:
         out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))

@@ -101,6 +101,8 @@ class Lens:
         From a result to titled tables of text: title, header and rows of each.
     notes, closing
         From a result to notes that stand under its tables; and a sentence that always stands at the end.
+    legend
+        What stands right under the tables, instead of what explains ↑, ↓ and * after the notes.
     show
         Prints a result on a console, where tables, notes and findings are not enough.
     section
@@ -128,6 +130,7 @@ class Lens:
     tables: str
     notes: str = ""
     closing: str = ""
+    legend: str = ""
     show: str = ""
     section: str = ""
     kernel: str = ""

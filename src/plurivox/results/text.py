@@ -64,6 +64,13 @@ def quantile_cells(values: NDArray[np.float64]) -> list[str]:
     return [f"{len(defined):,}", f"{len(values) - len(defined):,}", *spread]
 
 
+def number_cell(value: float | None) -> str:
+    """Return a number with three decimals, a dash if there is none."""
+    if value is None or math.isnan(value):
+        return "–"
+    return "∞" if math.isinf(value) else f"{round(value, 3) + 0.0:.3f}"
+
+
 def p_cell(p: float | None) -> str:
     """Return a p-value, a dash if there is none."""
     if p is None or math.isnan(p):

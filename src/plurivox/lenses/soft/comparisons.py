@@ -15,6 +15,8 @@ from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Floats
 from plurivox.lenses.soft.sums import ALL, Scored
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
+MAIN = "expected_emd"
+"""The metric of which sentences speak: it knows the order of the points, and how little a few ratings say."""
 ROUNDING = 1e-11
 """Scores that differ by less, as a part of themselves, are equal."""
 

@@ -25,6 +25,7 @@ from plurivox.lenses.soft.matching import (
     folds_of,
     reference_predictions,
 )
+from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, Scored, Target
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
@@ -54,8 +55,7 @@ class Analysis:
     prior: Prior
     train: Counts | None
     scoring: Scoring
-    bootstrap: int
-    seed: int
+    settings: SoftSettings
     how: Running
 
     def everybody(self, bins: Sequence[Bin]) -> Target:
@@ -92,8 +92,9 @@ class Analysis:
 
     def score(self, target: Target, what: str) -> Found:
         """Score all items of a target, as they are and drawn anew."""
-        scored = Scored.of(target, self.scoring, self.seed, self.how.doing(what))
-        draws = scored.draws(self.bootstrap, self.seed, self.how.doing(f"{what}, resampling"))
+        seed = self.settings.seed
+        scored = Scored.of(target, self.scoring, seed, self.how.doing(what))
+        draws = scored.draws(self.settings.bootstrap, seed, self.how.doing(f"{what}, resampling"))
         return Found(scored, scored.values(), draws)
 
     def _target(
@@ -109,7 +110,7 @@ class Analysis:
     ) -> Target:
         """Return what predictions are held against: the counts of ``pool`` for those scored items that are kept."""
         items = self.matched.items[kept]
-        counts, folds = pool[items], folds_of(len(self.matched.items), self.seed)[kept]
+        counts, folds = pool[items], folds_of(len(self.matched.items), self.settings.seed)[kept]
         train = self.train is not None
         beside = reference_predictions(
             counts, pool if self.train is None else self.train, items, self.prior.weights, folds, train

@@ -1,27 +1,17 @@
-"""Soft scores: how good a predicted rating distribution is, when an item has two ratings or two hundred.
-
-Scores, posteriors and bins follow Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample
-Sizes, with E[EMD] in closed form; predictions that know nothing of an item always stand beside the models.
-"""
+"""One call of soft scores: all raters bin by bin, comparisons of models, other priors, calibration, and groups."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
-from plurivox.axis import MIN_GROUP_SIZE, By
-from plurivox.engine.families import METHODS
-from plurivox.engine.grouping import compared, each_axis, named_axes, overlapping_axes
-from plurivox.engine.running import Progress, Running
-from plurivox.errors import InputError, SoftScoresWarning
+from plurivox.engine.grouping import compared, overlapping_axes
+from plurivox.engine.running import Running
+from plurivox.errors import SoftScoresWarning
 from plurivox.intake.attributes import places_of
-from plurivox.lenses.calls import check_choice, check_draws
 from plurivox.lenses.soft.checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
 from plurivox.lenses.soft.comparisons import comparisons
 from plurivox.lenses.soft.matching import (
@@ -35,38 +25,21 @@ from plurivox.lenses.soft.matching import (
 )
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.rows import Analysis, Found
+from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, Target
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Table
-from plurivox.statistics.soft_blocks import METRICS, Scoring, step_lengths
+from plurivox.settings import keywords
+from plurivox.statistics.soft_blocks import Scoring, step_lengths
 
 MOST_KEPT = 4_000_000  # numbers of bootstrap draws that a result keeps
 
 
+@keywords(SoftSettings, positional=("prior",))
 def soft_scores(
-    ratings: Ratings,
-    predictions: Any,
-    prior: ArrayLike | str = 1.0,
-    *,
-    bins: str | Iterable[str] | None = None,
-    by: By | Sequence[By] = (),
-    several: Mapping[str, str] | None = None,
-    metrics: Sequence[str] = METRICS,
-    floor: float | None = None,
-    normalized: bool = True,
-    train: Ratings | None = None,
-    min_ratings: int = 0,
-    strict: bool = False,
-    curve: bool = True,
-    bootstrap: int = 1000,
-    correction: str = "bh",
-    seed: int = 0,
-    min_group_size: int = MIN_GROUP_SIZE,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    ratings: Ratings, predictions: Any, *, train: Ratings | None = None, settings: SoftSettings, how: Running
 ) -> SoftScores:
     """Tell how good predicted rating distributions are, and how sure that is.
 
@@ -79,44 +52,8 @@ def soft_scores(
         Who rated what, or counts per point.
     predictions
         A frame with ``model``, ``item`` and one column of probabilities for each point; or :class:`Predictions`.
-    prior
-        The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``: the prior
-        under which the ratings of ``train``, or else of the scored items, are most likely.
-    bins
-        Numbers of ratings that items are sorted by: ``["2-3", "4-5", "6-10", "11+"]``. By default up to five bins of
-        about as many items.
-    by
-        Rater attributes and crossings of several: models are also scored against the ratings of each group.
-    several
-        Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.
-    metrics
-        Which scores to compute. Expected JS takes most of the time.
-    floor
-        What no predicted probability counts as less than, in cross-entropy and KL; without it, a point that was given
-        and held impossible makes the score infinite.
-    normalized
-        Whether the whole scale has the length 1 for earth mover's distance and ranked probability score; else a step
-        has its length in the scale's values.
     train
         Ratings of other items, for the marginal prediction and the prior.
-    min_ratings
-        Items with fewer ratings are left out and counted.
-    strict
-        Whether to raise if a rated item is not predicted, or a predicted one not rated.
-    curve
-        Whether to score for other strengths of the prior, too.
-    bootstrap
-        How many times items are drawn anew for 95 % intervals and comparisons.
-    correction
-        How p-values of comparisons are corrected over pairs and metrics: bh, by, holm, bonferroni or none.
-    seed
-        Same seed, same result, whatever the threads and the order of rows.
-    min_group_size
-        Groups with fewer raters are withheld and counted.
-    threads, executor
-        How many threads to use, all by default; or whose workers.
-    progress
-        Called with what is being done, how far it is, and how far it goes.
 
     Returns
     -------
@@ -138,64 +75,63 @@ def soft_scores(
     >>> result.ranking("expected_emd")
     ['near', 'far']
     """
-    check_choice("correction", correction, tuple(METHODS))
-    check_draws(0, bootstrap, seed)
-    wanted = _wanted(metrics)
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
     check_train(ratings, train)
-    axes_by = each_axis(by)
-    overlapping = overlapping_axes(axes_by, several or {}, pairs=False)
-    whole_axes = list(compared(ratings, axes_by, overlapping, min_group_size))
-    if not isinstance(min_ratings, int) or min_ratings < 0:
-        raise InputError(f"min_ratings is {min_ratings!r}", hint="Give a whole number of at least 0.")
-    matched = match(ratings, known, min_ratings=min_ratings, strict=strict)
+    overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
+    whole_axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    matched = match(ratings, known, min_ratings=settings.min_ratings, strict=settings.strict)
     counts = ratings.counts()[matched.items]
-    chosen = resolve_prior(prior, counts, train)
-    how = Running(threads, executor, progress)
-    work = Analysis(
-        ratings, known.models, matched, chosen, None if train is None else train.counts(),
-        _scoring(ratings, chosen, wanted, floor, normalized), bootstrap, seed, how,
-    )  # fmt: skip
-    n = counts.sum(axis=1)
-    whole = work.everybody(bins_of(n, bins))
+    prior = resolve_prior(settings.prior, counts, train)
+    others = None if train is None else train.counts()
+    work = Analysis(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
+    whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
-    labels, curves = [str(label) for label in ratings.scale.labels], how.doing("strengths of the prior")
-    tables = (
-        Table("comparisons", comparisons(*found, correction)),
-        Table("prior weight", _prior_weight(whole, chosen)),
-        Table("missing", matched.missing),
-        Table(
-            "sensitivity", sensitivity(whole, work.scoring, seed, curves) if curve else pl.DataFrame(schema=SENSITIVITY)
-        ),
-        *(Table(name, frame) for name, frame in calibration(whole, labels, seed).items()),
-    )
+    tables = _tables(work, found)
     axes = [one.counting(work.rated()) for one in whole_axes]  # groups are as large as those who rated a scored item
     rows = found.rows() + [row for one in axes for axis, g in one.shown for row in work.group(axis, g)]
-    unpredicted = matched.missing.filter(problem=NO_PREDICTION)["item"].n_unique()
-    settings = {
-        "models": list(known.models), "bins": list(whole.bins), "metrics": list(wanted),
-        "by": named_axes(axes_by), "several": overlapping,
-        "prior": chosen.weights.tolist(), "prior_name": chosen.name, "prior_note": _prior_note(chosen),
-        "floor": floor, "normalized": normalized, "train": train is not None, "min_ratings": min_ratings,
-        "strict": strict, "bootstrap": bootstrap, "correction": correction, "seed": seed,
-        "min_group_size": min_group_size, "points": labels,
-        "n_items": len(counts), "n_ratings": int(n.sum()), "n_unpredicted": unpredicted, "n_few": matched.n_few,
-        "n_unrated": int(np.count_nonzero(n == 0)),
-        "n_in_no_bin": int(np.count_nonzero(whole.codes == len(whole.bins))),
-        "n_trained_on": 0 if train is None else _shared(ratings, matched, train),
-        "n_items_of_curve": min(len(counts), MOST_ITEMS) if curve else 0,
-    }  # fmt: skip
     result = SoftScores(
         tuple(rows),
         {one.axis.name: one.n_withheld for one in axes},
         {one.axis.name: one.axis.n_outside for one in axes},
         _kept_draws(found),
-        settings,
+        {**settings.as_dict(), "several": overlapping, **_described(work, whole, train)},
         tables,
     )
     for text in SoftFindings(result).warnings():
-        warnings.warn(text, SoftScoresWarning, stacklevel=2)
+        warnings.warn(text, SoftScoresWarning, stacklevel=3)
     return result
+
+
+def _tables(work: Analysis, found: Found) -> tuple[Table, ...]:
+    """Return what stands behind the ranking of all raters."""
+    target, asked = found.scored.target, work.settings
+    curve = pl.DataFrame(schema=SENSITIVITY)
+    if asked.curve:
+        curve = sensitivity(target, work.scoring, asked.seed, work.how.doing("strengths of the prior"))
+    labels = [str(label) for label in work.ratings.scale.labels]
+    return (
+        Table("comparisons", comparisons(*found, asked.correction)),
+        Table("prior weight", _prior_weight(target, work.prior)),
+        Table("missing", work.matched.missing),
+        Table("sensitivity", curve),
+        *(Table(name, frame) for name, frame in calibration(target, labels, asked.seed).items()),
+    )
+
+
+def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[str, Any]:
+    """Return what was scored, and the prior that was found."""
+    n, matched, prior = target.counts.sum(axis=1), work.matched, work.prior
+    return {
+        "models": list(work.models), "bins": list(target.bins), "prior": prior.weights.tolist(),
+        "prior_name": prior.name, "prior_note": _prior_note(prior), "train": train is not None,
+        "points": [str(label) for label in work.ratings.scale.labels],
+        "n_items": len(n), "n_ratings": int(n.sum()),
+        "n_unpredicted": matched.missing.filter(problem=NO_PREDICTION)["item"].n_unique(), "n_few": matched.n_few,
+        "n_unrated": int(np.count_nonzero(n == 0)),
+        "n_in_no_bin": int(np.count_nonzero(target.codes == len(target.bins))),
+        "n_trained_on": 0 if train is None else _shared(work.ratings, matched, train),
+        "n_items_of_curve": min(len(n), MOST_ITEMS) if work.settings.curve else 0,
+    }  # fmt: skip
 
 
 def _kept_draws(found: Found) -> tuple[Draws, ...]:
@@ -210,22 +146,10 @@ def _kept_draws(found: Found) -> tuple[Draws, ...]:
     )
 
 
-def _wanted(metrics: Sequence[str]) -> tuple[str, ...]:
-    for name in metrics:
-        check_choice("metrics", name, METRICS)
-    if not metrics:
-        raise InputError("metrics is empty", hint=f"Choose some of {', '.join(METRICS)}.")
-    return tuple(name for name in METRICS if name in metrics)
-
-
-def _scoring(
-    ratings: Ratings, prior: Prior, metrics: tuple[str, ...], floor: float | None, normalized: bool
-) -> Scoring:
-    n_points = len(ratings.scale)
-    if floor is not None and not 0 < floor < 1:
-        raise InputError(f"floor is {floor!r}", hint="Give a small probability above 0, such as 1e-6.")
+def _scoring(ratings: Ratings, prior: Prior, settings: SoftSettings) -> Scoring:
+    n_points, normalized = len(ratings.scale), settings.normalized
     moved = step_lengths(n_points, normalized, ratings.scale.values)
-    return Scoring(prior.weights, moved, step_lengths(n_points, normalized), floor, metrics)
+    return Scoring(prior.weights, moved, step_lengths(n_points, normalized), settings.floor, settings.metrics)
 
 
 def _shared(ratings: Ratings, matched: PredictedItems, train: Ratings) -> int:
