@@ -115,9 +115,6 @@ Within = Annotated[
     str | None, _option("--within", help="Shuffle raters only within groups of this attribute.", metavar="ATTRIBUTE")
 ]
 Correction = Annotated[str, _option("--correction", help="bh, by, holm, bonferroni or none.", metavar="METHOD")]
-Level = Annotated[
-    str, _option("--level", help="How far apart points are: nominal, ordinal or interval.", metavar="LEVEL")
-]
 Ties = Annotated[str, _option("--ties", help="Who gets a tied vote: share, lowest or random.", metavar="RULE")]
 Pairs = Annotated[bool, typer.Option("--pairs", help="Also compare every pair of groups.")]
 Contrast = Annotated[
