@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,16 @@ from hypothesis import strategies as st
 
 import norms
 import plurivox as pv
+from plurivox import ratings as ratings_module
 from plurivox.answers import Answers
+from plurivox.engine.part import cut
 from plurivox.errors import ColumnError, DifferentItemsWarning, DuplicateError, InputError, SelectionError
 from plurivox.lenses.alignment.closest import gap, wins
 from plurivox.lenses.alignment.matching import match
 from plurivox.lenses.alignment.models import alphas, guessed_families
 from plurivox.simulation.simulate import DEMO
 from plurivox.statistics import ada_met, ada_met_answered, advantage, expected_emd, modes, voter_distance, xrr
+from plurivox.statistics.undefined import NO_REFERENCE
 from support import Write
 
 QUICK: dict[str, Any] = {"bootstrap": 0, "permutations": 0, "subsamples": 0, "as_rater": False}
@@ -168,6 +173,43 @@ def test_threads_batches_and_row_order_change_nothing() -> None:
     assert one.to_json() == two.to_json()
     again = pv.Alignment.from_json(one.to_json())
     assert again.to_json() == one.to_json()
+
+
+EVERY_DRAW: dict[str, Any] = {"by": ["age", "gender"], "subset": "violation", "bootstrap": 40, "permutations": 30}
+
+
+def test_processes_give_the_same_bits_as_threads_in_one_part_and_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = pv.simulate(n_items=60, n_raters=40, seed=3)
+    assert study.answers is not None
+    with ProcessPoolExecutor(2) as processes:
+        for size in (1 << 20, 300):
+            monkeypatch.setattr(ratings_module, "cut", partial(cut, size=size))
+            ratings = pv.Ratings.from_frame(
+                study.ratings_frame, scale=study.scale, raters=study.raters, items=study.items
+            )
+            assert len(ratings.parts()) == (1 if size > 300 else 8)
+            here = pv.alignment(ratings, study.answers, subsamples=20, **EVERY_DRAW, threads=1)
+            there = pv.alignment(ratings, study.answers, subsamples=20, **EVERY_DRAW, executor=processes)
+            assert there.to_json() == here.to_json()
+
+
+def test_sums_by_item_are_the_same_however_items_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = pv.simulate(n_items=60, n_raters=40, seed=4)
+    one = pv.alignment(study.ratings, study.answers, subsamples=20, **EVERY_DRAW)
+    monkeypatch.setattr(ratings_module, "cut", partial(cut, size=100))
+    again = pv.Ratings.from_frame(study.ratings_frame, scale=study.scale, raters=study.raters, items=study.items)
+    assert len(again.parts()) > 5
+    several = pv.alignment(again, study.answers, subsamples=20, **EVERY_DRAW)
+    by_item = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd", "mpa", "wra")
+    for mine, theirs in zip(one.rows, several.rows, strict=True):
+        if mine.statistic in by_item:
+            assert mine == theirs
+        assert theirs.value == pytest.approx(mine.value, abs=1e-12, nan_ok=True)
+    columns = ["model", "prompt", "axis", "group", "value", "wins", "n_raters", "n_items"]
+    assert one.standings().select(columns).equals(several.standings().select(columns))
+    assert one.stand_ins().equals(several.stand_ins())
+    for own, other in zip(one.draws, several.draws, strict=True):
+        assert other.null == pytest.approx(own.null, abs=1e-12, nan_ok=True)
 
 
 # Closest groups ------------------------------------------------------------------------------------------------------
@@ -417,6 +459,13 @@ def test_bad_choices() -> None:
     answers = pl.DataFrame({"model": "m", "item": ["a"], "answer": ["yes"]})
     with pytest.raises(SelectionError, match="items have no attribute 'topic'"):
         pv.alignment(RATINGS, answers, subset="topic", **QUICK)
+    for wrong, message in (
+        ({"tolerance": 0.5}, "tolerance is 0.5. Give a number from 0 to below 0.5"),
+        ({"subsamples": -1}, "subsamples is -1"),
+        ({"families": ["gpt"]}, "families is"), ({"convention": "old"}, "convention is 'old'"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            pv.alignment(RATINGS, answers, **wrong)
     other = Answers.from_frame(answers, pv.Scale(["no", "maybe", "yes"]))
     with pytest.raises(InputError, match="the answers are on no < maybe < yes"):
         pv.alignment(RATINGS, other, **QUICK)
@@ -534,3 +583,67 @@ def test_small_groups_are_withheld_and_no_rater_is_named() -> None:
     text = found.to_json()
     assert not any(f'"{rater}"' in text for rater in study.ratings.raters["rater"])
     assert json.loads(text)["kind"] == "alignment"
+
+
+# Models as raters ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threshold", [None, 2])
+def test_models_as_raters_are_judged_as_raters_are(threshold: int | None) -> None:
+    study = pv.simulate(n_items=80, n_raters=40, seed=7)
+    assert study.answers is not None
+    found = pv.alignment(study.ratings, study.answers, by="gender", threshold=threshold, **{**QUICK, "as_rater": True})
+    answers = Answers.from_frame(study.answers, study.scale)
+    given = answers.state == 0
+    frame = pl.DataFrame({
+        "item": answers.items.gather(answers.item[given]),
+        "rater": [answers.voices[v].model for v in answers.voice[given]],
+        "score": [study.scale.labels[p] for p in answers.point[given]],
+    })  # fmt: skip
+    models = pv.Ratings.from_frame(frame.unique(["item", "rater"], keep="first"), scale=study.scale)
+    axis = pv.Axis.of(study.ratings, "gender")
+    references = {("all", "all"): study.ratings}
+    references |= {("gender", group): study.ratings.where(raters={"gender": group}) for group in axis.groups}
+    for (name, group), reference in references.items():
+        split = "each" if threshold is None else threshold
+        judged = pv.responsiveness(models, reference, by="rater", threshold=split, permutations=0, bootstrap=0)
+        for model in models.raters["rater"]:
+            for statistic in ("mpa", "wra"):
+                row, expected = (
+                    found.row(model, statistic, axis=name, group=group), judged.row("rater", model, statistic)
+                )  # fmt: skip
+                assert row.value == expected.value
+                assert (row.n_items, row.n_ratings, row.note) == (expected.n_items, expected.n_ratings, expected.note)
+                assert row.n_raters == reference.n_raters
+
+
+def test_models_as_raters_are_nobody_whatever_raters_are_called() -> None:
+    study = pv.simulate(n_items=40, n_raters=20, seed=8)
+    ids = study.raters["rater"].to_list()
+    numbers = {name: str(number) for number, name in enumerate(ids)}
+    renamed = pv.Ratings.from_frame(
+        study.ratings_frame.with_columns(pl.col("rater").replace(numbers)), scale=study.scale,
+        raters=study.raters.with_columns(pl.col("rater").replace(numbers)),
+    )  # fmt: skip
+    options: dict[str, Any] = {**QUICK, "as_rater": True}
+    one, two = (pv.alignment(ratings, study.answers, by="gender", **options) for ratings in (study.ratings, renamed))
+    assert [row for row in one.rows if row.statistic in ("mpa", "wra")] == [
+        row for row in two.rows if row.statistic in ("mpa", "wra")
+    ]
+    assert {row.statistic for row in one.rows} >= {"mpa", "wra"}
+
+
+def test_a_group_without_a_rating_of_an_answered_item_is_no_reference() -> None:
+    votes = [(f"i{i}", f"{g}{r}", (i + r) % 3) for g, items in (("a", range(8)), ("b", range(8, 12))) for i in items
+             for r in range(5)]  # fmt: skip
+    raters = pl.DataFrame({"rater": [f"{g}{r}" for g in "ab" for r in range(5)], "g": ["a"] * 5 + ["b"] * 5})
+    ratings = pv.Ratings.from_frame(
+        pl.DataFrame(votes, schema=["item", "rater", "score"], orient="row"), scale=pv.Scale.range(0, 2), raters=raters
+    )
+    answers = pl.DataFrame({"model": ["m"] * 8, "item": [f"i{i}" for i in range(8)], "point": [0, 1, 2, 0, 1, 2, 0, 1]})
+    with pytest.warns(DifferentItemsWarning):
+        found = pv.alignment(ratings, answers, by="g", **{**QUICK, "as_rater": True})
+    assert found.row("m", "mpa", axis="g", group="a").n_items == 8
+    none = found.row("m", "mpa", axis="g", group="b")
+    assert np.isnan(none.value)
+    assert (none.n_items, none.note) == (0, NO_REFERENCE)

@@ -12,7 +12,7 @@ import pytest
 import plurivox as pv
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.store import Store
-from plurivox.cli.align import TABLES
+from plurivox.lenses.alignment import LENS
 from support import Write
 from support import run_cli as run
 
@@ -56,11 +56,11 @@ def test_json_csv_and_markdown_say_the_same(study: Study) -> None:
     ratings = pv.read_ratings(study.folder / "ratings.csv", scale="0:4")
     answers = pv.read_answers(study.folder / "answers.csv", "0:4")
     quick = {"bootstrap": 0, "permutations": 0, "subsamples": 0}
-    again = pv.alignment(ratings, answers, as_rater=False, **quick)  # type: ignore[arg-type]
+    again = pv.alignment(ratings, answers, as_rater=False, **quick)
     assert again.value("model-b") == found.value("model-b")
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", LENS.csv_tables)
 def test_every_table_prints_as_csv(study: Study, table: str) -> None:
     done = run("align", *study.files, "--by", "age", "--csv", "--table", table, *FAST)
     assert done.code == 0

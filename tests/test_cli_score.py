@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.cli.score import TABLES
 from plurivox.errors import SoftScoresWarning
+from plurivox.lenses.soft import LENS
 from support import Done, Write, only_sections
 from support import run_cli as run
 
@@ -131,12 +131,12 @@ def test_json_is_the_python_result(study: Study) -> None:
     assert found == json.loads(again.to_json(draws=False))
     assert {"kind", "rows", "settings", "tables", "findings", "withheld", "outside"} <= set(found)
     names = {table["name"].replace(" ", "_") for table in found["tables"]}
-    assert names == set(TABLES) - {"values"}
+    assert names == set(LENS.csv_tables) - {"values"}
     assert {row["model"] for row in found["rows"]} == {*MODELS, *REFERENCES}
     assert pv.SoftScores.from_json(json.dumps(found)).to_frame().equals(again.to_frame())
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", LENS.csv_tables)
 def test_every_table_as_csv(study: Study, whole: pv.SoftScores, name: str) -> None:
     speed = ("--bootstrap", 0) if name == "sensitivity" else FAST
     frame = run("score", *study.files, *speed, "--csv", "--table", name).frame()

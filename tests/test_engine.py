@@ -26,6 +26,7 @@ from plurivox.engine.grouping import Grouping
 from plurivox.engine.part import Part, cut
 from plurivox.engine.run import Sums, run, total
 from plurivox.engine.running import Running
+from plurivox.engine.units import UnitSums, and_all, units_of
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
@@ -56,7 +57,7 @@ class Entropy:
     width: int = 10
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
-        labels = self.grouping.labels(draws) if draws.kind == "permuted" else [self.grouping.codes] * draws.total
+        labels = [self.grouping.codes] * draws.total if draws.kind == "resampled" else self.grouping.labels(draws)
         items = draws.item_weights(self.n_items)
         weights = items[:, part.items] if items.shape[1] else items
 
@@ -183,7 +184,10 @@ def test_blocks_of_items_do_not_depend_on_what_else_is_computed(monkeypatch: pyt
 
 
 def draws_of_every_kind() -> list[Draws]:
-    return [Draws.permuted(7, 3), Draws.resampled(7, 3, "items"), Draws.permuted(1, 3)]
+    return [
+        Draws.permuted(7, 3), Draws.resampled(7, 3, "items"), Draws.permuted(1, 3), Draws.subsampled(7, 3),
+        Draws.subsampled(7, 3, "items"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [5, 40, 1 << 20])
@@ -249,3 +253,77 @@ def test_labels_keep_strata_and_who_is_outside() -> None:
     assert len({row.tobytes() for row in labels}) == 20
     assert np.array_equal(grouping.labels(Draws.observed())[0], axis.codes)
     assert np.array_equal(grouping.labels(Draws.permuted(20, 5).between(7, 9)), labels[7:9])
+
+
+def test_subsamples_have_as_many_of_each_group_as_the_smallest_has() -> None:
+    ratings, axis = study(11, n_raters=30)
+    rated = np.bincount(ratings.codes_of_raters, minlength=30) > 0
+    size = min(np.count_nonzero((axis.codes == g) & rated) for g in range(len(axis)))
+    grouping = Grouping.of(ratings, axis.codes, len(axis))
+    labels = grouping.labels(Draws.subsampled(20, 5))
+    for row in labels:
+        chosen = row >= 0
+        assert rated[chosen].all()
+        assert np.array_equal(row[chosen], axis.codes[chosen])
+        assert np.bincount(row[chosen], minlength=len(axis)).tolist() == [size] * len(axis)
+    assert len({row.tobytes() for row in labels}) > 1
+    assert np.array_equal(grouping.labels(Draws.subsampled(20, 5).between(7, 9)), labels[7:9])
+    two = Grouping.of(ratings, axis.codes, len(axis), among=axis.codes != 1).labels(Draws.subsampled(3, 5))
+    assert not (two == 1).any()
+
+
+# Units of items ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnitEntropy:
+    """The entropy of each item, by units."""
+
+    unit: NDArray[np.int64]
+    n_units: int
+    cost: float = 1e-3
+    width: int = 10
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        each = entropy(group_counts(part, None, 1, 4))[:, 0]
+        return Sums(by_unit=np.bincount(self.unit[part.items], each, self.n_units)[np.newaxis, :, np.newaxis])
+
+
+@pytest.mark.parametrize("most", [50, 6])
+def test_units_are_summed_and_drawn_as_a_literal_loop_does(most: int) -> None:
+    ratings, _ = study(12)
+    subset = np.arange(23) % 3
+    unit, starts = units_of(subset, 3, seed=4, most=most)
+    sums = UnitSums.of(parts_of(ratings, 30), UnitEntropy(unit, int(starts[-1])), starts)
+    each = entropy(counts_of(ratings))[:, 0]
+    literal = [[each[(subset == b) & (unit == u)].sum() for u in range(sums.n_units)] for b in range(3)]
+    assert sums.by_unit[:, 0] == pytest.approx(np.sum(literal, axis=0), abs=1e-12)
+    assert sums.totals()[0, :, 0] == pytest.approx(np.sum(literal, axis=1), abs=1e-12)
+    weights = Draws.resampled(9, 2, "items").item_weights(sums.n_units)
+    drawn = sums.resampled(9, 2, and_all, Running(1))
+    assert drawn[:, :3, 0] == pytest.approx(weights @ np.transpose(literal), abs=1e-12)
+    assert drawn[:, 3, 0] == pytest.approx(weights @ np.sum(literal, axis=0), abs=1e-12)
+    assert sums.resampled(0, 2, and_all, Running(1)).shape == (0, 4, 1)
+
+
+def test_single_items_have_the_same_sums_however_they_are_cut() -> None:
+    ratings, _ = study(13)
+    unit, starts = units_of(np.arange(23) % 2, 2, seed=4)
+    work = UnitEntropy(unit, 23)
+    one = UnitSums.of(ratings.parts(), work, starts)
+    with ProcessPoolExecutor(2) as processes:
+        for how in (Running(1), Running(3), Running(2, processes)):
+            several = UnitSums.of(parts_of(ratings, 30), work, starts, how)
+            assert several.by_unit.tobytes() == one.by_unit.tobytes()
+            assert several.resampled(9, 2, and_all, how).tobytes() == one.resampled(9, 2, and_all, Running(1)).tobytes()
+
+
+def test_results_come_in_order_and_may_be_left_off() -> None:
+    made = pool.as_made(lambda first, last: first, 50, Running(3))
+    assert next(made) == 0
+    assert list(made) == list(range(1, 50))
+    started: list[int] = []
+    stopped = pool.as_made(lambda first, last: started.append(first), 500, Running(1))
+    next(stopped)
+    stopped.close()  # type: ignore[attr-defined]
+    assert len(started) < 500

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,13 @@ import pytest
 from scipy import stats
 
 import plurivox as pv
+from plurivox import ratings as ratings_module
 from plurivox import statistics
+from plurivox.engine import units
 from plurivox.engine.draws import item_weights
-from plurivox.engine.units import MOST_UNITS
+from plurivox.engine.part import cut
+from plurivox.engine.units import MOST_UNITS, units_of
+from plurivox.lenses.soft import sums
 from soft_studies import (
     EMPIRICAL,
     LEFT,
@@ -48,6 +54,40 @@ def test_same_seed_same_result_whatever_the_threads_and_the_order_of_rows() -> N
     assert_same(soft(moved, predictions[rng.permutation(predictions.height)], **options), once)
     other = soft(simulated.ratings, predictions, **{**options, "seed": 6})
     assert not other.comparisons().equals(once.comparisons())
+
+
+def test_processes_and_parts_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = pv.simulate(n_items=70, n_raters=30, ratings_per_item=(1, 6), seed=2)
+    predictions = simulated.predictions
+    assert predictions is not None
+    own = [name for name in METRICS if name != "expected_js"]  # whose nodes depend on the items beside each other
+    options: dict[str, Any] = {"by": "gender", "bootstrap": 60, "seed": 5}
+    once = soft(simulated.ratings, predictions, metrics=own, threads=1, **options)
+    all_metrics = soft(simulated.ratings, predictions, **options)
+    with ProcessPoolExecutor(2) as processes:
+        assert_same(soft(simulated.ratings, predictions, executor=processes, **options), all_metrics)
+        monkeypatch.setattr(ratings_module, "cut", functools.partial(cut, size=40))
+        again = pv.Ratings.from_frame(simulated.ratings_frame, scale=simulated.scale, raters=simulated.raters)
+        assert len(again.parts()) > 3
+        assert_same(soft(again, predictions, metrics=own, **options), once)
+        in_parts = soft(again, predictions, threads=1, **options)
+        assert_same(soft(again, predictions, executor=processes, **options), in_parts)
+    for mine, theirs in zip(all_metrics.draws, in_parts.draws, strict=True):
+        assert theirs.bootstrap == pytest.approx(mine.bootstrap, rel=1e-13, nan_ok=True)
+
+
+def test_bundles_in_several_parts_differ_by_rounding_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "_LEAST", 4)
+    monkeypatch.setattr(sums, "units_of", functools.partial(units_of, most=12))
+    simulated = pv.simulate(n_items=70, n_raters=30, ratings_per_item=(1, 6), seed=2)
+    predictions = simulated.predictions
+    assert predictions is not None
+    once = soft(simulated.ratings, predictions, bootstrap=60)
+    monkeypatch.setattr(ratings_module, "cut", functools.partial(cut, size=40))
+    again = pv.Ratings.from_frame(simulated.ratings_frame, scale=simulated.scale, raters=simulated.raters)
+    several = soft(again, predictions, bootstrap=60)
+    for mine, theirs in zip(once.draws, several.draws, strict=True):
+        assert theirs.bootstrap == pytest.approx(mine.bootstrap, rel=1e-12, nan_ok=True)
 
 
 def drawn_means(scores: Array, order: Array, weights: Array) -> list[float]:

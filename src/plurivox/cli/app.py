@@ -12,7 +12,6 @@ import typer
 from plurivox import __version__
 from plurivox.actions.advise import ADVISE
 from plurivox.actions.select import SELECT
-from plurivox.cli.align import align
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate
@@ -22,7 +21,6 @@ from plurivox.cli.fit import fit
 from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
 from plurivox.cli.report import report
-from plurivox.cli.score import score
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.lenses import lenses
@@ -59,12 +57,11 @@ def program() -> typer.Typer:
         made.command()(command)
     for lens in lenses():
         made.command(lens.command)(lens_command(lens))
-    for command in (*ANALYSES, *OTHERS):
+    for command in OTHERS:
         made.command()(command)
     return made
 
 
-ANALYSES = (score, align)  # to be made of lens records
 OTHERS = (lens_command(ADVISE), lens_command(SELECT), curate, ask, answers, fit, predict, report)
 app = program()
 

@@ -95,13 +95,13 @@ def _text(
     """Print the tables of every analysis, and keep them as text."""
     from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
-    from plurivox.cli.show_alignment import show_alignment
-    from plurivox.cli.show_soft import show_soft
+    from plurivox.lenses.alignment import LENS as ALIGNMENT
     from plurivox.lenses.alignment.run import alignment
     from plurivox.lenses.cohesion import LENS as COHESION
     from plurivox.lenses.cohesion.run import cohesion
     from plurivox.lenses.responsiveness import LENS as RESPONSIVENESS
     from plurivox.lenses.responsiveness.run import responsiveness
+    from plurivox.lenses.soft import LENS as SOFT
     from plurivox.lenses.soft.run import soft_scores
     from plurivox.results.files import replacing
 
@@ -115,9 +115,9 @@ def _text(
     out.print("\nWhose scores convey severity?\n")
     show_result(RESPONSIVENESS, graded, out)
     out.print("\nWho predicts ratings well?\n")
-    show_soft(scored, out)
+    show_result(SOFT, scored, out)
     out.print("\nWhose view do models reflect?\n")
-    show_alignment(aligned, out)
+    show_result(ALIGNMENT, aligned, out)
     with replacing(folder / "report.txt") as temporary:
         temporary.write_text(out.export_text(), encoding="utf-8")
     return folder / "report.txt"

@@ -282,8 +282,9 @@ def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
         lens.load("show")(result, out, **showing)
         return
     shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
-    if lens.notes:
-        show_tables(shown, lens.load("notes")(result), result.findings(), out, legend=lens.legend)
+    if lens.notes or lens.legend is not None:
+        notes = lens.load("notes")(result) if lens.notes else []
+        show_tables(shown, notes, result.findings(), out, lens.legend)
     else:
         for one in shown:
             print_table(one, out)

@@ -21,13 +21,15 @@ _GAP, _LEAST_NAME = 3, 16  # between two columns, and of the first, which may wr
 
 
 def show_tables(
-    tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console, *, legend: bool = True
+    tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console, legend: str | None = None
 ) -> None:
-    """Print the tables of a result, then notes, then what stands out."""
+    """Print the tables of a result, their own legend, notes, the usual legend if there is no other, what stands out."""
     for shown in tables:
         print_table(shown, out)
-    print_notes(notes, out)
     if legend:
+        out.print(Text(legend))
+    print_notes(notes, out)
+    if legend is None:
         out.print(Text(LEGEND))
     out.print()
     for sentence in findings:

@@ -1,4 +1,4 @@
-"""Draws: the raters as they are, shuffled between groups, or items and raters drawn with replacement.
+"""Draws: the raters as they are, shuffled between groups, or some of them; items and raters drawn with replacement.
 
 A draw is made from the seed and its number alone, wherever it is needed, so that neither threads nor batches nor
 machines change it. Copies are weights, never new items or raters.
@@ -6,7 +6,7 @@ machines change it. Copies are weights, never new items or raters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 # Which child of the seed draws what. Items and raters must not share one, since "both" multiplies their weights;
 # the numbers are far from those of plurivox.simulation, whose studies may carry the same seed.
-_ITEMS, _RATERS = 1001, 1002
+_ITEMS, _RATERS, _SUBSAMPLES = 1001, 1002, 1006
 RESAMPLE = ("items", "raters", "both")
 """What a bootstrap may draw."""
 
@@ -27,7 +27,7 @@ class Draws(NamedTuple):
     Permutation 0 is the observed labelling, so permutations are counted from 1 and bootstrap draws from 0.
     """
 
-    kind: Literal["permuted", "resampled"]
+    kind: Literal["permuted", "resampled", "subsampled"]
     first: int
     last: int
     seed: int = 0
@@ -47,6 +47,11 @@ class Draws(NamedTuple):
     def resampled(cls, n: int, seed: int, resample: str) -> Draws:
         """Return ``n`` draws of items, raters (within their groups) or both."""
         return cls("resampled", 0, n, seed, resample)
+
+    @classmethod
+    def subsampled(cls, n: int, seed: int, resample: str = "") -> Draws:
+        """Return ``n`` draws of as many raters of each group as the smallest has, and of items if ``resample`` says."""
+        return cls("subsampled", 0, n, seed, resample)
 
     @property
     def total(self) -> int:
@@ -121,6 +126,19 @@ def rater_weights(group_of: ArrayLike, draws: int, seed: int, first: int = 0) ->
         for row, rng in zip(weights, _generators(seed, _RATERS, first, draws), strict=True):
             row[:] = np.bincount(members[start + rng.integers(size)], minlength=len(groups))
     return weights
+
+
+def subsamples(groups: Sequence[Ints], draws: int, seed: int, first: int = 0) -> Iterator[Ints]:
+    """Yield for each draw as many members of each group as the smallest has, drawn without replacement.
+
+    Examples
+    --------
+    >>> [len(set(chosen.tolist())) for chosen in subsamples([np.arange(3), np.arange(3, 9)], draws=2, seed=0)]
+    [6, 6]
+    """
+    size = min(map(len, groups), default=0)
+    for rng in _generators(seed, _SUBSAMPLES, first, draws):
+        yield np.concatenate([np.zeros(0, np.int64), *(rng.choice(own, size, replace=False) for own in groups)])
 
 
 def _runs(groups: Ints) -> tuple[Ints, Ints]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By, memberships
-from plurivox.engine.draws import Draws
+from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, memberships
+from plurivox.engine.draws import Draws, subsamples
 from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
 from plurivox.intake.attributes import category_order
 from plurivox.ratings import Ratings, chosen_rows, with_items
@@ -29,7 +29,8 @@ class Grouping:
     codes
         The group of each rater, -1 outside the axis.
     shuffled, bounds
-        The raters that a permutation shuffles, stratum by stratum, and where each stratum starts.
+        The raters that a permutation shuffles, or of whom subsamples are drawn, stratum by stratum, and where each
+        stratum starts.
     """
 
     codes: NDArray[np.int32]
@@ -75,12 +76,22 @@ class Grouping:
         return np.where(self.codes < 0, self.n_groups, self.codes).astype(kind)
 
     def labels(self, draws: Draws) -> NDArray[np.int32]:
-        """Return the group of each rater under each permutation, draws × raters."""
+        """Return the group of each rater under each draw, draws × raters: shuffled, or outside unless drawn."""
         from plurivox.kernels.shuffling import permute
 
+        if draws.kind == "subsampled":
+            return self._subsampled(draws)
         made = np.tile(self.codes, (draws.total, 1))
         for row, number in zip(made, range(draws.first, draws.last), strict=True):
             permute(self.codes, self.shuffled, self.bounds, np.uint64(draws.seed), number, row)
+        return made
+
+    def _subsampled(self, draws: Draws) -> NDArray[np.int32]:
+        own = self.codes[self.shuffled]
+        groups = [self.shuffled[own == g] for g in np.unique(own)]
+        made = np.full((draws.total, len(self.codes)), OUTSIDE, dtype=np.int32)
+        for row, chosen in zip(made, subsamples(groups, draws.total, draws.seed, draws.first), strict=True):
+            row[chosen] = self.codes[chosen]
         return made
 
 
@@ -163,6 +174,12 @@ class Compared:
             return 0
         return sum(one.n_withheld > 0 for one in self.each) if self.overlapping else self.axis.n_withheld
 
+    def counting(self, rated: NDArray[np.bool_]) -> Compared:
+        """Return the same groups, which count only some raters, and so are withheld by them."""
+        whole = self.axis.counting(rated)
+        each = tuple(one.counting(rated) for one in self.each) if self.overlapping else (whole,)
+        return Compared(whole, each, self.overlapping)
+
 
 def compared(
     ratings: Ratings,
@@ -175,17 +192,12 @@ def compared(
 
     With ``rated``, groups count only those raters, and so are withheld by them: who rated a part of the items.
     """
-
-    def counting(axis: Axis) -> Axis:
-        return axis if rated is None else axis.counting(rated)
-
     for axis in axes_of(ratings, by, min_group_size):
+        each = [axis]
         if axis.name in overlapping:
             each = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
-            yield Compared(counting(axis), tuple(counting(one) for one in each), True)
-        else:
-            whole = counting(axis)
-            yield Compared(whole, (whole,), False)
+        whole = Compared(axis, tuple(each), axis.name in overlapping)
+        yield whole if rated is None else whole.counting(rated)
 
 
 def subsets_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:

@@ -13,7 +13,7 @@ import pickle
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
@@ -75,6 +75,11 @@ def in_batches(work: Callable[[int, int], T], total: int, how: Running, *, batch
     >>> in_batches(lambda first, last: list(range(first, last)), 5, Running(), batch=2)
     [[0, 1], [2, 3], [4]]
     """
+    return list(as_made(work, total, how, batch=batch))
+
+
+def as_made(work: Callable[[int, int], T], total: int, how: Running, *, batch: int = 1) -> Iterator[T]:
+    """Yield the results of :func:`in_batches` one by one, in order, so that not all need be kept."""
     count = processors() if how.threads is None else how.threads
     if batch < 1 or count < 1:
         raise InputError(f"batch is {batch} and threads is {count}", hint="Give whole numbers, 1 or more.")
@@ -82,11 +87,11 @@ def in_batches(work: Callable[[int, int], T], total: int, how: Running, *, batch
     results: dict[int, T] = {}
     running: dict[Future[T], int] = {}
     waiting = iter(enumerate(ranges))
-    done = 0
+    done = given = 0
     pool = how.executor or ThreadPoolExecutor(count, thread_name_prefix="plurivox-draw")
     shipped = work if isinstance(pool, ThreadPoolExecutor) else _Shipped.of(work)
     try:
-        while len(results) < len(ranges):
+        while given < len(ranges):
             for number, (first, last) in islice(waiting, _AHEAD * count - len(running)):
                 running[pool.submit(shipped, first, last)] = number
             finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
@@ -97,6 +102,9 @@ def in_batches(work: Callable[[int, int], T], total: int, how: Running, *, batch
                 done += last - first
             if finished:
                 how.tell(done, total)
+            while given in results:
+                yield results.pop(given)
+                given += 1
     finally:
         for future in running:
             future.cancel()
@@ -104,7 +112,6 @@ def in_batches(work: Callable[[int, int], T], total: int, how: Running, *, batch
             pool.shutdown(wait=False, cancel_futures=True)
         if isinstance(shipped, _Shipped):
             shipped.forget()
-    return [results[number] for number in range(len(ranges))]
 
 
 def processors() -> int:

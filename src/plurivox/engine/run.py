@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.part import Part
-from plurivox.engine.pool import batched, in_batches, processors
+from plurivox.engine.pool import as_made, batched, processors
 from plurivox.engine.running import Running
 
 Values = NDArray[np.float64]
@@ -51,7 +51,7 @@ def total(parts: Sequence[Part], contribution: Contribution, how: Running | None
     work = _EachPart(tuple(parts), contribution, Draws.observed())
     if len(parts) == 1:
         return work(0, 1)[0]
-    return reduce(add, (sums for batch in in_batches(work, len(parts), how or Running()) for sums in batch))
+    return _added(work, how or Running())
 
 
 def run(
@@ -81,8 +81,7 @@ def run(
         return []
     if len(parts) > 1 and draws.total < (how.threads or processors()):  # rather part by part than draw by draw
         work = _EachPart(tuple(parts), contribution, draws)
-        made = [sums for batch in in_batches(work, len(parts), how) for sums in batch]
-        return [finish(reduce(add, made))]
+        return [finish(_added(work, how))]
     each = _EachDraw(tuple(parts), contribution, draws, finish)
     return batched(each, draws.total, how, cost=contribution.cost, width=contribution.width)
 
@@ -111,3 +110,8 @@ class _EachPart:
 
     def __call__(self, first: int, last: int) -> list[Sums]:
         return [self.contribution(part, self.draws) for part in self.parts[first:last]]
+
+
+def _added(work: _EachPart, how: Running) -> Sums:
+    """Return the sums over all parts, added in order as they are made, so that only a few are held at once."""
+    return reduce(add, (sums for batch in as_made(work, len(work.parts), how) for sums in batch))

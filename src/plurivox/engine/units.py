@@ -1,26 +1,41 @@
-"""Units of a bootstrap over items: single items, or bundles of them where there are very many."""
+"""Units of a bootstrap over items: single items, or bundles of them where there are very many; and their sums.
+
+A bootstrap over items need not go over the ratings again: it weighs sums that were made once. One item is one unit
+while there are few enough; then sums by unit have the same bits, however the items are cut into parts. The items of a
+bundle may lie in several parts, whose sums are added in their order: as the cuts depend on the data alone, so does the
+result, whoever computes it; another cut may change its last bits.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.engine.draws import item_weights
+from plurivox.engine.part import Part
+from plurivox.engine.pool import batched
+from plurivox.engine.run import Contribution, Values, total
+from plurivox.engine.running import Running
+
 MOST_UNITS = 20_000
-"""Units that a bootstrap draws; with more items, a unit is a few items of one part, chosen at random."""
-_LEAST = 200  # units of a part, however many parts there are
+"""Units that a bootstrap draws; with more items, a unit is a few items of one subset, chosen at random."""
+_LEAST = 200  # units of a subset, however many subsets there are
 
 
 def units_of(
-    codes: NDArray[np.int64], n_parts: int, seed: int, most: int = MOST_UNITS
+    codes: NDArray[np.int64], n_subsets: int, seed: int, most: int = MOST_UNITS
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the unit of each item, and where the units of each part begin; a unit's items are of one part.
+    """Return the unit of each item, and where the units of each subset begin; a unit's items are of one subset.
 
     Parameters
     ----------
     codes
-        The part of each item.
-    n_parts
-        How many parts there are.
+        The subset of each item.
+    n_subsets
+        How many subsets there are.
     seed
         What decides which items make a bundle.
     most
@@ -33,7 +48,7 @@ def units_of(
     ([0, 2, 1], [0, 2, 3])
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1005,)))
-    sizes = np.bincount(codes, minlength=n_parts)
+    sizes = np.bincount(codes, minlength=n_subsets)
     n_units = sizes.copy()
     if len(codes) > most:
         n_units = np.minimum(sizes, np.maximum(sizes * most // len(codes), _LEAST))
@@ -43,3 +58,72 @@ def units_of(
         place = np.arange(size) if size == n_units[number] else rng.permutation(size)
         unit[codes == number] = starts[number] + place * n_units[number] // max(size, 1)
     return unit, starts
+
+
+Finish = Callable[[Values], Values]
+"""From draws × subsets × … sums to draws × … values; a function or a record of a module-level class."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitSums:
+    """Sums by units of items, sorted by the subset that :func:`units_of` put them in.
+
+    Attributes
+    ----------
+    by_unit
+        Units × … .
+    starts
+        Where the units of each subset begin, and the end of all.
+    """
+
+    by_unit: Values
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Part], contribution: Contribution, starts: NDArray[np.int64], how: Running | None = None
+    ) -> UnitSums:
+        """Add up what the contribution calls ``by_unit``, one draw × units × … ."""
+        return cls(total(parts, contribution, how)["by_unit"][0], starts)
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return int(self.starts[-1])
+
+    def totals(self, weights: NDArray[np.int64] | None = None) -> Values:
+        """Return the sums over the units of each subset, draws × subsets × …; every unit once without weights."""
+        from plurivox.kernels.resampling import weighted_sums
+
+        drawn = np.ones((1, self.n_units), dtype=np.int64) if weights is None else weights
+        flat = self.by_unit.reshape(self.n_units, -1)
+        sums = np.zeros((len(drawn), len(self.starts) - 1, flat.shape[1]))
+        weighted_sums(drawn, flat, self.starts, sums)
+        return sums.reshape(*sums.shape[:2], *self.by_unit.shape[1:])
+
+    def resampled(self, n: int, seed: int, finish: Finish, how: Running) -> Values:
+        """Return what is made of the sums when units are drawn with replacement, ``n`` times."""
+        if not n:
+            return finish(self.totals())[:0]
+        cost = (self.by_unit.size + 20 * self.n_units) / 1e9
+        width = self.n_units + self.by_unit[:1].size
+        return np.concatenate(batched(_Resampled(self, seed, finish), n, how, cost=cost, width=width))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Resampled:
+    """Some of the draws of units."""
+
+    sums: UnitSums
+    seed: int
+    finish: Finish
+
+    def __call__(self, first: int, last: int) -> Values:
+        return self.finish(self.sums.totals(item_weights(self.sums.n_units, last - first, self.seed, first)))
+
+
+def and_all(sums: Values) -> Values:
+    """Return draws × subsets × … sums with those of all subsets behind them; a single subset is all there is."""
+    if sums.shape[1] == 1:
+        return sums
+    return np.concatenate([sums, sums.sum(axis=1, keepdims=True)], axis=1)

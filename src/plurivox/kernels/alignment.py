@@ -116,14 +116,15 @@ def common_sums(offsets, raters, scores, group_of, shown, n_points, rows, voice,
 
 @compiled
 def labelled_sums(offsets, raters, scores, labels, shown, n_points, rows, voice, point, part, unit, drawn, sums):
-    """Fill ``sums``, draws × voices × (1 + groups), with :func:`common_sums` under each row of ``labels``.
+    """Fill ``sums``, draws × units × voices × (1 + groups), with :func:`common_sums` under each row of ``labels``.
 
     ``drawn`` is draws × items, or has one row for all.
     """
     for d in range(len(labels)):
         times = drawn[d if len(drawn) > 1 else 0]
-        one = sums[d : d + 1]
-        common_sums(offsets, raters, scores, labels[d], shown, n_points, rows, voice, point, part, unit, times, one)
+        common_sums(
+            offsets, raters, scores, labels[d], shown, n_points, rows, voice, point, part, unit, times, sums[d]
+        )  # fmt: skip
 
 
 @compiled
@@ -180,3 +181,25 @@ def cross_counts(offsets, raters, scores, weights, group_of, rows, voice, point,
                 for p in range(n_points):
                     crossed[v, g, s, p] += (r + n) / (r * n) * counts[g, p]
                     other[v, g, p] += counts[g, p] / r
+
+
+@compiled
+def met_ratings(offsets, raters, scores, weights, group_of, n_points, rows, voice, point, tables, votes):
+    """Add to ``tables``, voices × groups × answers × points, the ratings of each group that an answer of a voice meets.
+
+    ``votes``, voices × groups × answers, counts the answers to items that the group rated.
+    """
+    n_groups = tables.shape[1]
+    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    for i in range(len(offsets) - 1):
+        if rows[i] == rows[i + 1]:
+            continue
+        _count(i, offsets, raters, scores, weights, group_of, counts)
+        for g in range(n_groups):
+            if counts[g].sum() == 0:
+                continue
+            for a in range(rows[i], rows[i + 1]):
+                v, s = voice[a], point[a]
+                votes[v, g, s] += 1
+                for p in range(n_points):
+                    tables[v, g, s, p] += counts[g, p]

@@ -110,9 +110,10 @@ class Lens:
         The public function and the class that it returns.
     tables
         From a result to titled tables of text: title, header and rows of each.
-    notes, legend, closing
-        From a result to notes that stand under its tables; whether the meaning of ↑ ↓ * ** stands after them; and a
-        sentence that always stands at the end.
+    notes, closing
+        From a result to notes that stand under its tables; and a sentence that always stands at the end.
+    legend
+        What stands right under the tables; None for what explains ↑, ↓ and * after the notes, empty for nothing.
     show
         Prints a result on a console, where tables, notes and findings are not enough.
     chart
@@ -144,8 +145,8 @@ class Lens:
     result: str
     tables: str
     notes: str = ""
-    legend: bool = True
     closing: str = ""
+    legend: str | None = None
     show: str = ""
     chart: str = ""
     instead: Instead | None = None

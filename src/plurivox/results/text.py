@@ -67,7 +67,14 @@ def quantile_cells(values: NDArray[np.float64]) -> list[str]:
 
 def number_cell(value: float | None, form: str = ".2f") -> str:
     """Return a number, a dash if there is none."""
-    return "–" if value is None or math.isnan(value) else format(value + 0.0, form)  # + 0.0, since -0.0 is 0
+    if value is None or math.isnan(value):
+        return "–"
+    return "∞" if math.isinf(value) else format(value + 0.0, form)  # + 0.0, since -0.0 is 0
+
+
+def score_cell(value: float | None) -> str:
+    """Return a number with three decimals, a dash if there is none."""
+    return number_cell(value if value is None else round(value, 3), ".3f")
 
 
 def interval_text(

@@ -1,1 +1,38 @@
-"""Alignment: whose view language models reflect."""
+"""Alignment: whose view a language model reflects, from human ratings and the model's answers.
+
+ADA-Met is that of Galarnyk et al. (2025), How Inclusively do LMs Perceive Social and Moral Norms?; uncertainty, equal
+group sizes and the companions that keep the spread of votes are additions.
+"""
+
+from plurivox.lenses.alignment.settings import AlignmentSettings
+from plurivox.lenses.inputs import ANSWERS, TRAINED
+from plurivox.lenses.record import Lens, Shortcut
+
+LENS = Lens(
+    name="alignment",
+    command="align",
+    order=50,
+    question="Tell whose view language models reflect.",
+    about="The distance of answers from the mode of votes (ADA-Met) for all raters and each group, the group of closest"
+    "\nalignment with its uncertainty, also at equal group sizes, and companions that keep the spread of votes. "
+    "Refusals\ncost the whole scale, and are counted.",
+    settings=AlignmentSettings,
+    inputs=(ANSWERS, TRAINED),
+    shortcuts=(
+        Shortcut(
+            name="fast",
+            help="Without MPA and WRA and without equal group sizes.",
+            sets={"as_rater": False, "subsamples": 0},
+        ),
+    ),
+    csv_tables=(
+        "values", "accounts", "closest", "standings", "contrasts", "alphas", "stand_ins", "prompts", "stability",
+        "positions", "distances", "items",
+    ),
+    run="plurivox.lenses.alignment.run:alignment",
+    result="plurivox.lenses.alignment.result:Alignment",
+    tables="plurivox.lenses.alignment.tables:tables",
+    legend="Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the "
+    "distance to voters charge the whole scale for a refused or unreadable answer.",
+    section="plurivox.report.sections.alignment:section",
+)  # fmt: skip

@@ -14,7 +14,8 @@ from plurivox.axis import Axis
 from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.permutation import upper_p
 from plurivox.lenses.alignment.matching import Floats
-from plurivox.lenses.alignment.sums import Aligner, means
+from plurivox.lenses.alignment.settings import AlignmentSettings
+from plurivox.lenses.alignment.sums import Aligner, means, means_of_all
 from plurivox.results.result import Draws, Row
 
 GAP = "closest_gap"
@@ -54,11 +55,9 @@ class Closest:
     matched_resampled: Floats
 
     @classmethod
-    def of(
-        cls, aligner: Aligner, axis: Axis, strata: NDArray[np.int32] | None, *,
-        bootstrap: int, permutations: int, subsamples: int,
-    ) -> Closest:  # fmt: skip
+    def of(cls, aligner: Aligner, axis: Axis, strata: NDArray[np.int32] | None, settings: AlignmentSettings) -> Closest:
         """Compare the groups of an axis."""
+        bootstrap, subsamples = settings.bootstrap, settings.subsamples
         sums = aligner.common(axis)
         total = sums.by_unit.sum(axis=0)
         shown = ~axis.withheld
@@ -68,10 +67,10 @@ class Closest:
 
         return cls(
             axis, only(means(total)), total[:, 0],
-            only(aligner.common_draws(sums, bootstrap)),
-            only(aligner.permuted(axis, strata, permutations)),
-            only(aligner.matched_sizes(axis, subsamples, weigh=False)),
-            only(aligner.matched_sizes(axis, subsamples if bootstrap else 0, weigh=True)),
+            only(sums.resampled(bootstrap, aligner.seed, means_of_all, aligner.how)),
+            only(aligner.permuted(axis, strata, settings.permutations)),
+            only(aligner.equal_sizes(axis, subsamples, resample="")),
+            only(aligner.equal_sizes(axis, subsamples if bootstrap else 0, resample="items")),
         )  # fmt: skip
 
     def winner(self, v: int) -> int | None:

@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matched:
+class AnsweredItems:
     """Answers to rated items, sorted by item as in the ratings, then voice, then sample; without those that failed.
 
     Attributes
@@ -115,7 +115,7 @@ def _other_scale(there: str, here: Scale, source: str) -> InputError:
     )
 
 
-def match(ratings: Ratings, answers: Answers, subset: str | None) -> Matched:
+def match(ratings: Ratings, answers: Answers, subset: str | None) -> AnsweredItems:
     """Find the answers to rated items, and count what is missing on either side."""
     place = places_of(answers.items, ratings.items["item"])
     rated = np.diff(ratings.offsets) > 0
@@ -141,7 +141,7 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> Matched:
     item, voice = item[order], answers.voice[order].astype(np.int64)
     cell = item * len(answers.voices) + voice
     size = np.bincount(cell)
-    return Matched(
+    return AnsweredItems(
         ratings, answers.voices, np.searchsorted(item, np.arange(ratings.n_items + 1)).astype(np.int64), voice,
         answers.point[order].astype(np.int64), 1.0 / size[cell],
         None if answers.shares is None else answers.shares[order],
@@ -194,7 +194,7 @@ def _nothing_answered(answers: Answers, accounts: pl.DataFrame) -> str:
     return f"no rated item has an answer on the scale: {counts}{elsewhere}"
 
 
-def soft_voices(matched: Matched) -> list[int]:
+def soft_voices(matched: AnsweredItems) -> list[int]:
     """Return the voices that have more than one point for some item: by log-probabilities, or by repeated samples."""
     soft = matched.part < 1.0
     if matched.shares is not None:
@@ -202,7 +202,7 @@ def soft_voices(matched: Matched) -> list[int]:
     return np.flatnonzero(np.bincount(matched.voice[soft], minlength=len(matched.voices))).tolist()
 
 
-def distributions(matched: Matched, v: int) -> tuple[Ints, Floats, Floats]:
+def distributions(matched: AnsweredItems, v: int) -> tuple[Ints, Floats, Floats]:
     """Return the items that a voice answered, its distributions over the points, and which part was answered.
 
     From log-probabilities where they are known, else from repeated samples.

@@ -15,8 +15,9 @@ from scipy.special import chdtrc
 from plurivox.answers import Answers, Voice
 from plurivox.engine.families import adjust
 from plurivox.intake.answer_columns import ANSWERED, REFUSED, UNREADABLE
-from plurivox.lenses.alignment.matching import Ints, Matched
-from plurivox.lenses.alignment.sums import Aligner
+from plurivox.intake.attributes import places_of
+from plurivox.lenses.alignment.matching import AnsweredItems, Ints
+from plurivox.lenses.alignment.sums import Aligner, Contests, Given
 from plurivox.results.result import SIGNIFICANT
 from plurivox.statistics.alignment import modes, stand_in
 from plurivox.statistics.cohesion import krippendorff_alpha
@@ -70,7 +71,7 @@ def first_answers(answers: Answers) -> tuple[NDArray[np.int8], NDArray[np.int16]
 
 
 def alphas(
-    answers: Answers, matched: Matched, families: Mapping[str, Sequence[str]], *, published: bool
+    answers: Answers, matched: AnsweredItems, families: Mapping[str, Sequence[str]], *, published: bool
 ) -> pl.DataFrame:
     """Return Krippendorff's alpha among models, within families and with humans, for each prompt, on two levels.
 
@@ -116,10 +117,8 @@ def _counted(state: NDArray[np.int8], point: NDArray[np.int16], n_points: int, *
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _human_counts(answers: Answers, matched: Matched) -> Ints:
+def _human_counts(answers: Answers, matched: AnsweredItems) -> Ints:
     """Return the votes of all raters, in the order of the answers' items."""
-    from plurivox.intake.attributes import places_of
-
     place = places_of(answers.items, matched.ratings.items["item"])
     counts = np.zeros((len(place), len(answers.scale)), dtype=np.int64)
     counts[place >= 0] = matched.ratings.counts()[place[place >= 0]]
@@ -180,7 +179,7 @@ def stability(answers: Answers) -> pl.DataFrame:
     return pl.DataFrame(found, schema=STABILITY, orient="row")
 
 
-def positions(matched: Matched) -> pl.DataFrame:
+def positions(matched: AnsweredItems) -> pl.DataFrame:
     """Return how often each voice chose the option at each place shown, and a test that place does not matter.
 
     Options are shown in random order, so without a liking for places each is chosen equally often: χ² with one degree
@@ -215,17 +214,12 @@ def stand_ins(aligner: Aligner, tolerance: float, least_humans: int, *, nominal:
     For each human with enough items, the test of ρ against ½ − ε is corrected over humans by Benjamini–Yekutieli. With
     fewer humans than ``least_humans``, nothing is said of them. On the nominal level, closer means agreeing more.
     """
-    from plurivox.kernels.alignment import contests
-
     matched, ratings = aligner.matched, aligner.matched.ratings
-    if ratings.rater_codes is None:
+    if not ratings.has_raters:
         return pl.DataFrame(schema=STAND_INS)
-    shape = (len(matched.voices), ratings.n_raters)
-    wins, met = np.zeros(shape), np.zeros(shape)
-    offsets, raters, scores, _ = aligner.votes
-    contests(offsets, raters, scores, matched.top + 1, nominal, *aligner.answers, wins, met)
+    sums = aligner.added(Contests(Given.of(matched), aligner.everybody(), 1, ratings.n_raters, nominal))
     found = []
-    for (model, prompt), won, of in zip(matched.voices, wins, met, strict=True):
+    for (model, prompt), won, of in zip(matched.voices, sums["wins"][0], sums["met"][0], strict=True):
         items = np.floor(of + 1e-9).astype(int)
         enough = np.flatnonzero(items >= LEAST_ITEMS)
         each = [stand_in(int(np.floor(won[h] + 1e-9)), int(items[h]), tolerance) for h in enough]
@@ -243,7 +237,7 @@ def stand_ins(aligner: Aligner, tolerance: float, least_humans: int, *, nominal:
     return pl.DataFrame(found, schema=STAND_INS, orient="row")
 
 
-def distances(matched: Matched) -> pl.DataFrame:
+def distances(matched: AnsweredItems) -> pl.DataFrame:
     """Return how often each voice's answers are how far from the mode of all votes; null where it gave none."""
     counts = matched.ratings.counts()
     far = np.abs(modes(counts)[:, np.newaxis] - np.arange(counts.shape[1])).round(6)
@@ -261,7 +255,7 @@ def distances(matched: Matched) -> pl.DataFrame:
     return pl.DataFrame(found, schema=DISTANCES, orient="row")
 
 
-def item_table(matched: Matched) -> pl.DataFrame:
+def item_table(matched: AnsweredItems) -> pl.DataFrame:
     """Return each item with votes and answers: mode, mean, mean answer, mean distance of answers from votes.
 
     Those come first whose mean answer and mean vote are farthest apart.

@@ -1,20 +1,22 @@
-"""Sums behind the distances of answers from votes: observed, over resampled items, permuted, at equal group sizes."""
+"""What a part of the items adds to the distances of answers from votes: as they are, shuffled, at equal group sizes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import OUTSIDE, Axis
-from plurivox.engine.draws import Draws, item_weights
+from plurivox.axis import Axis
+from plurivox.engine.counting import group_counts
+from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
-from plurivox.engine.pool import batched
+from plurivox.engine.part import Part
+from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
-from plurivox.engine.units import MOST_UNITS, units_of
-from plurivox.lenses.alignment.matching import Floats, Ints, Matched, distributions, soft_voices
+from plurivox.engine.units import MOST_UNITS, UnitSums, and_all, units_of
+from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
 from plurivox.statistics.cohesion import parts as finish
 from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
@@ -22,12 +24,253 @@ from plurivox.statistics.soft import expected_emd
 STATISTICS = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 """What is a mean over items, in the order of the last dimension of values."""
 _CELLS = 30_000_000  # numbers that sums by unit may hold
-_SUBSAMPLE = 1006  # the child of the seed that draws raters for equal group sizes
+
+
+class Given(NamedTuple):
+    """Answers as kernels want them.
+
+    Those to item ``i`` are entries ``rows[i]`` to ``rows[i + 1]``: the voice, the position on the scale or -1, and its
+    share of the item, which samples divide up.
+    """
+
+    rows: Ints
+    voice: Ints
+    point: Ints
+    share: Floats
+    n_voices: int
+    n_points: int
+
+    @classmethod
+    def of(cls, matched: AnsweredItems) -> Given:
+        """Return all answers to rated items."""
+        return cls(matched.rows, matched.voice, matched.point, matched.part, len(matched.voices), matched.top + 1)
+
+    def within(self, part: Part) -> tuple[Ints, Ints, Ints, Floats]:
+        """Return the answers to the items of a part."""
+        return self.rows[part.first : part.first + part.n_items + 1], self.voice, self.point, self.share
+
+
+def votes_of(part: Part) -> tuple[Any, ...]:
+    """Return the ratings as kernels want them: by item, who gave them, their positions, and how often each counts."""
+    raters = part.raters
+    if len(part.multiplicity):  # totals: everything is given by one rater, who is nobody
+        raters = np.zeros(len(part.scores), dtype=np.int32)
+        raters.flags.writeable = False  # as those of parts are, so that kernels are compiled once
+    return part.offsets, raters, part.scores, part.multiplicity
+
+
+# Contributions -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Once:
+    """What contributions share that are only made of the raters as they are."""
+
+    given: Given
+    codes: NDArray[np.int32]
+    n_groups: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it takes."""
+        return len(self.given.voice) * self.n_groups / 4e8
+
+    @property
+    def width(self) -> int:
+        """How many numbers it holds."""
+        return self.given.n_voices * self.n_groups
+
+
+class Soft(NamedTuple):
+    """A voice that has distributions: its items, the distributions over the points, and which part was answered."""
+
+    voice: int
+    items: Ints
+    q: Floats
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distances(Once):
+    """Items, answers and distances from the votes of each group: units × voices × groups × the kernel's sums."""
+
+    unit: Ints
+    n_units: int
+    prior: Floats
+    soft: tuple[Soft, ...]
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part."""
+        from plurivox.kernels.alignment import N_SUMS, sums_by_unit
+
+        sums = np.zeros((self.n_units, self.given.n_voices, self.n_groups, N_SUMS))
+        unit = self.unit[part.items]
+        sums_by_unit(*votes_of(part), self.codes, *self.given.within(part), unit, self.prior, sums)
+        if self.soft:
+            for g in range(self.n_groups):
+                self._to_posterior(part, g, sums[:, :, g])
+        return Sums(by_unit=sums[np.newaxis])
+
+    def _to_posterior(self, part: Part, g: int, sums: Floats) -> None:
+        """Write the expected earth mover's distances of distributions, in steps of the scale, over those of points."""
+        from plurivox.kernels.alignment import TO_POSTERIOR
+
+        codes = None if len(part.multiplicity) else np.where(self.codes == g, 0, -1)
+        counts = group_counts(part, codes, 1, self.given.n_points)[:, 0]
+        for voice, items, q, weight in self.soft:
+            own = slice(*np.searchsorted(items, (part.first, part.first + part.n_items)))
+            votes = counts[items[own] - part.first]
+            voted = votes.any(axis=1)
+            far = np.zeros(len(votes))
+            if voted.any():
+                far[voted] = expected_emd(votes[voted], q[own][voted], self.prior, normalized=False)
+            unit = self.unit[items[own]]
+            sums[:, voice, TO_POSTERIOR] = np.bincount(unit, weights=far * weight[own], minlength=self.n_units)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossRatings(Once):
+    """What XRR between each voice and each group is made of; see ``statistics.cohesion.parts.xrr_parts``.
+
+    ``together`` is, for each answer, how many answers its voice gave to the item.
+    """
+
+    together: Ints
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part."""
+        from plurivox.kernels.alignment import cross_counts
+
+        shape, n_points = (1, self.given.n_voices, self.n_groups), self.given.n_points
+        sums = Sums(
+            crossed=np.zeros((*shape, n_points, n_points)),
+            own=np.zeros((*shape, n_points)),
+            other=np.zeros((*shape, n_points)),
+        )
+        rows, voice, point, _ = self.given.within(part)
+        arrays = (array[0] for array in sums.values())
+        cross_counts(*votes_of(part), self.codes, rows, voice, point, self.together, *arrays)
+        return sums
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contests(Once):
+    """How many items each voice and each rater have in common, ``met``, and how many of them the voice ``wins``."""
+
+    n_raters: int
+    nominal: bool
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part."""
+        from plurivox.kernels.alignment import contests
+
+        shape = (1, self.given.n_voices, self.n_raters)
+        sums = Sums(wins=np.zeros(shape), met=np.zeros(shape))
+        offsets, raters, scores, _ = votes_of(part)
+        arrays = (array[0] for array in sums.values())
+        contests(offsets, raters, scores, self.given.n_points, self.nominal, *self.given.within(part), *arrays)
+        return sums
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Votes(Once):
+    """How many ratings each group gave to items with answers, by subset: subsets × groups."""
+
+    subset: Ints
+    n_subsets: int
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the counts over the items of a part."""
+        _, raters, _, times = votes_of(part)
+        item, group = part.item_of_each(), self.codes[raters].astype(np.int64)
+        kept = (np.diff(self.given.rows)[part.items][item] > 0) & (group >= 0)
+        cells = self.subset[part.items][item[kept]] * self.n_groups + group[kept]
+        n = np.bincount(cells, times[kept] if len(times) else None, minlength=self.n_subsets * self.n_groups)
+        return Sums(votes=n.reshape(1, self.n_subsets, self.n_groups))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SameItems:
+    """Charged distances from the modes of groups, on the items on which all shown groups voted, under any draws.
+
+    Units × voices × (1 + groups), the first of which counts items.
+    """
+
+    given: Given
+    grouping: Grouping
+    shown: NDArray[np.bool_]
+    unit: Ints
+    n_units: int
+    cost: float
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        sums = self.n_units * self.given.n_voices * (1 + self.grouping.n_groups)
+        return len(self.unit) + len(self.grouping.codes) + sums
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        from plurivox.kernels.alignment import labelled_sums
+
+        drawn = draws.item_weights(len(self.unit))
+        drawn = drawn[:, part.items] if drawn.shape[1] else np.ones((1, part.n_items), dtype=np.int32)
+        sums = np.zeros((draws.total, self.n_units, self.given.n_voices, 1 + self.grouping.n_groups))
+        offsets, raters, scores, _ = votes_of(part)
+        labelled_sums(
+            offsets, raters, scores, self.grouping.labels(draws), self.shown, self.given.n_points,
+            *self.given.within(part), self.unit[part.items], np.ascontiguousarray(drawn), sums,
+        )  # fmt: skip
+        return Sums(by_unit=sums)
+
+
+# Finishes ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MeanDistances:
+    """From sums to :data:`STATISTICS`: draws × subsets, then all of them × voices × groups × statistics."""
+
+    top: int
+    """The last position of the scale."""
+
+    def __call__(self, sums: Values) -> Values:
+        """Finish the sums of all draws."""
+        from plurivox.kernels import alignment as k
+
+        sums = and_all(sums)
+        items, answered = sums[..., k.ITEMS], sums[..., k.ANSWERED]
+        charge = self.top * (items - answered)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = (
+                (sums[..., k.TO_MODE] + charge) / items, sums[..., k.TO_MODE] / answered,
+                (sums[..., k.TO_VOTERS] + charge) / items, sums[..., k.TO_POSTERIOR] / answered / self.top,
+            )  # fmt: skip
+        return np.stack(found, axis=-1)
+
+
+def means(sums: Values) -> Values:
+    """Return mean distances of … × (1 + groups) sums, the first of which counts items."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[..., 1:] / sums[..., :1])
+
+
+def means_of_all(sums: Values) -> Values:
+    """Return the mean distances of draws × one subset × voices × (1 + groups) sums."""
+    return means(sums[:, 0])
+
+
+def means_by_draw(sums: Sums) -> Values:
+    """Return the mean distances of draws, all of whose items are one unit."""
+    return means_of_all(sums["by_unit"])
+
+
+# All of it -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligner:
-    """Passes over the items that have votes and answers.
+    """Distances of answers from votes on the items that have both.
 
     Attributes
     ----------
@@ -39,235 +282,96 @@ class Aligner:
         What decides the draws, and how they are made.
     """
 
-    matched: Matched
+    matched: AnsweredItems
     prior: Floats
     seed: int
     how: Running
-
-    @property
-    def votes(self) -> tuple[Any, ...]:
-        """The ratings as kernels want them: by item, who gave them, their positions, and how often each counts."""
-        ratings = self.matched.ratings
-        if ratings.rater_codes is None:
-            assert ratings.multiplicity is not None
-            nobody = np.zeros(len(ratings.scores), dtype=np.int32)
-            return ratings.offsets, nobody, ratings.scores, ratings.multiplicity
-        return ratings.offsets, ratings.rater_codes, ratings.scores, np.zeros(0, dtype=np.int64)
-
-    @property
-    def answers(self) -> tuple[Any, ...]:
-        """The answers as kernels want them."""
-        found = self.matched
-        return found.rows, found.voice, found.point, found.part
 
     def everybody(self) -> NDArray[np.int32]:
         """Return a group for each rater: the same one for all."""
         return np.zeros(max(self.matched.ratings.n_raters, 1), dtype=np.int32)
 
-    # Means over items -----------------------------------------------------------------------------------------------
+    def added(self, contribution: Contribution) -> Sums:
+        """Return the sums over all items."""
+        return total(self.matched.ratings.parts(), contribution, self._quiet)
 
-    def sums(self, codes: NDArray[np.int32], n_groups: int, *, by_subset: bool) -> Sums:
+    def distances(self, codes: NDArray[np.int32], n_groups: int, *, by_subset: bool) -> UnitSums:
         """Return the sums of a grouping of raters, by units of items."""
-        from plurivox.kernels.alignment import N_SUMS, TO_POSTERIOR, sums_by_unit
+        from plurivox.kernels.alignment import N_SUMS
 
         matched = self.matched
-        n_voices = len(matched.voices)
-        most = max(200, min(MOST_UNITS, _CELLS // max(1, n_voices * n_groups * N_SUMS)))
         subset = matched.subset if by_subset else np.zeros(matched.ratings.n_items, dtype=np.int64)
-        n_parts = len(matched.subsets) + 1 if by_subset else 1
-        unit, starts = units_of(subset, n_parts, self.seed, most)
-        sums = np.zeros((int(starts[-1]), n_voices, n_groups, N_SUMS))
-        sums_by_unit(*self.votes, codes, *self.answers, unit, self.prior, sums)
-        for v in soft_voices(matched):
-            soft = distributions(matched, v)
-            for g in range(n_groups):
-                sums[:, v, g, TO_POSTERIOR] = self._to_posterior(soft, codes, g, unit, len(sums))
-        return Sums(sums, starts, matched.top)
-
-    def _to_posterior(
-        self, soft: tuple[Ints, Floats, Floats], codes: NDArray[np.int32], g: int, unit: Ints, n_units: int
-    ) -> Floats:
-        """Return by unit the expected earth mover's distances of distributions, in steps of the scale."""
-        items, q, weight = soft
-        counts = self._counts(codes, g)[items]
-        voted = counts.any(axis=1)
-        far = np.zeros(len(items))
-        if voted.any():
-            far[voted] = expected_emd(counts[voted], q[voted], self.prior, normalized=False)
-        return np.asarray(np.bincount(unit[items], weights=far * weight, minlength=n_units), dtype=float)
-
-    def _counts(self, codes: NDArray[np.int32], g: int) -> Ints:
-        ratings = self.matched.ratings
-        if ratings.rater_codes is None:
-            return ratings.counts()
-        inside = codes[ratings.rater_codes] == g
-        cells = ratings.item_codes[inside].astype(np.int64) * len(ratings.scale) + ratings.scores[inside]
-        counts = np.bincount(cells, minlength=ratings.n_items * len(ratings.scale))
-        return counts.reshape(ratings.n_items, -1).astype(np.int64)
-
-    def draws(self, sums: Sums, n: int) -> Floats:
-        """Return values when items are drawn with replacement: draws × parts × voices × groups × statistics."""
-
-        def work(first: int, last: int) -> Floats:
-            return sums.values(item_weights(sums.n_units, last - first, self.seed, first))
-
-        cost = (sums.by_unit.size + 20 * sums.n_units) / 1e9
-        made = batched(work, n, self.how, cost=cost, width=sums.n_units + sums.by_unit[0].size)
-        shape = sums.values().shape[1:]
-        return np.concatenate([np.zeros((0, *shape)), *made])
+        n_subsets = len(matched.subsets) + 1 if by_subset else 1
+        unit, starts = self._units(subset, n_subsets, len(matched.voices) * n_groups * N_SUMS)
+        soft = tuple(Soft(v, *distributions(matched, v)) for v in soft_voices(matched))
+        work = Distances(Given.of(matched), codes, n_groups, unit, int(starts[-1]), self.prior, soft)
+        return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
     def xrr(self, codes: NDArray[np.int32], n_groups: int, level: Level) -> Floats:
         """Return XRR between each voice and each group: voices × groups."""
-        from plurivox.kernels.alignment import cross_counts
-
         matched = self.matched
-        n_voices, n_points = len(matched.voices), matched.top + 1
-        answered = matched.point >= 0
-        cell = matched.item * n_voices + matched.voice
-        together = np.bincount(cell[answered], minlength=int(cell.max(initial=0)) + 1)[cell]
-        crossed = np.zeros((n_voices, n_groups, n_points, n_points))
-        own, other = np.zeros((n_voices, n_groups, n_points)), np.zeros((n_voices, n_groups, n_points))
-        cross_counts(*self.votes, codes, matched.rows, matched.voice, matched.point, together, crossed, own, other)
+        cell = matched.item * len(matched.voices) + matched.voice
+        together = np.bincount(cell[matched.point >= 0], minlength=int(cell.max(initial=0)) + 1)[cell]
+        sums = self.added(CrossRatings(Given.of(matched), codes, n_groups, together))
+        crossed, own, other = (array[0] for array in sums.values())
         return finish.xrr_from(crossed, own, other, level, np.array(matched.ratings.scale.values))
+
+    def votes(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
+        """Return how many ratings each group gave to items with answers, by subset: subsets + 1 × groups."""
+        matched = self.matched
+        work = Votes(Given.of(matched), codes, n_groups, matched.subset, len(matched.subsets) + 1)
+        votes: NDArray[Any] = self.added(work)["votes"][0]
+        return votes
 
     # Groups on the same items ----------------------------------------------------------------------------------------
 
-    def in_common(self, axis: Axis) -> Ints:
-        """Return 0 for the items on which every shown group voted, -1 for others."""
-        ratings, shown = self.matched.ratings, np.flatnonzero(~axis.withheld)
-        group = axis.codes[ratings.codes_of_raters].astype(np.int64)
-        kept = np.isin(group, shown)
-        cells = np.unique(ratings.item_codes[kept] * np.int64(len(axis)) + group[kept])
-        n = np.bincount(cells // len(axis), minlength=ratings.n_items)
-        return np.where(n == len(shown), 0, -1).astype(np.int64)
-
-    def common(self, axis: Axis) -> Sums:
+    def common(self, axis: Axis) -> UnitSums:
         """Return charged distances from the modes of groups, on the items on which all shown groups voted."""
-        from plurivox.kernels.alignment import common_sums
-
-        matched, n_voices = self.matched, len(self.matched.voices)
-        most = max(200, min(MOST_UNITS, _CELLS // max(1, n_voices * (1 + len(axis)))))
-        unit, starts = units_of(np.zeros(matched.ratings.n_items, dtype=np.int64), 1, self.seed, most)
-        sums = np.zeros((int(starts[-1]), n_voices, 1 + len(axis)))
-        drawn = np.ones(matched.ratings.n_items, dtype=np.int64)
-        offsets, raters, scores, _ = self.votes
-        common_sums(
-            offsets, raters, scores, axis.codes, ~axis.withheld, matched.top + 1, *self.answers, unit, drawn, sums
-        )  # fmt: skip
-        return Sums(sums, starts, matched.top)
-
-    def common_draws(self, sums: Sums, n: int) -> Floats:
-        """Return the means of groups when items are drawn with replacement: draws × voices × groups."""
-
-        def work(first: int, last: int) -> Floats:
-            return means(sums.totals(item_weights(sums.n_units, last - first, self.seed, first))[:, 0])
-
-        cost = (sums.by_unit.size + 20 * sums.n_units) / 1e9
-        made = batched(work, n, self.how, cost=cost, width=sums.n_units + sums.by_unit[0].size)
-        return np.concatenate([np.zeros((0, *means(sums.by_unit[:1]).shape[1:])), *made])
+        matched = self.matched
+        nowhere = np.zeros(matched.ratings.n_items, dtype=np.int64)
+        unit, starts = self._units(nowhere, 1, len(matched.voices) * (1 + len(axis)))
+        work = self._same_items(axis, Grouping.of(matched.ratings, axis.codes, len(axis)), unit, int(starts[-1]))
+        return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
     def permuted(self, axis: Axis, strata: NDArray[np.int32] | None, n: int) -> Floats:
         """Return the means of groups when whole raters are shuffled between them: draws × voices × groups."""
         grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), strata)
+        return self._drawn(axis, grouping, Draws.permuted(n, self.seed))
 
-        def labels(first: int, last: int) -> NDArray[np.int32]:
-            return grouping.labels(Draws.permuted(n, self.seed).between(first, last))
-
-        return self._labelled(axis, labels, n, weigh=False)
-
-    def matched_sizes(self, axis: Axis, n: int, *, weigh: bool) -> Floats:
+    def equal_sizes(self, axis: Axis, n: int, *, resample: str) -> Floats:
         """Return the means of groups when as many raters are drawn of each as the smallest has, without replacement.
 
-        With ``weigh``, items are drawn anew, too. Draws × voices × groups.
+        With ``resample``, items are drawn anew, too. Draws × voices × groups.
         """
-        rated = np.bincount(self.matched.ratings.codes_of_raters, minlength=len(axis.codes)) > 0
-        groups = [np.flatnonzero((axis.codes == g) & rated) for g in np.flatnonzero(~axis.withheld)]
-        size = min(map(len, groups), default=0)
+        shown = np.isin(axis.codes, np.flatnonzero(~axis.withheld))
+        grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), among=shown)
+        return self._drawn(axis, grouping, Draws.subsampled(n, self.seed, resample))
 
-        def labels(first: int, last: int) -> NDArray[np.int32]:
-            made = np.full((last - first, len(axis.codes)), OUTSIDE, dtype=np.int32)
-            for row, number in enumerate(range(first, last)):
-                rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(_SUBSAMPLE, number)))
-                for members in groups:
-                    chosen = rng.choice(members, size, replace=False)
-                    made[row, chosen] = axis.codes[chosen]
-            return made
+    def _drawn(self, axis: Axis, grouping: Grouping, draws: Draws) -> Floats:
+        unit = in_common(self.matched, axis)  # shuffled raters must not bring in items that were not compared
+        work = self._same_items(axis, grouping, unit, 1)
+        made = run(self.matched.ratings.parts(), work, draws, means_by_draw, self.how)
+        return np.concatenate([np.zeros((0, len(self.matched.voices), len(axis))), *made])
 
-        return self._labelled(axis, labels, n, weigh=weigh)
+    def _same_items(self, axis: Axis, grouping: Grouping, unit: Ints, n_units: int) -> SameItems:
+        matched = self.matched
+        cost = (len(matched.ratings.scores) + len(matched.voice) * len(axis) + 100) / 4e8
+        return SameItems(Given.of(matched), grouping, ~axis.withheld, unit, n_units, cost)
 
-    def _labelled(self, axis: Axis, labels: Any, n: int, *, weigh: bool) -> Floats:
-        from plurivox.kernels.alignment import labelled_sums
-
-        matched, n_voices, n_items = self.matched, len(self.matched.voices), self.matched.ratings.n_items
-        unit = self.in_common(axis)  # shuffled raters must not bring in items that were not compared
-        offsets, raters, scores, _ = self.votes
-
-        def work(first: int, last: int) -> Floats:
-            sums = np.zeros((last - first, n_voices, 1 + len(axis)))
-            ones = np.ones((1, n_items), dtype=np.int64)
-            drawn = item_weights(n_items, last - first, self.seed, first) if weigh else ones
-            labelled_sums(
-                offsets, raters, scores, labels(first, last), ~axis.withheld, matched.top + 1, *self.answers, unit,
-                drawn, sums,
-            )  # fmt: skip
-            return means(sums)
-
-        cost = (len(scores) + len(matched.voice) * len(axis) + 100) / 4e8
-        made = batched(work, n, self.how, cost=cost, width=n_items + len(axis.codes) + n_voices * len(axis))
-        return np.concatenate([np.zeros((0, n_voices, len(axis))), *made])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Sums by units of items, sorted by part.
-
-    Attributes
-    ----------
-    by_unit
-        Units × voices × … .
-    starts
-        Where the units of each part begin, and the end of all.
-    top
-        The last position of the scale.
-    """
-
-    by_unit: Floats
-    starts: Ints
-    top: int
+    def _units(self, subset: Ints, n_subsets: int, width: int) -> tuple[Ints, Ints]:
+        """Return the unit of each item, and where those of each subset begin: fewer where a unit holds many numbers."""
+        return units_of(subset, n_subsets, self.seed, max(200, min(MOST_UNITS, _CELLS // max(1, width))))
 
     @property
-    def n_units(self) -> int:
-        """How many units there are."""
-        return int(self.starts[-1])
-
-    def totals(self, weights: Ints) -> Floats:
-        """Return sums over the units of each part, last of all: draws × parts + 1 × voices × …, one part only alone."""
-        from plurivox.kernels.resampling import weighted_sums
-
-        flat = self.by_unit.reshape(self.n_units, -1)
-        parts = np.zeros((len(weights), len(self.starts) - 1, flat.shape[1]))
-        weighted_sums(weights, flat, self.starts, parts)
-        if len(self.starts) > 2:  # one part is all there is
-            parts = np.concatenate([parts, parts.sum(axis=1, keepdims=True)], axis=1)
-        return parts.reshape(*parts.shape[:2], *self.by_unit.shape[1:])
-
-    def values(self, weights: Ints | None = None) -> Floats:
-        """Return :data:`STATISTICS`: draws × parts × voices × groups × statistics; one draw of all without weights."""
-        from plurivox.kernels import alignment as k
-
-        ones = np.ones((1, self.n_units), dtype=np.int64)
-        total = self.totals(ones if weights is None else weights)
-        items, answered = total[..., k.ITEMS], total[..., k.ANSWERED]
-        charge = self.top * (items - answered)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = (
-                (total[..., k.TO_MODE] + charge) / items, total[..., k.TO_MODE] / answered,
-                (total[..., k.TO_VOTERS] + charge) / items, total[..., k.TO_POSTERIOR] / answered / self.top,
-            )  # fmt: skip
-        return np.stack(found, axis=-1)
+    def _quiet(self) -> Running:
+        return self.how._replace(progress=None)
 
 
-def means(sums: Floats) -> Floats:
-    """Return mean distances of … × (1 + groups) sums, the first of which counts items."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[..., 1:] / sums[..., :1])
+def in_common(matched: AnsweredItems, axis: Axis) -> Ints:
+    """Return 0 for the items on which every shown group voted, -1 for others."""
+    ratings, shown = matched.ratings, np.flatnonzero(~axis.withheld)
+    group = axis.codes[ratings.codes_of_raters].astype(np.int64)
+    kept = np.isin(group, shown)
+    cells = np.unique(ratings.item_codes[kept] * np.int64(len(axis)) + group[kept])
+    n = np.bincount(cells // len(axis), minlength=ratings.n_items)
+    return np.where(n == len(shown), 0, -1).astype(np.int64)

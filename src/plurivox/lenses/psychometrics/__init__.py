@@ -20,6 +20,6 @@ LENS = Lens(
     result="plurivox.lenses.psychometrics.result:Psychometrics",
     tables="plurivox.lenses.psychometrics.tables:tables",
     notes="plurivox.lenses.psychometrics.tables:notes",
-    legend=False,
+    legend="",
     kernel="plurivox.kernels.graded:information",
 )

@@ -108,7 +108,7 @@ def resolve(
         A smaller group cannot be the reference, unless raters are named by their id.
     """
     if isinstance(reference, Ratings):
-        return _other(ratings, reference, threshold)
+        return by_others(ratings.items["item"], ratings.raters["rater"], reference, threshold)
     if not isinstance(reference, str | Mapping):
         raise InputError(
             f"the reference is a {type(reference).__name__}",
@@ -116,7 +116,7 @@ def resolve(
         )
     split_at = EACH if threshold is None else threshold
     if reference == CROWD:
-        boundaries, scores = _split(ratings.scale, ratings.scores, split_at)
+        boundaries, scores = split(ratings.scale, ratings.scores, split_at)
         raters, n_raters = ratings.codes_of_raters, ratings.n_raters
         return Reference(CROWD, "the rest of the crowd", ratings.offsets, raters, scores, boundaries, n_raters)
     return _group(ratings, _condition(reference), split_at, min_group_size)
@@ -143,28 +143,30 @@ def _group(ratings: Ratings, condition: dict[str, Any], threshold: Label, min_gr
             f"the reference {name} has fewer than {min_group_size} raters, too few to show",
             hint="Take a larger group, or lower min_group_size if these raters may be identified.",
         )
-    boundaries, scores = _split(ratings.scale, ratings.scores, threshold)
+    boundaries, scores = split(ratings.scale, ratings.scores, threshold)
     raters = ratings.codes_of_raters
     whole = Reference("group", name, ratings.offsets, raters, scores, boundaries, n_members)
     return _sorted(whole, np.where(members[raters], ratings.item_codes, -1), ratings.n_items)
 
 
-def _other(ratings: Ratings, reference: Ratings, threshold: Label | None) -> Reference:
+def by_others(
+    judged_items: pl.Series, judged_raters: pl.Series, reference: Ratings, threshold: Label | None
+) -> Reference:
     """Match other ratings by the value of item and rater ids."""
     if threshold is None and len(reference.scale) > 2:
         raise InputError(
             f"the reference has the scale {reference.scale}, and which of its points mean unsafe is open",
             hint="Give the lowest of them as threshold, or threshold='each' to take every boundary in turn.",
         )
-    boundaries, scores = _split(reference.scale, reference.scores, EACH if threshold is None else threshold)
-    items = places_of(reference.items["item"], ratings.items["item"])
+    boundaries, scores = split(reference.scale, reference.scores, EACH if threshold is None else threshold)
+    items = places_of(reference.items["item"], judged_items)
     if (items < 0).all():
-        a, b = (_example(frame["item"]) for frame in (reference.items, ratings.items))
+        a, b = (_example(ids) for ids in (reference.items["item"], judged_items))
         raise InputError(
             f"no item of the reference is among the ratings: it has items like {a}, they have {b}",
             hint="Both tables need the same item ids.",
         )
-    shared = places_of(reference.raters["rater"], ratings.raters["rater"]) if reference.has_raters else np.zeros(0, int)
+    shared = places_of(reference.raters["rater"], judged_raters) if reference.has_raters else np.zeros(0, int)
     n_shared = int(np.count_nonzero(shared >= 0))
     if n_shared:
         warnings.warn(
@@ -181,7 +183,7 @@ def _other(ratings: Ratings, reference: Ratings, threshold: Label | None) -> Ref
         "ratings", _name(reference), np.zeros(0, np.int64), rater.astype(np.int32), scores, boundaries,
         reference.n_raters, n_shared, int(np.count_nonzero(items < 0)),
     )  # fmt: skip
-    return _sorted(whole, item, ratings.n_items)
+    return _sorted(whole, item, len(judged_items))
 
 
 def _sorted(reference: Reference, item: NDArray[Any], n_items: int) -> Reference:
@@ -195,7 +197,7 @@ def _sorted(reference: Reference, item: NDArray[Any], n_items: int) -> Reference
     return replace(reference, offsets=offsets, raters=raters, scores=scores)
 
 
-def _split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def split(scale: Scale, scores: NDArray[Any], threshold: Label) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return the boundaries and the scores as positions between them."""
     if threshold == EACH:
         return tuple(str(label) for label in scale.labels[1:]), scores.astype(np.int64)

@@ -23,12 +23,15 @@ from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
 from plurivox.ratings import Ratings, chosen_rows
 from plurivox.results.result import Draws, Row
+from plurivox.scale import Scale
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
 from plurivox.statistics.responsiveness_records import MEASURES
 
 COLUMNS = tuple(enumerate(MEASURES))
 """All statistics, and where each stands among the values."""
+MIN_SUPPORT = 5
+"""A score given to fewer items than this is noted beside what weighs every score alike."""
 
 
 class Found(NamedTuple):
@@ -211,46 +214,8 @@ class Analysis:
         sizes: list[Sizes] = list(
             zip(n_raters.tolist(), support.n_items.tolist(), support.n_ratings.tolist(), strict=True)
         )
-        notes = self._notes(tables, values, support.votes, alone)
+        notes = notes_of(tables, values, support.votes, self.ratings.scale, self.settings.min_support, alone)
         return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, test)
-
-    def _notes(self, tables: Values, values: Values, votes: Values, alone: str) -> list[dict[str, str]]:
-        """Tell for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
-        by_point = tables.sum(axis=1)
-        below = np.cumsum(by_point, axis=1)[:, :-1]
-        total = by_point.sum(axis=1)
-        above = by_point[:, ::-1].cumsum(axis=1)[:, -2::-1]
-        two_classes = (below > 0) & (above > 0)
-        n_defined, n_boundaries = two_classes.sum(axis=1), two_classes.shape[1]
-        one_score = (tables.sum(axis=2) > 0).sum(axis=1) == 1
-        rare = (votes > 0) & (votes < self.settings.min_support)
-        one_class, by_score, of_parts = (with_trait(trait) for trait in ("one class", "scores alike", "of parts"))
-        labels = self.ratings.scale.labels
-        notes: list[dict[str, str]] = []
-        for g in range(len(tables)):
-            if total[g] == 0:
-                notes.append(dict.fromkeys(MEASURES, alone))
-                continue
-            if n_defined[g] == 0:
-                reason = _single_class(by_point[g], n_boundaries)
-                notes.append({name: reason for name in MEASURES if name not in one_class})
-                continue
-            note = dict.fromkeys(MEASURES, "")
-            if n_defined[g] < n_boundaries:
-                left_out = f"{n_boundaries - n_defined[g]} of {n_boundaries} boundaries have a single class, left out"
-                note = dict.fromkeys(MEASURES, left_out)
-            if one_score[g]:
-                note |= dict.fromkeys(with_trait("two scores"), undefined.ONE_SCORE)
-            elif rare[g].any():
-                scores = ", ".join(str(labels[c]) for c in np.flatnonzero(rare[g]))
-                remark = f"fewer than {self.settings.min_support:g} items with score {scores}"
-                for name in by_score:
-                    note[name] = f"{note[name]}; {remark}" if note[name] else remark
-            for name in of_parts:
-                if not note[name] and np.isnan(values[g, MEASURES.index(name)]):
-                    note[name] = "MPA and WRA add up to 0"  # where MPA is not capped
-            notes.append(note)
-        return notes
 
     def _responses(
         self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None
@@ -264,6 +229,51 @@ class Analysis:
     @property
     def _capped(self) -> bool:
         return self.settings.convention != "published"
+
+
+def notes_of(
+    tables: Values,
+    values: Values,
+    votes: Values,
+    scale: Scale,
+    min_support: float = MIN_SUPPORT,
+    alone: str = undefined.NO_REFERENCE,
+) -> list[dict[str, str]]:
+    """Tell for each group why values are undefined, or what to beware of; ``alone`` if it meets no reference."""
+    by_point = tables.sum(axis=1)
+    below = np.cumsum(by_point, axis=1)[:, :-1]
+    total = by_point.sum(axis=1)
+    above = by_point[:, ::-1].cumsum(axis=1)[:, -2::-1]
+    two_classes = (below > 0) & (above > 0)
+    n_defined, n_boundaries = two_classes.sum(axis=1), two_classes.shape[1]
+    one_score = (tables.sum(axis=2) > 0).sum(axis=1) == 1
+    rare = (votes > 0) & (votes < min_support)
+    one_class, by_score, of_parts = (with_trait(trait) for trait in ("one class", "scores alike", "of parts"))
+    notes: list[dict[str, str]] = []
+    for g in range(len(tables)):
+        if total[g] == 0:
+            notes.append(dict.fromkeys(MEASURES, alone))
+            continue
+        if n_defined[g] == 0:
+            reason = _single_class(by_point[g], n_boundaries)
+            notes.append({name: reason for name in MEASURES if name not in one_class})
+            continue
+        note = dict.fromkeys(MEASURES, "")
+        if n_defined[g] < n_boundaries:
+            left_out = f"{n_boundaries - n_defined[g]} of {n_boundaries} boundaries have a single class, left out"
+            note = dict.fromkeys(MEASURES, left_out)
+        if one_score[g]:
+            note |= dict.fromkeys(with_trait("two scores"), undefined.ONE_SCORE)
+        elif rare[g].any():
+            scores = ", ".join(str(scale.labels[c]) for c in np.flatnonzero(rare[g]))
+            remark = f"fewer than {min_support:g} items with score {scores}"
+            for name in by_score:
+                note[name] = f"{note[name]}; {remark}" if note[name] else remark
+        for name in of_parts:
+            if not note[name] and np.isnan(values[g, MEASURES.index(name)]):
+                note[name] = "MPA and WRA add up to 0"  # where MPA is not capped
+        notes.append(note)
+    return notes
 
 
 def _single_class(by_point: Values, n_boundaries: int) -> str:

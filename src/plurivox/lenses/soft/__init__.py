@@ -1,1 +1,36 @@
-"""Soft scores: how good predicted rating distributions are."""
+"""Soft scores: how good a predicted rating distribution is, when an item has two ratings or two hundred.
+
+Scores, posteriors and bins follow Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample
+Sizes, with E[EMD] in closed form; predictions that know nothing of an item always stand beside the models.
+"""
+
+from plurivox.lenses.inputs import PREDICTIONS, TRAIN
+from plurivox.lenses.record import Lens, Shortcut
+from plurivox.lenses.soft.settings import METRICS, SoftSettings
+
+LENS = Lens(
+    name="soft_scores",
+    command="score",
+    order=40,
+    question="Score predicted rating distributions, also where an item has few ratings.",
+    about="Cross-entropy (CE), Kullback–Leibler (KL) and Jensen–Shannon (JS) divergence, earth mover's distance (EMD) "
+    "and\nranked probability score (RPS), against the shares of ratings and, E[…], expected given a prior and the "
+    "ratings.\nLower is better. With --by, models are also scored against each group's ratings.",
+    settings=SoftSettings,
+    inputs=(PREDICTIONS, TRAIN),
+    shortcuts=(
+        Shortcut(
+            name="fast",
+            help="Without E[JS] and without the curve over priors.",
+            sets={"metrics": tuple(name for name in METRICS if name != "expected_js"), "curve": False},
+        ),
+    ),
+    csv_tables=("values", "comparisons", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing"),
+    run="plurivox.lenses.soft.run:soft_scores",
+    result="plurivox.lenses.soft.result:SoftScores",
+    tables="plurivox.lenses.soft.tables:tables",
+    notes="plurivox.lenses.soft.tables:notes",
+    legend="Lower is better; in parentheses the rank among models. Uniform, marginal and posterior mean are to compare "
+    "with.",
+    section="plurivox.report.sections.soft:section",
+)

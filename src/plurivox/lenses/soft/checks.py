@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,9 @@ import polars as pl
 from plurivox.engine.intervals import NORMAL_95, wilson
 from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
+from plurivox.lenses.soft.comparisons import ranks
 from plurivox.lenses.soft.matching import POSTERIOR_MEAN, REFERENCES, Counts, Floats
-from plurivox.lenses.soft.sums import Target, ranks
+from plurivox.lenses.soft.sums import Target
 from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
 from plurivox.statistics.soft_blocks import EMPIRICAL, Scoring
 
@@ -47,31 +49,44 @@ def sensitivity(target: Target, scoring: Scoring, seed: int, how: Running) -> pl
     The posterior mean moves with the prior; all other predictions stay.
     """
     chosen = _sample(len(target.counts), seed)
-    counts, shape = target.counts[chosen], scoring.prior / scoring.prior.mean()
+    counts = target.counts[chosen]
     metrics = tuple(name for name in scoring.metrics if name not in EMPIRICAL)
     if not metrics:
         return pl.DataFrame(schema=SENSITIVITY)
 
-    def at(first: int, last: int) -> list[tuple[object, ...]]:
-        rows: list[tuple[object, ...]] = []
-        for strength in STRENGTHS[first:last]:
-            prior = shape * strength
-            own = replace(scoring, prior=prior, metrics=metrics)
-            a = counts + prior
-            total = a.sum(axis=1, keepdims=True)
-            means = {
-                name: own.scores(counts, a / total if name == POSTERIOR_MEAN else q[chosen]).mean(axis=0)
-                for name, q in target.predictions.items()
-            }
-            share = float((prior.sum() / total).mean())
-            for m, metric in enumerate(metrics):
-                values = {name: float(mean[m]) for name, mean in means.items()}
-                places = ranks({name: value for name, value in values.items() if name not in REFERENCES})
-                rows += [(strength, metric, name, values[name], places.get(name), share) for name in values]
-        return rows
+    predictions = {name: q[chosen] for name, q in target.predictions.items()}
+    work = _AtStrengths(counts, predictions, replace(scoring, metrics=metrics))
+    rows = [row for batch in in_batches(work, len(STRENGTHS), how) for row in batch]
+    return pl.DataFrame(rows, schema=SENSITIVITY, orient="row")
 
-    made = in_batches(at, len(STRENGTHS), how)
-    return pl.DataFrame([row for rows in made for row in rows], schema=SENSITIVITY, orient="row")
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _AtStrengths:
+    """Mean scores and ranks for some of :data:`STRENGTHS`."""
+
+    counts: Counts
+    predictions: Mapping[str, Floats]
+    scoring: Scoring
+
+    def __call__(self, first: int, last: int) -> list[tuple[object, ...]]:
+        return [row for strength in STRENGTHS[first:last] for row in self._at(strength)]
+
+    def _at(self, strength: float) -> list[tuple[object, ...]]:
+        prior = self.scoring.prior / self.scoring.prior.mean() * strength
+        own = replace(self.scoring, prior=prior)
+        a = self.counts + prior
+        total = a.sum(axis=1, keepdims=True)
+        means = {
+            name: own.scores(self.counts, a / total if name == POSTERIOR_MEAN else q).mean(axis=0)
+            for name, q in self.predictions.items()
+        }
+        share = float((prior.sum() / total).mean())
+        rows: list[tuple[object, ...]] = []
+        for m, metric in enumerate(own.metrics):
+            values = {name: float(mean[m]) for name, mean in means.items()}
+            places = ranks({name: value for name, value in values.items() if name not in REFERENCES})
+            rows += [(strength, metric, name, values[name], places.get(name), share) for name in values]
+        return rows
 
 
 def _sample(n_items: int, seed: int) -> slice | np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -35,7 +35,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matched:
+class PredictedItems:
     """Items that are scored: those of the ratings that every model predicts.
 
     Attributes
@@ -57,7 +57,7 @@ class Matched:
     n_few: int
 
 
-def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, strict: bool) -> Matched:
+def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, strict: bool) -> PredictedItems:
     """Find the items that every model predicts, and list what is missing on either side."""
     if not same_points(predictions.scale, ratings.scale):
         raise InputError(
@@ -91,7 +91,7 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
     if not len(chosen):
         _refuse_nothing(ratings, predictions, int(np.count_nonzero(shared)), min_ratings)
     shares = predictions.shares[:, place[chosen]]
-    return Matched(chosen, shares, missing, int(np.count_nonzero(shared)) - len(chosen))
+    return PredictedItems(chosen, shares, missing, int(np.count_nonzero(shared)) - len(chosen))
 
 
 def same_points(one: Scale, other: Scale) -> bool:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.errors import SelectionError
-from plurivox.lenses.soft.sums import ALL, ranked, shortened
-from plurivox.lenses.soft.words import MAIN, SoftFindings
+from plurivox.lenses.soft.comparisons import MAIN, ranked, shortened
+from plurivox.lenses.soft.sums import ALL
+from plurivox.lenses.soft.words import SoftFindings
 from plurivox.results.result import Result, Row, Statement, Table, frame_of
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plurivox.axis import CROSS
+from plurivox.lenses.soft.comparisons import MAIN, n_hypotheses, ranks, shortened
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
-from plurivox.lenses.soft.sums import ALL, n_hypotheses, ranks, shortened
+from plurivox.lenses.soft.sums import ALL
 from plurivox.results.result import SIGNIFICANT, Row, Statement, p_text
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import METRICS
@@ -20,8 +21,6 @@ from plurivox.statistics.soft_blocks import METRICS
 if TYPE_CHECKING:
     from plurivox.lenses.soft.result import SoftScores
 
-MAIN = "expected_emd"
-"""The metric of which sentences speak: it knows the order of the points, and how little a few ratings say."""
 HALF = 0.5
 """A prior with a larger share of the weight than this outweighs the ratings."""
 TOO_SURE, TOO_VAGUE = 1.15, 0.85

@@ -1,4 +1,4 @@
-"""Alignment as terminal tables."""
+"""Alignment as tables of text."""
 
 from __future__ import annotations
 
@@ -6,24 +6,16 @@ import math
 from typing import Any
 
 import polars as pl
-from rich.console import Console
-from rich.text import Text
 
 from plurivox.answers import Voice
-from plurivox.cli.show_soft import number
-from plurivox.cli.tables import print_table
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.results.result import Row
-from plurivox.results.text import Shown, p_cell
+from plurivox.results.text import Shown, p_cell, score_cell
 from plurivox.statistics.registry import LABELS
 
 DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 AS_RATER = ("xrr", "mpa", "wra")
-LEGEND = (
-    "Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the distance to "
-    "voters charge the whole scale for a refused or unreadable answer."
-)
 MOST_ITEMS = 10
 
 
@@ -33,16 +25,6 @@ def tables(found: Alignment) -> list[Shown]:
         _accounts(found), *_overall(found), *_subsets(found), *_groups(found), *_closest(found), *_stand_ins(found),
         *_alphas(found), *_more(found), _items(found),
     ]  # fmt: skip
-
-
-def show_alignment(found: Alignment, out: Console) -> None:
-    """Print a result."""
-    for shown in tables(found):
-        print_table(shown, out)
-    out.print(Text(LEGEND))
-    out.print()
-    for sentence in found.findings():
-        out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
 
 
 def _name(voice: Any) -> str:
@@ -62,8 +44,8 @@ def _cell(row: Row | None) -> str:
     if row is None:
         return ""
     if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
-        return number(row.value)
-    return f"{number(row.value)} [{number(row.ci_low)}, {number(row.ci_high)}]"
+        return score_cell(row.value)
+    return f"{score_cell(row.value)} [{score_cell(row.ci_low)}, {score_cell(row.ci_high)}]"
 
 
 def _overall(found: Alignment) -> list[Shown]:
@@ -104,8 +86,8 @@ def _groups(found: Alignment) -> list[Shown]:
 def _closest(found: Alignment) -> list[Shown]:
     lines = [
         [
-            _name((one["model"], one["prompt"])), one["axis"], one["group"], number(one["value"]),
-            number(one["matched"]), number(one["gap"]), _share(one["wins"]), p_cell(one["p_value"]),
+            _name((one["model"], one["prompt"])), one["axis"], one["group"], score_cell(one["value"]),
+            score_cell(one["matched"]), score_cell(one["gap"]), _share(one["wins"]), p_cell(one["p_value"]),
             p_cell(one["p_adjusted"]), f"{one['n_items']:,}",
         ]
         for one in found.closest().iter_rows(named=True)
@@ -118,8 +100,8 @@ def _closest(found: Alignment) -> list[Shown]:
 def _stand_ins(found: Alignment) -> list[Shown]:
     lines = [
         [
-            _name((one["model"], one["prompt"])), number(one["omega"]), number(one["advantage"]),
-            f"{number(one['advantage_low'])} to {number(one['advantage_high'])}", f"{one['n_humans']:,}",
+            _name((one["model"], one["prompt"])), score_cell(one["omega"]), score_cell(one["advantage"]),
+            f"{score_cell(one['advantage_low'])} to {score_cell(one['advantage_high'])}", f"{one['n_humans']:,}",
             f"{one['n_few']:,}",
         ]
         for one in found.stand_ins().iter_rows(named=True)
@@ -132,7 +114,7 @@ def _stand_ins(found: Alignment) -> list[Shown]:
 def _alphas(found: Alignment) -> list[Shown]:
     frame = found.alphas()
     lines = [
-        [one["models"], one["prompt"], one["level"], number(one["value"]), f"{one['n_models']:,}",
+        [one["models"], one["prompt"], one["level"], score_cell(one["value"]), f"{one['n_models']:,}",
          f"{one['n_items']:,}"]
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
@@ -157,8 +139,8 @@ def _more(found: Alignment) -> list[Shown]:
 def _items(found: Alignment) -> Shown:
     frame = found.items().filter(pl.col("n_voices") > 0).head(MOST_ITEMS)
     lines = [
-        [one["item"], number(one["mode"]), number(one["mean"]), number(one["answer"]), f"{one['n_votes']:,}",
-         f"{one['n_silent']:,}"]
+        [one["item"], score_cell(one["mode"]), score_cell(one["mean"]), score_cell(one["answer"]),
+         f"{one['n_votes']:,}", f"{one['n_silent']:,}"]
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
     header = ["item", "mode", "mean vote", "mean answer", "votes", "without an answer"]
@@ -167,7 +149,7 @@ def _items(found: Alignment) -> Shown:
 
 def _text(value: Any) -> str:
     if value is None or isinstance(value, float):
-        return number(value)
+        return score_cell(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Soft scores as terminal tables."""
+"""Soft scores as tables of text."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import math
 from typing import Any
 
 import polars as pl
-from rich.console import Console
-from rich.text import Text
 
-from plurivox.cli.tables import MAX_NOTES, print_table
 from plurivox.lenses.soft.matching import REFERENCES
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.results.result import Row
-from plurivox.results.text import Shown, p_cell
+from plurivox.results.text import Shown, p_cell, score_cell
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 BY_BIN = ("expected_cross_entropy", "expected_emd")
 SHOWN_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
-LEGEND = (
-    "Lower is better; in parentheses the rank among models. Uniform, marginal and posterior mean are to compare with."
-)
+MOST_NOTES = 12
 
 
 def tables(found: SoftScores) -> list[Shown]:
@@ -39,36 +34,17 @@ def tables(found: SoftScores) -> list[Shown]:
     return shown + _intervals(found, by_bin) + _comparisons(found, by_bin) + _curve(found, by_bin) + _more(found)
 
 
-def show_soft(found: SoftScores, out: Console) -> None:
-    """Print a result."""
-    for shown in tables(found):
-        print_table(shown, out)
-    out.print(Text(LEGEND))
-    for note in _notes(found):
-        out.print(Text(f"• {note}"))
-    out.print()
-    for sentence in found.findings():
-        out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
-
-
 def _names(found: SoftScores, statistic: str) -> list[str]:
     return [*found.ranking(statistic), *REFERENCES]
 
 
 def _cell(row: Row, rank: int | None) -> str:
-    return number(row.value) + (f" ({rank})" if rank and not math.isnan(row.value) else "")
+    return score_cell(row.value) + (f" ({rank})" if rank and not math.isnan(row.value) else "")
 
 
 def _rank(order: list[str], name: str) -> int | None:
     """Return the rank of a model among several."""
     return order.index(name) + 1 if len(order) > 1 and name in order else None
-
-
-def number(value: float | None) -> str:
-    """Return a score with three decimals."""
-    if value is None or math.isnan(value):
-        return "–"
-    return "∞" if math.isinf(value) else f"{round(value, 3) + 0.0:.3f}"
 
 
 def _scores(found: SoftScores, metrics: list[str], title: str) -> Shown:
@@ -106,7 +82,12 @@ def _intervals(found: SoftScores, metrics: list[str]) -> list[Shown]:
     lines = []
     for name in _names(found, metrics[-1]):
         rows = [found.row(name, metric) for metric in metrics]
-        lines.append([name, *(f"{number(row.value)} [{number(row.ci_low)}, {number(row.ci_high)}]" for row in rows)])
+        lines.append(
+            [
+                name,
+                *(f"{score_cell(row.value)} [{score_cell(row.ci_low)}, {score_cell(row.ci_high)}]" for row in rows),
+            ]
+        )
     return [Shown("95 % intervals, items resampled", ["model", *(LABELS[metric] for metric in metrics)], lines)]
 
 
@@ -117,7 +98,7 @@ def _comparisons(found: SoftScores, metrics: list[str]) -> list[Shown]:
     lines = [
         [
             f"{row['model']} − {row['other']}", LABELS[row["statistic"]],
-            f"{number(row['difference'])} [{number(row['ci_low'])}, {number(row['ci_high'])}]",
+            f"{score_cell(row['difference'])} [{score_cell(row['ci_low'])}, {score_cell(row['ci_high'])}]",
             f"{row['p_better']:.0%}", p_cell(row["p_value"]), p_cell(row["p_adjusted"]),
         ]
         for row in frame.iter_rows(named=True)
@@ -134,7 +115,7 @@ def _curve(found: SoftScores, metrics: list[str]) -> list[Shown]:
         if not own.height:
             continue
         cells = {
-            (name, strength): number(value) + (f" ({rank})" if rank and len(found.models) > 1 else "")
+            (name, strength): score_cell(value) + (f" ({rank})" if rank and len(found.models) > 1 else "")
             for strength, name, value, rank in own.select("strength", "model", "value", "rank").iter_rows()
         }
         strengths = own["strength"].unique(maintain_order=True).to_list()
@@ -166,7 +147,7 @@ def _more(found: SoftScores) -> list[Shown]:
             order = found.ranking(metric, ALL, axis, group)
             first = next(iter(own.values()))
             cells = [_cell(own[name], _rank(order, name)) for name in found.models]
-            cells += [number(own[name].value) if name in own else "–" for name in REFERENCES]
+            cells += [score_cell(own[name].value) if name in own else "–" for name in REFERENCES]
             lines.append([group, f"{first.n_raters:,}", f"{first.n_items:,}", *cells])
         header = ["group", "raters", "items", *found.models, *REFERENCES]
         shown.append(Shown(f"{LABELS[metric]} against the ratings of each group: {axis}", header, lines))
@@ -179,9 +160,10 @@ def _slope(row: dict[str, Any]) -> str:
     return f"{row['slope']:.2f} [{row['slope_low']:.2f}, {row['slope_high']:.2f}]"
 
 
-def _notes(found: SoftScores) -> list[str]:
+def notes(found: SoftScores) -> list[str]:
+    """Return why scores are infinite or undefined, the first of many."""
     notes: dict[tuple[str, str], list[str]] = {}
     for row in found.rows:
         if row.note and row.subset == ALL and row.axis == ALL:
             notes.setdefault((row.model, row.note), []).append(LABELS[row.statistic])
-    return [f"{model}, {', '.join(names)}: {note}" for (model, note), names in notes.items()][:MAX_NOTES]
+    return [f"{model}, {', '.join(names)}: {note}" for (model, note), names in notes.items()][:MOST_NOTES]

@@ -1,0 +1,100 @@
+"""What can be asked of alignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.settings.values import ordered_mapping
+
+
+def _read_families(given: list[str]) -> dict[str, list[str]]:
+    """Read ``gpt=gpt-4o,gpt-3.5``, as often as it is given."""
+    found = {}
+    for text in given:
+        name, sign, models = text.partition("=")
+        if not sign or not name.strip() or not models.strip():
+            raise ValueError(f"is {text!r}; write it as gpt=gpt-4o,gpt-3.5")
+        found[name.strip()] = [model.strip() for model in models.split(",") if model.strip()]
+    return found
+
+
+def _tolerance(value: float) -> None:
+    if not 0 <= value < 0.5:
+        raise ValueError("Give a number from 0 to below 0.5, such as 0.1.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlignmentSettings(Settings):
+    """What was asked of alignment."""
+
+    by: Axes = shared.by((), doc="Rater attributes and crossings of several, whose groups are compared.")
+    subset: str | None = setting(
+        None,
+        "Item attribute, by whose values distances are also given.",
+        metavar="COLUMN",
+        doc="An item attribute, by whose values the distances from all raters are also given.",
+    )
+    several: Frozen = shared.several(
+        doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Their '
+        "groups overlap, so that none is called the closest."
+    )
+    level: Any = shared.level(
+        "ordinal",
+        doc="How XRR between a model and a group weighs points: nominal, ordinal, interval, or a matrix of distances. "
+        "On the nominal level, standing in for a rater is about agreement, not distance.",
+    )
+    prior: Any = shared.prior(
+        accepts="ArrayLike",
+        doc="The weight of each point before any vote, for the expected earth mover's distance.",
+    )
+    families: Frozen | None = setting(
+        None,
+        "Models of a family: 'gpt=gpt-4o,gpt-3.5'. Repeatable.",
+        option="--family",
+        metavar="NAME=MODELS",
+        parse=_read_families,
+        repeated=True,
+        canonical=ordered_mapping,
+        hint="Give the models of each family: {'gpt': ['gpt-4o', 'gpt-3.5']}.",
+        accepts="Mapping[str, Sequence[str]] | None",
+        doc="Models by family, for alpha within families; by default as the answers tell, or by the beginning of their "
+        "names.",
+    )
+    threshold: Any = shared.threshold(
+        help="Lowest point that means unsafe.",
+        doc="The lowest point that means unsafe, where models are judged as raters. Without it all raters and groups "
+        "are split at every point in turn and values averaged.",
+    )
+    as_rater: bool = setting(True, "Whether to judge models as raters at all.", cli=False)
+    tolerance: float = setting(
+        0.1,
+        "How much a model may fall behind a human and still stand in.",
+        check=_tolerance,
+        doc="How much less often than a human a model may be the closer one and still stand in.",
+    )
+    bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals.")
+    permutations: int = shared.permutations(
+        1000, doc="How many times raters are shuffled between groups, to test which group is closest."
+    )
+    subsamples: int = setting(
+        200,
+        "How often raters are drawn for equal group sizes.",
+        least=0,
+        metavar="N",
+        hint="Give 0 or more.",
+        doc="How many times raters are drawn so that all groups are as large as the smallest.",
+    )
+    within: tuple[str, ...] | None = shared.within(
+        doc="Rater attributes within which raters are shuffled, if they saw different items."
+    )
+    convention: str = shared.convention(
+        "default, or published: alpha with refusals as categories.",
+        '``"published"`` counts refusals as categories in alpha.',
+    )
+    correction: str = shared.correction(
+        doc="How p-values are corrected over models, prompts and attributes: bh, by, holm, bonferroni or none."
+    )
+    seed: int = shared.seed()
+    min_group_size: int = shared.min_group_size()

@@ -1,0 +1,107 @@
+"""What can be asked of soft scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plurivox.errors import InputError
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
+from plurivox.settings.values import names
+
+METRICS = (
+    "cross_entropy", "kl", "js", "emd", "rps", "expected_cross_entropy", "expected_kl", "expected_js", "expected_emd",
+    "expected_rps",
+)  # fmt: skip
+"""Those of ``statistics.soft_blocks``, which takes long to import."""
+
+
+def _bins(given: Any) -> tuple[str, ...]:
+    texts = given.split(",") if isinstance(given, str) else [str(one) for one in given]
+    return tuple(text.strip() for text in texts)
+
+
+def _metrics(given: Any) -> tuple[str, ...]:
+    """Return metrics in their usual order."""
+    wanted = names(given)
+    for name in wanted:
+        if name not in METRICS:
+            raise InputError(f"metrics is {name!r}", hint=f"Choose one of {', '.join(METRICS)}.")
+    if not wanted:
+        raise InputError("metrics is empty", hint=f"Choose some of {', '.join(METRICS)}.")
+    return tuple(name for name in METRICS if name in wanted)
+
+
+def _probability(value: float) -> None:
+    if not 0 < value < 1:
+        raise ValueError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SoftSettings(Settings):
+    """What was asked of soft scores."""
+
+    prior: Any = shared.prior(
+        doc='The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``: the '
+        "prior under which the ratings of ``train``, or else of the scored items, are most likely."
+    )
+    bins: tuple[str, ...] | None = setting(
+        None,
+        "Numbers of ratings to sort items by: 2-3,4-5,6-10,11+.",
+        metavar="BINS",
+        parse=_bins,
+        canonical=_bins,
+        accepts="str | Iterable[str] | None",
+        doc='Numbers of ratings that items are sorted by: ``["2-3", "4-5", "6-10", "11+"]``. By default up to five '
+        "bins of about as many items.",
+    )
+    by: Axes = shared.by(
+        (),
+        doc="Rater attributes and crossings of several: models are also scored against the ratings of each group.",
+    )
+    several: Frozen = shared.several()
+    metrics: tuple[str, ...] = setting(
+        METRICS,
+        "Which scores to compute.",
+        canonical=_metrics,
+        accepts="Sequence[str]",
+        cli=False,
+        doc="Which scores to compute. Expected JS takes most of the time.",
+    )
+    floor: float | None = setting(
+        None,
+        "Count no probability as less, in CE and KL: 1e-6. Without it, ∞.",
+        metavar="Q",
+        hint="Give a small probability above 0, such as 1e-6.",
+        check=_probability,
+        doc="What no predicted probability counts as less than, in cross-entropy and KL; without it, a point that was "
+        "given and held impossible makes the score infinite.",
+    )
+    normalized: bool = setting(
+        True,
+        "EMD and RPS in steps of the scale, not in its whole length.",
+        option="--unnormalized",
+        doc="Whether the whole scale has the length 1 for earth mover's distance and ranked probability score; else a "
+        "step has its length in the scale's values.",
+    )
+    min_ratings: int = setting(
+        0,
+        "Leave out items with fewer ratings.",
+        least=0,
+        metavar="N",
+        doc="Items with fewer ratings are left out and counted.",
+    )
+    strict: bool = setting(
+        False,
+        "Fail if a rated item is not predicted, or a predicted one not rated.",
+        doc="Whether to raise if a rated item is not predicted, or a predicted one not rated.",
+    )
+    curve: bool = setting(True, "Whether to score for other strengths of the prior, too.", cli=False)
+    bootstrap: int = shared.bootstrap(
+        1000, doc="How many times items are drawn anew for 95 % intervals and comparisons."
+    )
+    correction: str = shared.correction(
+        doc="How p-values of comparisons are corrected over pairs and metrics: bh, by, holm, bonferroni or none."
+    )
+    seed: int = shared.seed()
+    min_group_size: int = shared.min_group_size()
