@@ -25,6 +25,7 @@ from plurivox.errors import InputError
 from plurivox.statistics import STATISTICS, Statistic, undefined, undefined_reason
 from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.levels import distances
+from plurivox.statistics.records import About
 from plurivox.statistics.ties import tie_priorities, votes
 
 Array = NDArray[Any]
@@ -355,6 +356,20 @@ ADDITIVE: dict[str, tuple[Contribute, Finish]] = {
     "ac2": (lambda n: parts.ac_parts(n, NUMBERS), _ac(NUMBERS)),
 }
 # fmt: on
+FURTHER = ("fleiss_kappa", "icc1", "icc1k", "ndfu")
+"""Statistics with files of their own, whose oracles are in test_statistics_agreement."""
+ABOUT = About(4, NUMBERS)
+
+
+def _of_record(name: str) -> tuple[Contribute, Finish]:
+    record = STATISTICS[name]
+    contribution, finish = STATISTICS[record.source].contribution, record.finish
+    assert contribution is not None
+    assert finish is not None
+    return lambda n: contribution(n, None, ABOUT), lambda s: finish({record.source: s}, ABOUT, {})
+
+
+ADDITIVE |= {name: _of_record(name) for name in FURTHER}
 
 
 def sides_of(name: str, sides: Sides) -> Sides:
@@ -427,18 +442,19 @@ COUNTED = [r for r in STATISTICS.values() if r.function is not None and r.needs 
 def test_every_statistic_is_classified_and_tested() -> None:
     assert list(STATISTICS) == [record.name for record in STATISTICS.values()]
     assert {name for name, record in STATISTICS.items() if record.function is None} == {
-        *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a")
+        *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a", "icc_a1", "icc_ak", "icc_c1", "icc_ck")
     }
-    assert set(ONE_SIDED) == {record.name for record in COUNTED if record.needs == "group"}
+    assert {*ONE_SIDED, *FURTHER} == {record.name for record in COUNTED if record.needs == "group"}
     assert set(TWO_SIDED) == {record.name for record in COUNTED if record.needs == "pair"}
     assert {name.split()[0] for name in ADDITIVE} == {record.name for record in COUNTED}
-    assert {record.name for record in COUNTED} == undefined._OF_ONE_SIDE | undefined._OF_TWO_SIDES
+    assert {record.name for record in COUNTED} == undefined._OF_ONE_SIDE | undefined._OF_TWO_SIDES | {*FURTHER}
     public = {getattr(statistics, name) for name in statistics.__all__ if not name[:1].isupper()}
     beside = {undefined_reason, statistics.precision, statistics.recall, statistics.harmonic_mean}
     beside |= {statistics.posterior_mean, statistics.expected_entropy, statistics.information_gain}
     beside |= {statistics.mean_interval, statistics.share_interval, statistics.ratings_needed}
     beside |= {statistics.fit_prior, statistics.modes, statistics.advantage}
     beside |= {statistics.mokken_h, statistics.mokken_scales, statistics.monotonicity, statistics.graded_response}
+    beside |= {statistics.cohen_kappa, statistics.icc}
     beside |= {statistics.pit, statistics.pit_histogram, statistics.reliability, statistics.calibration_slope}
     assert {record.function for record in STATISTICS.values()} - {None} == public - beside
     assert len(statistics.__all__) == len(set(statistics.__all__))
@@ -499,7 +515,7 @@ def test_unrated_items_and_twice_the_items(sides: Sides) -> None:
         elif record.name == "voting_agreement":
             n = 2 * ((sides[0].sum(axis=1) > 0) & (sides[1].sum(axis=1) > 0)).sum()
             assert alike(1 - doubled, (1 - value) * (2 * n - 1) / (2 * n - 2) if n else math.nan)
-        elif record.name != "gai":  # whose numerator moves as alpha does
+        elif record.name not in ("gai", "icc1", "icc1k"):  # whose numerators move as alpha does, degrees of freedom
             assert alike(doubled, value), record.name
 
 
@@ -507,7 +523,7 @@ def test_unrated_items_and_twice_the_items(sides: Sides) -> None:
 def test_relabelling_points_leaves_nominal_statistics_alone(sides: Sides) -> None:
     moved = tuple(side[:, [2, 0, 3, 1]] for side in sides)
     for record in COUNTED:
-        if record.name != "ac2":
+        if record.name not in ("ac2", "icc1", "icc1k", "ndfu"):
             assert alike(value_of(record.name, moved), value_of(record.name, sides)), record.name
 
 

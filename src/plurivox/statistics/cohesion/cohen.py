@@ -160,6 +160,10 @@ def mean_over_pairs(kappa_pairs: Floats, rater_weights: Counts | None = None) ->
 def weighted_kappa(scores: ArrayLike) -> float:
     """Return the mean over pairs of raters of Cohen's kappa with quadratic weights; see :func:`cohen_kappa`.
 
+    References
+    ----------
+    Cohen (1968), Weighted kappa; Light (1971), Measures of response agreement for qualitative data.
+
     Examples
     --------
     >>> weighted_kappa([[0, 0], [2, 1], [4, 4]])
