@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from plurivox.report.build import Report, make_report, write_report
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plurivox.report.build import Report, make_report, write_report
 
 __all__ = ["Report", "make_report", "write_report"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'plurivox.report' has no attribute '{name}'")
+    from plurivox.report import build
+
+    return getattr(build, name)
