@@ -108,9 +108,6 @@ Permutations = Annotated[
 Bootstrap = Annotated[
     int, typer.Option("--bootstrap", help="Draws for 95 % intervals; 0 for none.", min=0, metavar="N")
 ]
-Resample = Annotated[
-    str, _option("--resample", help="What the bootstrap draws: items, raters or both.", metavar="WHAT")
-]
 Within = Annotated[
     str | None, _option("--within", help="Shuffle raters only within groups of this attribute.", metavar="ATTRIBUTE")
 ]
@@ -118,11 +115,7 @@ Correction = Annotated[str, _option("--correction", help="bh, by, holm, bonferro
 Level = Annotated[
     str, _option("--level", help="How far apart points are: nominal, ordinal or interval.", metavar="LEVEL")
 ]
-Ties = Annotated[str, _option("--ties", help="Who gets a tied vote: share, lowest or random.", metavar="RULE")]
 Pairs = Annotated[bool, typer.Option("--pairs", help="Also compare every pair of groups.")]
-Contrast = Annotated[
-    str | None, _option("--contrast", help="Also report the difference of two groups: Man,Woman.", metavar="A,B")
-]
 ItemsFile = Annotated[
     str, typer.Argument(metavar="ITEMS", help="Table with one row per item: its id and its text.", show_default=False)
 ]
@@ -151,34 +144,6 @@ Against = Annotated[
         "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
         metavar="FILE|ATTRIBUTE=VALUE|crowd",
     ),
-]
-GroupScore = Annotated[
-    str, _option("--group-score", help="A group's score of an item: plurality, median or mean.", metavar="WHAT")
-]
-ReferenceScale = Annotated[
-    str | None,
-    _option(
-        "--reference-scale",
-        help="Points of a reference file, as for --scale: safe,unsafe. same: as the ratings.",
-        metavar="POINTS",
-    ),
-]
-ReferenceWhere = Annotated[
-    str | None,
-    _option("--reference-where", help="Keep only these raters of the reference: rater=gpt-4o.",
-            metavar="ATTRIBUTE=VALUE"),
-]  # fmt: skip
-Threshold = Annotated[
-    str | None,
-    _option(
-        "--threshold",
-        help="Lowest point of the reference that means unsafe; each: every point in turn, averaged (the default for "
-        "crowd and groups).",
-        metavar="POINT",
-    ),
-]
-ItemsBy = Annotated[
-    str | None, _option("--items-by", help="Also for the items of each value of this attribute.", metavar="ATTRIBUTE")
 ]
 
 
@@ -217,16 +182,6 @@ def tell_compiling(kernel: object) -> None:
 
     if not compiled_before(kernel):
         print("compiling once, for this and all later runs …", file=sys.stderr)
-
-
-def two_groups(contrast: str | None) -> tuple[str, str] | None:
-    """Read ``Man,Woman``."""
-    if contrast is None:
-        return None
-    first, sign, second = contrast.partition(",")
-    if not sign:
-        raise typer.BadParameter(f"--contrast needs two groups with a comma between, not {contrast!r}")
-    return first.strip(), second.strip()
 
 
 def several_names(text: str | None) -> tuple[str, ...] | None:
