@@ -309,10 +309,11 @@ def write_entries(given, reference, voting, group_of, n_groups, entry_offsets, p
 def resampled_tables(entry_offsets, places, shares, references, item_weights, tables):
     """Fill ``tables[d]``, which are 0, with items weighted as in draw ``d``: nothing is counted anew."""
     for d in range(len(tables)):
+        own = tables[d]
         for i in range(len(entry_offsets) - 1):
             times = item_weights[d, i]
             if times > 0:
-                _add_entries(places, shares, references, entry_offsets[i], entry_offsets[i + 1], times, tables[d])
+                _add_entries(places, shares, references, entry_offsets[i], entry_offsets[i + 1], times, own)
 
 
 @compiled
