@@ -371,6 +371,14 @@ def test_rater_copies_do_not_agree_with_themselves() -> None:
     assert abs(draws.mean() - alpha) < 0.4 * (1 - alpha) / ratings.n_raters
 
 
+def test_a_matrix_of_distances_is_a_level() -> None:
+    ratings = study(8, n_raters=40)
+    found = pv.cohesion(ratings, "g", level=MATRIX, permutations=9, min_group_size=1)
+    counts = group_counts(ratings, Axis.of(ratings, "g", min_group_size=1))[:, 0]
+    assert found.value("g", "x", "irr") == pytest.approx(statistics.krippendorff_alpha(counts, MATRIX), abs=1e-12)
+    assert found.settings["level"] == "matrix"
+
+
 # Contrasts, pairs, families ------------------------------------------------------------------------------------------
 
 

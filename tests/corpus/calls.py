@@ -215,11 +215,9 @@ def _logs(world: World) -> dict[str, Any]:
 
 
 def _registry(world: World) -> dict[str, Any]:
-    """The registry in words, without the functions, which may move."""
-    return {
-        name: {field.name: getattr(one, field.name) for field in dataclasses.fields(one) if field.name != "function"}
-        for name, one in statistics.STATISTICS.items()
-    }
+    """The registry in words, without how each statistic is computed."""
+    words = ("name", "label", "needs", "symmetric", "range", "equation", "meaning", "higher_means", "reference")
+    return {name: {word: getattr(one, word) for word in words} for name, one in statistics.STATISTICS.items()}
 
 
 def _functions(world: World) -> dict[str, Any]:

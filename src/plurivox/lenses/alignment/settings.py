@@ -25,6 +25,11 @@ def _tolerance(value: float) -> None:
         raise ValueError("Give a number from 0 to below 0.5, such as 0.1.")
 
 
+def _numbers(prior: Any) -> None:
+    if isinstance(prior, str):
+        raise ValueError("Give a number, or one for each point.")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AlignmentSettings(Settings):
     """What was asked of alignment."""
@@ -46,7 +51,9 @@ class AlignmentSettings(Settings):
         "On the nominal level, standing in for a rater is about agreement, not distance.",
     )
     prior: Any = shared.prior(
+        help="Weight of each point before any vote: a number, or one for each point (1,1,2).",
         accepts="ArrayLike",
+        check=_numbers,
         doc="The weight of each point before any vote, for the expected earth mover's distance.",
     )
     families: Frozen | None = setting(

@@ -6,6 +6,7 @@ from plurivox.lenses.record import Lens
 LENS = Lens(
     name="items",
     command="items",
+    toml="item_list",  # [items] says where the table of items is
     order=60,
     question="List the items that deserve more ratings, and those that divide groups.",
     about="What one more rating is expected to tell, in nats, orders the first list; with it come the expected mean "

@@ -217,7 +217,7 @@ class Scale:
             h, a = float(mokken.h_raters[at]), float(model.discrimination[at])
             first = members.row(at, "mokken_h", h, own, mokken.notes[at])
             low, high = max(a - half[at], -BOUND), min(a + half[at], BOUND)
-            wide = AT_END if high - low < 2 * half[at] else ""
+            wide = AT_END if a - half[at] < -BOUND or a + half[at] > BOUND else ""
             rows.append(_with(first, mokken.h_raters_low[at], mokken.h_raters_high[at]))
             notes = [note for note in (model.notes[at], wide, model.note if not np.isnan(a) else "") if note]
             rows.append(_with(members.row(at, "grm_a", a, own, "; ".join(notes)), low, high))
