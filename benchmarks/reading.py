@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plurivox.intake import check as border
+from plurivox.intake import check
 from plurivox.intake.check import LongTable
 from plurivox.intake.code import Coded, Coder, whole_numbers
 from plurivox.intake.read import read_ratings
@@ -112,7 +112,7 @@ def seconds(work: Callable[[], object]) -> float:
 def one(way: str, path: str) -> dict[str, float]:
     """Read a file three times in one way; return the figures."""
     coding: list[float] = []
-    usual: Callable[[LongTable], Any] = border._coded_columns
+    usual: Callable[[LongTable], Any] = check._coded_columns
     other = WAYS.get(way)
 
     def timed(table: LongTable) -> Any:
@@ -120,7 +120,7 @@ def one(way: str, path: str) -> dict[str, float]:
         coding.append(seconds(lambda: found.append(other(path, table) if other else usual(table))))
         return found[0]
 
-    border._coded_columns = timed
+    check._coded_columns = timed
     work: Callable[[], object] = (lambda: pl.read_csv(path)) if way == "types only" else (lambda: read_ratings(path))
     before = time.process_time()
     first = seconds(work)

@@ -126,7 +126,7 @@ class Ratings:
 
     @classmethod
     def from_checked(cls, checked: Checked) -> Ratings:
-        """Wrap what the border let through."""
+        """Wrap what was checked."""
         return cls(**{part.name: getattr(checked, part.name) for part in fields(checked)})
 
     def __len__(self) -> int:
