@@ -32,8 +32,7 @@ def answers(
     context: typer.Context,
     store: Annotated[Path, typer.Argument(metavar="STORE", help="A file that plurivox ask wrote.", show_default=False)],
     export: Annotated[
-        Path | None,
-        typer.Option("--export", help="Write all answers as .parquet, .csv or .jsonl.", metavar="FILE"),
+        Path | None, typer.Option("--export", help="Write all answers as .parquet, .csv or .jsonl.", metavar="FILE")
     ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="Export the full prompts, too.")] = False,
     reread: Annotated[

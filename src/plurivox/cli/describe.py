@@ -13,8 +13,7 @@ def describe(
     reading: InputOptions,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     write_config: Annotated[
-        bool,
-        typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised."),
+        bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
     ] = False,
 ) -> None:
     """Show what a table of ratings holds.

@@ -54,11 +54,7 @@ class InputOptions:
     ] = None
     by: Annotated[
         list[str] | None,
-        _option(
-            "--by",
-            help="Rater attribute, or several to cross: race,gender. Repeatable.",
-            metavar="ATTRIBUTES",
-        ),
+        _option("--by", help="Rater attribute, or several to cross: race,gender. Repeatable.", metavar="ATTRIBUTES"),
     ] = None
     where: Annotated[
         list[str] | None,
@@ -86,8 +82,7 @@ class InputOptions:
         bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")
     ] = False
     format: Annotated[
-        str | None,
-        _option("--format", help="csv, tsv, jsonl or parquet, if the name does not tell.", metavar="FORMAT"),
+        str | None, _option("--format", help="csv, tsv, jsonl or parquet, if the name does not tell.", metavar="FORMAT")
     ] = None
     encoding: Annotated[
         str | None, _option("--encoding", help="Encoding of the text, if not UTF-8.", metavar="NAME")

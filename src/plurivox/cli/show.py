@@ -63,11 +63,7 @@ def _design(found: Description) -> Table:
     for name, spread in (("ratings per item", found.per_item), ("ratings per rater", found.per_rater)):
         if spread is not None:
             table.add_row(
-                name,
-                f"{spread.low:,}",
-                f"{spread.median:,g}",
-                f"{spread.high:,}",
-                Text(_histogram(spread), ACCENT),
+                name, f"{spread.low:,}", f"{spread.median:,g}", f"{spread.high:,}", Text(_histogram(spread), ACCENT)
             )
     return table
 

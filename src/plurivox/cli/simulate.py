@@ -19,8 +19,7 @@ def simulate(
     raters: Annotated[int, typer.Option("--raters", help="Number of raters.", min=1)] = 120,
     scale: Annotated[str, typer.Option("--scale", help="The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
     missing: Annotated[
-        float,
-        typer.Option("--missing", help="Fraction of item–rater pairs left unrated; 0 is fully crossed."),
+        float, typer.Option("--missing", help="Fraction of item–rater pairs left unrated; 0 is fully crossed.")
     ] = 0.0,
     ratings_per_item: Annotated[
         str | None,

@@ -77,9 +77,7 @@ def readable(name: str) -> Iterator[None]:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
         raise FileError(
-            f"the compressed data is damaged or cut off ({error})",
-            source=name,
-            hint="Fetch or make the file again.",
+            f"the compressed data is damaged or cut off ({error})", source=name, hint="Fetch or make the file again."
         ) from None
 
 

@@ -192,12 +192,7 @@ def read_table(source: Source, *, format: Format | None = None, encoding: str = 
 
 
 @contextmanager
-def _raw_table(
-    source: Source,
-    kind: Format | None,
-    encoding: str,
-    connection: Any,
-) -> Iterator[RawTable | Ratings]:
+def _raw_table(source: Source, kind: Format | None, encoding: str, connection: Any) -> Iterator[RawTable | Ratings]:
     if connection is not None:
         yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
         return

@@ -132,9 +132,7 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     )
 
 
-def _texts(
-    options: tuple[tuple[str, ...], ...],
-) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
+def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
     """Return the options that are quantities, the texts of all with place and whether a main one, longest first."""
     found: dict[str, list[tuple[int, bool]]] = {}
     quantities: dict[Quantity, list[int]] = {}
