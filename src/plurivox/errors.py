@@ -34,28 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = [
-    "AttributeConflictError",
-    "ColumnError",
-    "ConfigError",
-    "DifferentItemsWarning",
-    "DuplicateError",
-    "FileError",
-    "IdError",
-    "InputError",
-    "MissingExtraError",
-    "ModelWarning",
-    "NeedsRatersError",
-    "PlurivoxError",
-    "PlurivoxWarning",
-    "ScaleError",
-    "ScoreError",
-    "SelectionError",
-    "SharedRatersWarning",
-    "SoftScoresWarning",
-    "UnknownIdsWarning",
-]
-
 
 class PlurivoxError(Exception):
     """Base of all errors that plurivox raises on purpose."""
