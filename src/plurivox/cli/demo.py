@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from plurivox.cli.options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 
 DEMO_AXES = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 
+ASKED = {
+    "cohesion": "Who sees things alike?",
+    "responsiveness": "Whose scores convey severity?",
+    "soft_scores": "Who predicts ratings well?",
+    "alignment": "Whose view do models reflect?",
+}
+"""Lenses whose tables are shown where no report can be made."""
+
 
 def demo(
-    folder: Annotated[
-        Path, typer.Option("--folder", help="Where the study and the report go.", metavar="FOLDER")
-    ] = Path("plurivox-demo"),
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same study.", min=0)] = 0,
+    folder: Annotated[Path, option("Where the study and the report go.", "FOLDER")] = Path("plurivox-demo"),
+    seed: Annotated[int, option("Same seed, same study.", min=0)] = 0,
 ) -> None:
     """Simulate a rating study and run every analysis on it.
 
@@ -95,29 +101,20 @@ def _text(
     """Print the tables of every analysis, and keep them as text."""
     from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
-    from plurivox.lenses.alignment import LENS as ALIGNMENT
-    from plurivox.lenses.alignment.run import alignment
-    from plurivox.lenses.cohesion import LENS as COHESION
-    from plurivox.lenses.cohesion.run import cohesion
-    from plurivox.lenses.responsiveness import LENS as RESPONSIVENESS
-    from plurivox.lenses.responsiveness.run import responsiveness
-    from plurivox.lenses.soft import LENS as SOFT
-    from plurivox.lenses.soft.run import soft_scores
+    from plurivox.lenses import lenses
     from plurivox.results.files import replacing
 
+    known = {"reference": trained, "trained": trained, "predictions": predictions, "answers": answers}
+    shown = [lens for lens in lenses() if lens.name in ASKED]
+    found = []
     with telling() as progress:
-        alike = cohesion(ratings, DEMO_AXES, seed=seed, progress=progress)
-        graded = responsiveness(ratings, trained, DEMO_AXES, seed=seed, progress=progress)
-        scored = soft_scores(ratings, predictions, seed=seed, progress=progress)
-        aligned = alignment(ratings, answers, DEMO_AXES, trained=trained, seed=seed, progress=progress)
-    out.print("\nWho sees things alike?\n")
-    show_result(COHESION, alike, out)
-    out.print("\nWhose scores convey severity?\n")
-    show_result(RESPONSIVENESS, graded, out)
-    out.print("\nWho predicts ratings well?\n")
-    show_result(SOFT, scored, out)
-    out.print("\nWhose view do models reflect?\n")
-    show_result(ALIGNMENT, aligned, out)
+        for lens in shown:
+            inputs = {one.name: known[one.name] for one in lens.inputs if one.name in known}
+            by = {} if "predictions" in inputs else {"by": DEMO_AXES}
+            found.append(lens.load("run")(ratings, **inputs, **by, seed=seed, progress=progress))
+    for lens, result in zip(shown, found, strict=True):
+        out.print(f"\n{ASKED[lens.name]}\n")
+        show_result(lens, result, out)
     with replacing(folder / "report.txt") as temporary:
         temporary.write_text(out.export_text(), encoding="utf-8")
     return folder / "report.txt"

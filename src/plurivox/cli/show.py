@@ -83,9 +83,13 @@ def _scale(found: Description) -> Table:
         if n is None:
             table.add_row("…", "", "", "")
         else:
-            bar = "█" * round(BAR_WIDTH * n / top) or ("▏" if n else "")
-            table.add_row(Text(point), f"{n:,}", f"{n / total:.1%}", Text(bar, ACCENT))
+            table.add_row(Text(point), f"{n:,}", f"{n / total:.1%}", bar(n, top))
     return table
+
+
+def bar(n: int, top: int) -> Text:
+    """Return a bar for a number, which is visible if it is not 0."""
+    return Text("█" * round(BAR_WIDTH * n / top) or ("▏" if n else ""), ACCENT)
 
 
 def _axes(found: Description) -> Table | None:
