@@ -36,34 +36,18 @@ class Planned(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Everything that will be asked, lazily.
-
-    Attributes
-    ----------
-    question, prompts, models
-        What is asked, how, and whom.
-    items, texts
-        Ids and texts.
-    server
-        The address that all requests go to.
-    samples
-        How many times each item is asked about.
-    shuffle, seed
-        Whether the order of options differs from item to item, and what decides it.
-    mode, params
-        How answers are wanted, and sampling parameters.
-    """
+    """Everything that will be asked, lazily."""
 
     question: Question
     prompts: tuple[Prompt, ...]
     models: tuple[str, ...]
-    items: pl.Series
+    items: pl.Series  # their ids
     texts: pl.Series
-    server: str
-    samples: int = 1
-    shuffle: bool = False
+    server: str  # the address that all requests go to
+    samples: int = 1  # how many times each item is asked about
+    shuffle: bool = False  # whether the order of options differs from item to item, as the seed decides
     seed: int = 0
-    mode: Mode = "text"
+    mode: Mode = "text"  # how answers are wanted
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -126,33 +126,24 @@ def _table(opened: "Store") -> "Shown":
     lines = []
     for (model, prompt), states in opened.counts().items():
         used = tokens.get(model, (0, 0))
-        lines.append(
-            [model, prompt, *(f"{states.get(state, 0):,}" for state in STATES), f"{used[0]:,} + {used[1]:,}"]
-        )  # fmt: skip
+        counts = (f"{states.get(state, 0):,}" for state in STATES)
+        lines.append([model, prompt, *counts, f"{used[0]:,} + {used[1]:,}"])
     title = printable(str(opened.about.get("question", "")))
     return Shown(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
 def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
-    from plurivox.cli.show import csv_text
     from plurivox.errors import InputError
-    from plurivox.results.files import replacing
+    from plurivox.results.files import write_frame
 
     if path.resolve() == store.resolve():
         raise typer.BadParameter("--export would overwrite the store; name another file")
     with Store.read(store) as opened:
         frame = opened.frame(with_prompts=prompts)
-    kind = path.suffix.lower()
-    if kind not in (".parquet", ".csv", ".jsonl"):
+    if path.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv or .jsonl.")
-    with replacing(path) as temporary:
-        if kind == ".parquet":
-            frame.write_parquet(temporary)
-        elif kind == ".jsonl":
-            frame.write_ndjson(temporary)
-        else:
-            temporary.write_text(csv_text(_flat(frame)), encoding="utf-8")
+    write_frame(path, frame, _flat)
     print(path)
 
 

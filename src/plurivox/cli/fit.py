@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.loading import load, read_items
-from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, option, reads_ratings, several_names
+from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, Text, option, reads_ratings, several_names
 from plurivox.cli.progress import one_bar, say
 
 if TYPE_CHECKING:
@@ -27,31 +27,22 @@ def fit(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder to write the model to.", metavar="FOLDER")
     ] = Path("model"),
-    model: Annotated[
-        str, option(f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.", "NAME")
-    ] = "mlp-kl",
+    model: Annotated[str, option(f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.", "NAME")] = "mlp-kl",
     text: Annotated[str, option("Column of ITEMS with the text.", "COLUMN")] = "text",
     context: Annotated[
-        str | None,
-        option("Columns of ITEMS with what came before the text, oldest first: bot,user.", "COLUMNS"),
+        Text, option("Columns of ITEMS with what came before the text, oldest first: bot,user.", "COLUMNS")
     ] = None,
     epochs: Annotated[int, option("Go through all items at most so often.", min=1)] = 200,
-    patience: Annotated[
-        int, option("Stop when the validation loss has not fallen for so many epochs.", min=1)
-    ] = 5,
+    patience: Annotated[int, option("Stop when the validation loss has not fallen for so many epochs.", min=1)] = 5,
     batch: Annotated[int, option("Items per step.", min=1)] = 64,
     learning_rate: Annotated[float, option("Step size of Adam.")] = 1e-3,
-    validation: Annotated[
-        float, option("Share of items held out to tell when to stop.")
-    ] = 0.15,
+    validation: Annotated[float, option("Share of items held out to tell when to stop.")] = 0.15,
     features: Annotated[int, option("Words that the model knows, at most.", min=1)] = 10_000,
-    length: Annotated[
-        int, option("Words and signs of an item that the transformer reads.", min=1)
-    ] = 128,
+    length: Annotated[int, option("Words and signs of an item that the transformer reads.", min=1)] = 128,
     device: Annotated[str, option("cpu, or cuda for a GPU.", "NAME")] = "cpu",
     seed: Seed = 0,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Train a small model that predicts from an item's text how its ratings (FILE) are distributed.
 
     Early stopping on items held out; Ctrl-C keeps the best model so far. mlp-ce and mlp-kl are networks over words,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.loading import read_items, read_scale
-from plurivox.cli.options import ItemsFile, option, several_names
+from plurivox.cli.options import ItemsFile, Text, option, several_names
 from plurivox.cli.progress import say
 
 if TYPE_CHECKING:
@@ -17,35 +17,28 @@ ENDINGS = (".csv", ".parquet", ".jsonl")
 
 
 def predict(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Folder that plurivox fit wrote.", show_default=False)
-    ],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that plurivox fit wrote.", show_default=False)],
     file: ItemsFile,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write: .parquet, .csv or .jsonl; else CSV is printed.",
-                     metavar="FILE"),
+        typer.Option(
+            "--output", "-o", help="File to write: .parquet, .csv or .jsonl; else CSV is printed.", metavar="FILE"
+        ),
     ] = None,
-    item: Annotated[str | None, option("Column with the item.", "COLUMN")] = None,
-    text: Annotated[
-        str | None, option("Column with the text (default: as trained).", "COLUMN")
-    ] = None,
-    context: Annotated[
-        str | None,
-        option("Columns with what came before (default: as trained).", "COLUMNS"),
-    ] = None,
-    encoding: Annotated[
-        str | None, option("Encoding of the text, if not UTF-8.", "NAME")
-    ] = None,
-    name: Annotated[
-        str | None, option("What to call the model (default: its kind).", "NAME")
-    ] = None,
+    item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
+    text: Annotated[Text, option("Column with the text (default: as trained).", "COLUMN")] = None,
+    context: Annotated[Text, option("Columns with what came before (default: as trained).", "COLUMNS")] = None,
+    encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None,
+    name: Annotated[Text, option("What to call the model (default: its kind).", "NAME")] = None,
     scale: Annotated[
-        str | None,
-        option("Refuse a model of another scale: 0:4, No,Unsure,Yes or a TOML file "
-                     "(default: that of the plurivox.toml beside ITEMS).", "POINTS"),
+        Text,
+        option(
+            "Refuse a model of another scale: 0:4, No,Unsure,Yes or a TOML file "
+            "(default: that of the plurivox.toml beside ITEMS).",
+            "POINTS",
+        ),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Predict from the texts of items how they are rated, with a model that plurivox fit trained.
 
     One row per item: model, item, and a probability for each point of the scale, as plurivox score reads them.
@@ -74,7 +67,7 @@ def predict(
 
 
 def _write(found: "pl.DataFrame", output: Path | None) -> None:
-    from plurivox.results.files import guarded, replacing
+    from plurivox.results.files import guarded, write_frame
 
     safe = guarded(found)
     n_changed = 0 if output is not None and output.suffix != ".csv" else int((safe["item"] != found["item"]).sum())
@@ -86,11 +79,5 @@ def _write(found: "pl.DataFrame", output: Path | None) -> None:
     if output is None:
         print(safe.write_csv(), end="")
         return
-    with replacing(output) as temporary:
-        if output.suffix == ".parquet":
-            found.write_parquet(temporary)
-        elif output.suffix == ".jsonl":
-            found.write_ndjson(temporary)
-        else:
-            safe.write_csv(temporary)
+    write_frame(output, found)
     print(output)

@@ -62,9 +62,8 @@ def _design(found: Description) -> Table:
     table.columns[-1].justify = "left"
     for name, spread in (("ratings per item", found.per_item), ("ratings per rater", found.per_rater)):
         if spread is not None:
-            table.add_row(
-                name, f"{spread.low:,}", f"{spread.median:,g}", f"{spread.high:,}", Text(_histogram(spread), ACCENT)
-            )
+            numbers = f"{spread.low:,}", f"{spread.median:,g}", f"{spread.high:,}"
+            table.add_row(name, *numbers, Text(_histogram(spread), ACCENT))
     return table
 
 

@@ -18,30 +18,14 @@ from plurivox.ratings import Ratings, to_polars
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemTable:
-    """One row per item, in the order given.
+    """One row per item, in the order given."""
 
-    Attributes
-    ----------
-    ids
-        As they were given.
-    keys
-        The same as text.
-    texts
-        None where there is none.
-    contexts
-        What came before each, oldest first, without blanks.
-    column
-        The name of the column of texts.
-    source, locate
-        How to name the table and its rows in messages.
-    """
-
-    ids: pl.Series
-    keys: pl.Series
-    texts: list[str | None]
-    contexts: list[Turns]
-    column: str
-    source: str
+    ids: pl.Series  # as they were given
+    keys: pl.Series  # the same as text
+    texts: list[str | None]  # None where there is none
+    contexts: list[Turns]  # what came before each, oldest first, without blanks
+    column: str  # the name of the column of texts
+    source: str  # how to name the table and its rows in messages
     locate: Locate
 
     @classmethod
@@ -99,20 +83,12 @@ class ItemTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Items with text and ratings, sorted by id, so that the order of rows does not matter.
-
-    Attributes
-    ----------
-    texts, contexts, counts
-        Of each item; ``counts`` are its ratings, items × points.
-    notes
-        What was left out.
-    """
+    """Items with text and ratings, sorted by id, so that the order of rows does not matter."""
 
     texts: list[str]
     contexts: list[Turns]
-    counts: NDArray[np.int64]
-    notes: tuple[str, ...] = ()
+    counts: NDArray[np.int64]  # ratings, items × points
+    notes: tuple[str, ...] = ()  # what was left out
 
     @classmethod
     def join(cls, ratings: Ratings, table: ItemTable) -> Examples:
