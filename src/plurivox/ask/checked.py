@@ -17,7 +17,7 @@ from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
 from plurivox.engine.intervals import wilson
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate, where
 from plurivox.intake.read import read_table
 from plurivox.ratings import to_polars
 from plurivox.scale import text_of
@@ -122,11 +122,8 @@ class _Table(NamedTuple):
         """Raise if a row is wrong; ``{}`` in the problem is its first value."""
         found = self.frame.filter(wrong)
         if found.height:
-            rows = found["_row"].to_list()
-            raise error(
-                problem.replace("{}", repr(found[column][0]), 1), source=self.source, column=column,
-                places=[self.locate(row) for row in rows[: InputError.SHOWN]], n_places=len(rows), hint=hint,
-            )  # fmt: skip
+            told = problem.replace("{}", repr(found[column][0]), 1)
+            raise error(told, column=column, **where(self.source, self.locate, found["_row"]), hint=hint)
 
 
 def _cleaned(table: _Table) -> _Table:

@@ -13,7 +13,7 @@ from plurivox.ask.prompts import Prompt
 from plurivox.ask.question import Asking, Question, shuffled
 from plurivox.ask.requests import Mode, Request
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
-from plurivox.intake.attributes import id_texts
+from plurivox.intake.attributes import COUNTED_FROM_1, id_texts, where
 from plurivox.ratings import to_polars
 
 CHARACTERS_PER_TOKEN = 4
@@ -101,12 +101,8 @@ def items_of(
 
 def _refuse(wrong: pl.Series, error: type[InputError], problem: str, source: str, column: str) -> None:
     if wrong.any():
-        rows = wrong.arg_true().to_list()
-        places = [f"row {row + 1}" for row in rows[: InputError.SHOWN]]
-        raise error(
-            problem, source=source, column=column, places=places, n_places=len(rows),
-            hint="Rows of items are counted from 1, without the header.",
-        )  # fmt: skip
+        at = where(source, COUNTED_FROM_1, wrong)
+        raise error(problem, column=column, **at, hint="Rows of items are counted from 1, without the header.")
 
 
 def check_models(models: Sequence[str]) -> tuple[str, ...]:

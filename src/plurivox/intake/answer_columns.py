@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
-from plurivox.intake.attributes import Locate, id_texts, places_of
+from plurivox.intake.attributes import Locate, id_texts, places_of, where
 from plurivox.reader import STATES, read_answer
 from plurivox.scale import Scale
 from plurivox.statistics.checks import SUM_TOLERANCE
@@ -281,6 +281,4 @@ class AnswerColumns:
         return dict(sorted(pairs.iter_rows()))
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
-        rows = np.flatnonzero(wrong)
-        places = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
-        return {"source": self.source, "places": places, "n_places": len(rows)}
+        return where(self.source, self.locate, wrong)

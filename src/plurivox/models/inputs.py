@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
 from plurivox.models.texts import Turns
 from plurivox.ratings import Ratings, to_polars
 
@@ -76,9 +76,7 @@ class ItemTable:
         return [text for text in self.texts if text is not None]
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
-        rows = np.flatnonzero(wrong)
-        places = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
-        return {"source": self.source, "places": places, "n_places": len(rows)}
+        return where(self.source, self.locate, wrong)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
