@@ -42,8 +42,7 @@ def ask(
     text: Annotated[str, option("Column with the text to rate.", "COLUMN")] = "text",
     question: Annotated[Text, option("The wording, if the TOML file has none.", "TEXT")] = None,
     prompt: Annotated[
-        list[str] | None,
-        option("plain (default), described, table, or a file with a Jinja template. Repeatable.", "NAME|FILE"),
+        Texts, option("plain (default), described, table, or a file with a Jinja template. Repeatable.", "NAME|FILE")
     ] = None,
     persona: Annotated[Texts, option("Whom to answer as: 'a nurse of 40'. Repeatable.", "TEXT")] = None,
     examples: Annotated[Text, option("Table of texts and their right answers: text, label.", "FILE")] = None,

@@ -1,15 +1,14 @@
 """``plurivox demo``: a simulated study and what can be said of it."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from plurivox.cli.options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from plurivox.answers import Answers
-    from plurivox.predictions import Predictions
     from plurivox.ratings import Ratings
 
 DEMO_AXES = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
@@ -51,10 +50,11 @@ def demo(
     out.print("30 trained raters said which items are safe and which unsafe; three models predict the ratings, and")
     out.print("three others were asked the same questions as people.\n")
     show_description(describe(ratings), out)
+    given = {"reference": trained, "trained": trained, "predictions": predictions, "answers": answers}
     try:
-        path = _report(ratings, trained, predictions, answers, folder, seed)
+        path = _report(ratings, given, folder, seed)
     except MissingExtraError as error:
-        path = _text(ratings, trained, predictions, answers, folder, seed, out)
+        path = _text(ratings, given, folder, seed, out)
         print(f"\nThe whole report, with charts: {error}")
     print(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
     print(f"  plurivox describe {folder / 'ratings.csv'} --json")
@@ -67,21 +67,19 @@ def demo(
     print(f"\n{path.resolve()}")
 
 
-def _report(
-    ratings: "Ratings", trained: "Ratings", predictions: "Predictions", answers: "Answers", folder: Path, seed: int
-) -> Path:
+def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int) -> Path:
     """Write the HTML report and print its findings."""
     from plurivox.cli.progress import telling
     from plurivox.report import make_report
 
     with telling() as progress:
         made = make_report(
-            ratings, DEMO_AXES, reference=trained, items_by="violation", seed=seed, title="A simulated rating study",
+            ratings, DEMO_AXES, items_by="violation", seed=seed, title="A simulated rating study",
             files={
                 name: folder / name
                 for name in ("ratings.csv", "raters.csv", "items.csv", "trained.csv", "predictions.csv", "answers.csv")
             },
-            predictions=predictions, answers=answers, progress=progress,
+            **{name: given[name] for name in ("reference", "predictions", "answers")}, progress=progress,
         )  # fmt: skip
     print("\nWhat every analysis found:\n")
     for finding in made.findings:
@@ -89,27 +87,18 @@ def _report(
     return made.write(folder / "report.html")
 
 
-def _text(
-    ratings: "Ratings",
-    trained: "Ratings",
-    predictions: "Predictions",
-    answers: "Answers",
-    folder: Path,
-    seed: int,
-    out: "Console",
-) -> Path:
+def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int, out: "Console") -> Path:
     """Print the tables of every analysis, and keep them as text."""
     from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
     from plurivox.lenses import lenses
     from plurivox.results.files import replacing
 
-    known = {"reference": trained, "trained": trained, "predictions": predictions, "answers": answers}
     shown = [lens for lens in lenses() if lens.name in ASKED]
     found = []
     with telling() as progress:
         for lens in shown:
-            inputs = {one.name: known[one.name] for one in lens.inputs if one.name in known}
+            inputs = {one.name: given[one.name] for one in lens.inputs if one.name in given}
             by = {} if "predictions" in inputs else {"by": DEMO_AXES}
             found.append(lens.load("run")(ratings, **inputs, **by, seed=seed, progress=progress))
     for lens, result in zip(shown, found, strict=True):

@@ -62,25 +62,10 @@ def fit(
     say(f"{table.name}: item = {ids}, text = {text}")
     with _told() as progress, _interrupted_once() as not_any_more:
         found = models.fit(
-            ratings,
-            table.frame(),
-            model,
-            text=text,
-            context=several_names(context) or (),
-            item=ids,
-            seed=seed,
-            epochs=epochs,
-            patience=patience,
-            batch=batch,
-            learning_rate=learning_rate,
-            validation=validation,
-            features=features,
-            length=length,
-            device=device,
-            progress=progress,
-            source=table.name,
-            locate=table.locate,
-        )
+            ratings, table.frame(), model, text=text, context=several_names(context) or (), item=ids, seed=seed,
+            epochs=epochs, patience=patience, batch=batch, learning_rate=learning_rate, validation=validation,
+            features=features, length=length, device=device, progress=progress, source=table.name, locate=table.locate,
+        )  # fmt: skip
         not_any_more()
         found.save(output)
     _tell(found)

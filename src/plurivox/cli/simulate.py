@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.options import option
+from plurivox.cli.options import Text, Texts, option
 
 if TYPE_CHECKING:
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
@@ -21,14 +21,12 @@ def simulate(
     scale: Annotated[str, option("The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
     missing: Annotated[float, option("Fraction of item–rater pairs left unrated; 0 is fully crossed.")] = 0.0,
     ratings_per_item: Annotated[
-        str | None, option("Instead: so many raters drawn for each item; with 2:20, from 2 to 20.", "N|LOW:HIGH")
+        Text, option("Instead: so many raters drawn for each item; with 2:20, from 2 to 20.", "N|LOW:HIGH")
     ] = None,
-    attribute: Annotated[
-        list[str] | None, option("Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable.", "SPEC")
-    ] = None,
+    attribute: Annotated[Texts, option("Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable.", "SPEC")] = None,
     missing_attributes: Annotated[float, option("Fraction of attribute values left blank.")] = 0.0,
     effect: Annotated[
-        list[str] | None,
+        Texts,
         option(
             "How a group sees items differently: 'gender=Woman, age=18-29: bias 0.4, shared 0.5, "
             "violation harassment'. Repeatable; replaces the built-in ones.",
@@ -37,7 +35,7 @@ def simulate(
     ] = None,
     no_effects: Annotated[bool, typer.Option("--no-effects", help="All groups see the same: a true null.")] = False,
     style: Annotated[
-        list[str] | None,
+        Texts,
         option(
             "Share of raters who are normal, downward_shift, conservative, extreme or central. Repeatable.",
             "NAME=SHARE",
@@ -47,7 +45,7 @@ def simulate(
     noise_sd: Annotated[float, option("Spread of the noise in each rating.")] = 0.5,
     trained: Annotated[int, option("Trained raters, who say safe or unsafe.", min=0)] = 30,
     model: Annotated[
-        list[str] | None,
+        Texts,
         option(
             "Language model: 'name: bias 0.2, noise 0.3, refuses 0.05, unreadable 0.01, like age=18-29'. "
             "Repeatable; replaces the built-in ones.",
@@ -56,7 +54,7 @@ def simulate(
     ] = None,
     no_models: Annotated[bool, typer.Option("--no-models", help="No language models.")] = False,
     predictor: Annotated[
-        list[str] | None,
+        Texts,
         option(
             "Model that predicts how ratings are distributed: 'name: error 0.3, sharpness 2, bias 0'. "
             "Repeatable; replaces the built-in ones.",
@@ -65,7 +63,7 @@ def simulate(
     ] = None,
     no_predictors: Annotated[bool, typer.Option("--no-predictors", help="No predicted distributions.")] = False,
     study: Annotated[
-        str | None,
+        Text,
         option(
             "Instead: a simulation study of the measures themselves, with a table and a figure: responsiveness.", "NAME"
         ),
@@ -101,18 +99,10 @@ def simulate(
     if predictor or no_predictors:
         given["predictors"] = tuple(map(_predictor, predictor or ()))
     made = make(
-        n_items=items,
-        n_raters=raters,
-        scale=Scale.parse(scale),
-        missing=missing,
-        ratings_per_item=_per_item(ratings_per_item),
-        missing_attributes=missing_attributes,
-        rater_sd=rater_sd,
-        noise_sd=noise_sd,
-        trained=trained,
-        seed=seed,
-        **given,
-    )
+        n_items=items, n_raters=raters, scale=Scale.parse(scale), missing=missing,
+        ratings_per_item=_per_item(ratings_per_item), missing_attributes=missing_attributes, rater_sd=rater_sd,
+        noise_sd=noise_sd, trained=trained, seed=seed, **given,
+    )  # fmt: skip
     for path in write_study(made, folder):
         print(path)
 
@@ -208,7 +198,7 @@ def _fields(known: dict[str, str], whole: str) -> dict[str, Any]:
     return {_FIELDS.get(word, word): read.get(word, _number)(value, whole) for word, value in known.items()}
 
 
-def _per_item(text: str | None) -> int | tuple[int, int] | None:
+def _per_item(text: Text) -> int | tuple[int, int] | None:
     """Read ``3`` or ``2:20``."""
     if text is None:
         return None

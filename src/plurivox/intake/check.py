@@ -122,7 +122,8 @@ def check(
         unknown_items=item_match.unknown,
         idle_items=item_match.idle,
     )
-    item_codes, scores = kept.item.astype(np.int32, copy=False), kept.score.astype(known_scale.dtype, copy=False)
+    item_codes = kept.item.astype(np.int32, copy=False)
+    scores: Any = kept.score.astype(known_scale.dtype, copy=False)
     return Checked(known_scale, item_frame, rater_frame, item_codes, kept.rater, scores, kept.count, intake)
 
 
