@@ -106,6 +106,14 @@ class ColumnError(InputError):
     """A column is missing, ambiguous or of the wrong kind."""
 
 
+def no_column(
+    name: str, columns: Sequence[str], source: str, hint: str | None = None, *, role: str = "", most: int | None = None
+) -> ColumnError:
+    """Return the error that a column is missing, with the names of those there are."""
+    there = f"there is no column '{name}'{role}; it has {', '.join(columns[:most])}"
+    return ColumnError(there, source=source, hint=hint)
+
+
 class ScaleError(InputError):
     """The scale is not usable, or cannot be inferred and has to be given."""
 

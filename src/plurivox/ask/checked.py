@@ -16,7 +16,7 @@ from plurivox.ask.question import Question
 from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
 from plurivox.engine.intervals import wilson
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, where
 from plurivox.intake.read import read_table
 from plurivox.ratings import to_polars
@@ -134,10 +134,8 @@ def _cleaned(table: _Table) -> _Table:
             raise ColumnError(f"two columns are named '{name}'", source=table.source, hint="Rename one of them.")
     for name in NEEDED:
         if name not in names:
-            raise ColumnError(
-                f"there is no column '{name}'; it has {', '.join(table.frame.columns[:20])}", source=table.source,
-                hint="Give the table that --audit wrote.",
-            )  # fmt: skip
+            hint = "Give the table that --audit wrote."
+            raise no_column(name, table.frame.columns, table.source, hint, most=20)
     texts = [
         pl.col(names[name]).cast(pl.String).str.strip_chars().str.replace(r"^'([=+\-@]|[0-9a-f]{16}$)", "$1")
         .fill_null("").alias(name)

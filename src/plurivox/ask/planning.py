@@ -12,7 +12,7 @@ import polars as pl
 from plurivox.ask.prompts import Prompt
 from plurivox.ask.question import Asking, Question, shuffled
 from plurivox.ask.requests import Mode, Request
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.errors import DuplicateError, IdError, InputError, no_column
 from plurivox.intake.attributes import COUNTED_FROM_1, id_texts, where
 from plurivox.ratings import to_polars
 
@@ -85,11 +85,8 @@ def items_of(
     table = to_polars(frame)
     for role, name in (("item", item), ("text", text)):
         if name not in table.columns:
-            raise ColumnError(
-                f"there is no column '{name}'; it has {', '.join(table.columns[:20])}",
-                source=source,
-                hint=f"Name the column of the {role} with --{role} ({role}=).",
-            )
+            hint = f"Name the column of the {role} with --{role} ({role}=)."
+            raise no_column(name, table.columns, source, hint, most=20)
     if not table.height:
         raise InputError("there is no item", source=source, hint="Give one row per item.")
     ids, texts = id_texts(table[item]), table[text].cast(pl.String)

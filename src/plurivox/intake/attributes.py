@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import AttributeConflictError, ColumnError, ConfigError, IdError, InputError
+from plurivox.errors import AttributeConflictError, ConfigError, IdError, InputError, no_column
 from plurivox.intake.code import ABSENT, as_text
 from plurivox.scale import ALWAYS_MISSING
 
@@ -103,11 +103,8 @@ def match(table: AttributeTable, ids: pl.Series, what: str) -> Matched:
 
 def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
     if table.id_column not in table.frame.columns:
-        raise ColumnError(
-            f"there is no column '{table.id_column}'; it has {', '.join(table.frame.columns)}",
-            source=table.source,
-            hint=f"The table of {what}s needs the {what} id under the name it has in the ratings.",
-        )
+        hint = f"The table of {what}s needs the {what} id under the name it has in the ratings."
+        raise no_column(table.id_column, table.frame.columns, table.source, hint)
     values = [clean(column) for column in table.frame.drop(table.id_column)]
     keyed = pl.DataFrame({"_id": id_texts(table.frame[table.id_column])}).with_columns(values)
     blank = keyed["_id"].is_null() | (keyed["_id"] == "")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from plurivox.errors import ColumnError, FileError, InputError, ScoreError
+from plurivox.errors import FileError, InputError, ScoreError, no_column
 from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
 from plurivox.intake.check import LongTable, check
@@ -144,11 +144,7 @@ def read_predictions(
     table = read_table(source, format=format, encoding=encoding)
     for given in (item, model):
         if given is not None and given not in table.columns:
-            raise ColumnError(
-                f"there is no column '{given}'; it has {', '.join(table.columns)}",
-                source=table.name,
-                hint="Name the columns with item= and model=.",
-            )
+            raise no_column(given, table.columns, table.name, "Name the columns with item= and model=.")
     wanted = "item" if like is None else like.intake.columns.get("item", "item")
     return Predictions.from_frame(
         table.frame(),

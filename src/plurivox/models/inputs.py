@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
 from plurivox.models.texts import Turns
 from plurivox.ratings import Ratings, to_polars
@@ -125,11 +125,8 @@ def turns_of(given: Any) -> Turns:
 
 def _require(columns: Sequence[str], name: str, role: str, argument: str, source: str) -> None:
     if name not in columns:
-        raise ColumnError(
-            f"there is no column '{name}' with {role}; it has {', '.join(columns[:20])}",
-            source=source,
-            hint=f"Name it with {argument}= or --{argument}.",
-        )
+        hint = f"Name it with {argument}= or --{argument}."
+        raise no_column(name, columns, source, hint, role=f" with {role}", most=20)
 
 
 def _texts(column: pl.Series, source: str) -> list[str | None]:
