@@ -22,146 +22,92 @@ if TYPE_CHECKING:
     from plurivox import statistics as statistics
     from plurivox import studies as studies
     from plurivox import torch as torch
-    from plurivox.actions.advise.result import Advice
-    from plurivox.actions.advise.run import advise
-    from plurivox.actions.advise.settings import Thresholds
-    from plurivox.actions.curate.result import Curation
-    from plurivox.actions.curate.run import curate
-    from plurivox.actions.plan.result import Plan
-    from plurivox.actions.plan.run import plan
-    from plurivox.actions.select.result import Selection
-    from plurivox.actions.select.run import select_raters
-    from plurivox.answers import Answers
-    from plurivox.axis import Axis
-    from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
-    from plurivox.intake.parquet import write_ratings
-    from plurivox.intake.read import read_predictions, read_ratings
-    from plurivox.intake.read_answers import read_answers
-    from plurivox.lenses.alignment.result import Alignment
-    from plurivox.lenses.alignment.run import alignment
-    from plurivox.lenses.cohesion.result import Cohesion
-    from plurivox.lenses.cohesion.run import cohesion
-    from plurivox.lenses.item.result import ItemView
-    from plurivox.lenses.item.run import item_view
-    from plurivox.lenses.items.result import Items
-    from plurivox.lenses.items.run import items
-    from plurivox.lenses.overview.description import Description, describe
-    from plurivox.lenses.overview.run import Overview, overview
-    from plurivox.lenses.psychometrics.result import Psychometrics
-    from plurivox.lenses.psychometrics.run import psychometrics
-    from plurivox.lenses.responsiveness.result import Responsiveness
-    from plurivox.lenses.responsiveness.run import responsiveness
-    from plurivox.lenses.soft.result import SoftScores
-    from plurivox.lenses.soft.run import soft_scores
-    from plurivox.predictions import Predictions
-    from plurivox.questions import combine
-    from plurivox.ratings import Ratings
-    from plurivox.report.build import write_report
-    from plurivox.scale import Scale
-    from plurivox.simulation.simulate import Simulation, simulate
-    from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
+    from plurivox.actions.advise.result import Advice as Advice
+    from plurivox.actions.advise.run import advise as advise
+    from plurivox.actions.advise.settings import Thresholds as Thresholds
+    from plurivox.actions.curate.result import Curation as Curation
+    from plurivox.actions.curate.run import curate as curate
+    from plurivox.actions.plan.result import Plan as Plan
+    from plurivox.actions.plan.run import plan as plan
+    from plurivox.actions.select.result import Selection as Selection
+    from plurivox.actions.select.run import select_raters as select_raters
+    from plurivox.answers import Answers as Answers
+    from plurivox.axis import Axis as Axis
+    from plurivox.errors import InputError as InputError
+    from plurivox.errors import PlurivoxError as PlurivoxError
+    from plurivox.errors import PlurivoxWarning as PlurivoxWarning
+    from plurivox.intake.parquet import write_ratings as write_ratings
+    from plurivox.intake.read import read_predictions as read_predictions
+    from plurivox.intake.read import read_ratings as read_ratings
+    from plurivox.intake.read_answers import read_answers as read_answers
+    from plurivox.lenses.alignment.result import Alignment as Alignment
+    from plurivox.lenses.alignment.run import alignment as alignment
+    from plurivox.lenses.cohesion.result import Cohesion as Cohesion
+    from plurivox.lenses.cohesion.run import cohesion as cohesion
+    from plurivox.lenses.item.result import ItemView as ItemView
+    from plurivox.lenses.item.run import item_view as item_view
+    from plurivox.lenses.items.result import Items as Items
+    from plurivox.lenses.items.run import items as items
+    from plurivox.lenses.overview.description import Description as Description
+    from plurivox.lenses.overview.description import describe as describe
+    from plurivox.lenses.overview.run import Overview as Overview
+    from plurivox.lenses.overview.run import overview as overview
+    from plurivox.lenses.psychometrics.result import Psychometrics as Psychometrics
+    from plurivox.lenses.psychometrics.run import psychometrics as psychometrics
+    from plurivox.lenses.responsiveness.result import Responsiveness as Responsiveness
+    from plurivox.lenses.responsiveness.run import responsiveness as responsiveness
+    from plurivox.lenses.soft.result import SoftScores as SoftScores
+    from plurivox.lenses.soft.run import soft_scores as soft_scores
+    from plurivox.predictions import Predictions as Predictions
+    from plurivox.questions import combine as combine
+    from plurivox.ratings import Ratings as Ratings
+    from plurivox.report.build import write_report as write_report
+    from plurivox.scale import Scale as Scale
+    from plurivox.simulation.simulate import Simulation as Simulation
+    from plurivox.simulation.simulate import simulate as simulate
+    from plurivox.simulation.styles import Effect as Effect
+    from plurivox.simulation.styles import SimulatedModel as SimulatedModel
+    from plurivox.simulation.styles import SimulatedPredictor as SimulatedPredictor
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Advice": "actions.advise.result",
-    "Alignment": "lenses.alignment.result",
-    "Answers": "answers",
-    "Axis": "axis",
-    "Cohesion": "lenses.cohesion.result",
-    "Curation": "actions.curate.result",
-    "Description": "lenses.overview.description",
-    "Effect": "simulation.styles",
-    "InputError": "errors",
-    "ItemView": "lenses.item.result",
-    "Items": "lenses.items.result",
-    "Overview": "lenses.overview.run",
-    "Plan": "actions.plan.result",
-    "PlurivoxError": "errors",
-    "PlurivoxWarning": "errors",
-    "Predictions": "predictions",
-    "Psychometrics": "lenses.psychometrics.result",
-    "Ratings": "ratings",
-    "Responsiveness": "lenses.responsiveness.result",
-    "Scale": "scale",
-    "Selection": "actions.select.result",
-    "SimulatedModel": "simulation.styles",
-    "SimulatedPredictor": "simulation.styles",
-    "Simulation": "simulation.simulate",
-    "SoftScores": "lenses.soft.result",
-    "Thresholds": "actions.advise.settings",
-    "advise": "actions.advise.run",
-    "alignment": "lenses.alignment.run",
-    "cohesion": "lenses.cohesion.run",
-    "combine": "questions",
-    "curate": "actions.curate.run",
-    "describe": "lenses.overview.description",
-    "item_view": "lenses.item.run",
-    "items": "lenses.items.run",
-    "overview": "lenses.overview.run",
-    "plan": "actions.plan.run",
-    "psychometrics": "lenses.psychometrics.run",
-    "read_answers": "intake.read_answers",
-    "read_predictions": "intake.read",
-    "read_ratings": "intake.read",
-    "responsiveness": "lenses.responsiveness.run",
-    "select_raters": "actions.select.run",
-    "simulate": "simulation.simulate",
-    "soft_scores": "lenses.soft.run",
-    "write_ratings": "intake.parquet",
-    "write_report": "report.build",
+_ANSWERED = {
+    "actions.advise": ("advise", "Advice"),
+    "actions.curate": ("curate", "Curation"),
+    "actions.plan": ("plan", "Plan"),
+    "actions.select": ("select_raters", "Selection"),
+    "lenses.alignment": ("alignment", "Alignment"),
+    "lenses.cohesion": ("cohesion", "Cohesion"),
+    "lenses.item": ("item_view", "ItemView"),
+    "lenses.items": ("items", "Items"),
+    "lenses.psychometrics": ("psychometrics", "Psychometrics"),
+    "lenses.responsiveness": ("responsiveness", "Responsiveness"),
+    "lenses.soft": ("soft_scores", "SoftScores"),
 }
+"""Functions, each in the module run of a folder, and the results that they give, in its module result."""
+_ELSEWHERE = {
+    "actions.advise.settings": ("Thresholds",),
+    "answers": ("Answers",),
+    "axis": ("Axis",),
+    "errors": ("InputError", "PlurivoxError", "PlurivoxWarning"),
+    "intake.parquet": ("write_ratings",),
+    "intake.read": ("read_predictions", "read_ratings"),
+    "intake.read_answers": ("read_answers",),
+    "lenses.overview.description": ("Description", "describe"),
+    "lenses.overview.run": ("Overview", "overview"),
+    "predictions": ("Predictions",),
+    "questions": ("combine",),
+    "ratings": ("Ratings",),
+    "report.build": ("write_report",),
+    "scale": ("Scale",),
+    "simulation.simulate": ("Simulation", "simulate"),
+    "simulation.styles": ("Effect", "SimulatedModel", "SimulatedPredictor"),
+}
+_HOMES = {name: home for home, names in _ELSEWHERE.items() for name in names}
+for _folder, (_run, _result) in _ANSWERED.items():
+    _HOMES |= {_run: f"{_folder}.run", _result: f"{_folder}.result"}
 
-__all__ = [
-    "Advice",
-    "Alignment",
-    "Answers",
-    "Axis",
-    "Cohesion",
-    "Curation",
-    "Description",
-    "Effect",
-    "InputError",
-    "ItemView",
-    "Items",
-    "Overview",
-    "Plan",
-    "PlurivoxError",
-    "PlurivoxWarning",
-    "Predictions",
-    "Psychometrics",
-    "Ratings",
-    "Responsiveness",
-    "Scale",
-    "Selection",
-    "SimulatedModel",
-    "SimulatedPredictor",
-    "Simulation",
-    "SoftScores",
-    "Thresholds",
-    "advise",
-    "alignment",
-    "cohesion",
-    "combine",
-    "curate",
-    "describe",
-    "item_view",
-    "items",
-    "overview",
-    "plan",
-    "psychometrics",
-    "read_answers",
-    "read_predictions",
-    "read_ratings",
-    "responsiveness",
-    "select_raters",
-    "simulate",
-    "soft_scores",
-    "write_ratings",
-    "write_report",
-]
-
-
+__all__ = sorted(_HOMES)
 _MODULES = ("ask", "models", "plots", "statistics", "studies", "torch")
 
 

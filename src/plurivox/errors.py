@@ -34,28 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = [
-    "AttributeConflictError",
-    "ColumnError",
-    "ConfigError",
-    "DifferentItemsWarning",
-    "DuplicateError",
-    "FileError",
-    "IdError",
-    "InputError",
-    "MissingExtraError",
-    "ModelWarning",
-    "NeedsRatersError",
-    "PlurivoxError",
-    "PlurivoxWarning",
-    "ScaleError",
-    "ScoreError",
-    "SelectionError",
-    "SharedRatersWarning",
-    "SoftScoresWarning",
-    "UnknownIdsWarning",
-]
-
 
 class PlurivoxError(Exception):
     """Base of all errors that plurivox raises on purpose."""
@@ -126,6 +104,14 @@ class FileError(InputError):
 
 class ColumnError(InputError):
     """A column is missing, ambiguous or of the wrong kind."""
+
+
+def no_column(
+    name: str, columns: Sequence[str], source: str, hint: str | None = None, *, role: str = "", most: int | None = None
+) -> ColumnError:
+    """Return the error that a column is missing, with the names of those there are."""
+    there = f"there is no column '{name}'{role}; it has {', '.join(columns[:most])}"
+    return ColumnError(there, source=source, hint=hint)
 
 
 class ScaleError(InputError):

@@ -20,22 +20,6 @@ from plurivox.ask.store import Store
 from plurivox.reader import Reading, read_answer
 
 __all__ = [
-    "PROMPTS",
-    "Accuracy",
-    "Asked",
-    "Example",
-    "Prompt",
-    "Question",
-    "Reading",
-    "Rereading",
-    "SecondReading",
-    "Share",
-    "Store",
-    "accuracy",
-    "draw_audit",
-    "make_plan",
-    "read_answer",
-    "read_by_model",
-    "reread",
-    "run",
-]
+    "PROMPTS", "Accuracy", "Asked", "Example", "Prompt", "Question", "Reading", "Rereading", "SecondReading", "Share",
+    "Store", "accuracy", "draw_audit", "make_plan", "read_answer", "read_by_model", "reread", "run",
+]  # fmt: skip

@@ -16,8 +16,8 @@ from plurivox.ask.question import Question
 from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
 from plurivox.engine.intervals import wilson
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate, where
 from plurivox.intake.read import read_table
 from plurivox.ratings import to_polars
 from plurivox.scale import text_of
@@ -122,11 +122,8 @@ class _Table(NamedTuple):
         """Raise if a row is wrong; ``{}`` in the problem is its first value."""
         found = self.frame.filter(wrong)
         if found.height:
-            rows = found["_row"].to_list()
-            raise error(
-                problem.replace("{}", repr(found[column][0]), 1), source=self.source, column=column,
-                places=[self.locate(row) for row in rows[: InputError.SHOWN]], n_places=len(rows), hint=hint,
-            )  # fmt: skip
+            told = problem.replace("{}", repr(found[column][0]), 1)
+            raise error(told, column=column, **where(self.source, self.locate, found["_row"]), hint=hint)
 
 
 def _cleaned(table: _Table) -> _Table:
@@ -137,10 +134,8 @@ def _cleaned(table: _Table) -> _Table:
             raise ColumnError(f"two columns are named '{name}'", source=table.source, hint="Rename one of them.")
     for name in NEEDED:
         if name not in names:
-            raise ColumnError(
-                f"there is no column '{name}'; it has {', '.join(table.frame.columns[:20])}", source=table.source,
-                hint="Give the table that --audit wrote.",
-            )  # fmt: skip
+            hint = "Give the table that --audit wrote."
+            raise no_column(name, table.frame.columns, table.source, hint, most=20)
     texts = [
         pl.col(names[name]).cast(pl.String).str.strip_chars().str.replace(r"^'([=+\-@]|[0-9a-f]{16}$)", "$1")
         .fill_null("").alias(name)

@@ -65,13 +65,7 @@ class _Problem:
 
 
 class Pace:
-    """When the next request may go: evenly spaced if there is a rate, and not before a busy server wants it.
-
-    Parameters
-    ----------
-    rate
-        Requests per minute, or None for no limit.
-    """
+    """When the next request may go: evenly spaced if there is a rate per minute, not before a busy server wants it."""
 
     def __init__(self, rate: float | None = None) -> None:
         self._spacing = 60 / rate if rate else 0.0
@@ -102,14 +96,8 @@ class Server:
         Its address, which usually ends in ``/v1``. A name and password in it are sent if there is no key.
     key
         The key; empty if it needs none.
-    timeout
-        Seconds that one attempt may take in all.
-    attempts
-        How often a request is tried.
-    rate
-        Requests per minute, or None for no limit.
-    insecure
-        Allow unencrypted http to other machines.
+    timeout, attempts, rate, insecure
+        As in :func:`~plurivox.ask.run`; the timeout is for all of one attempt.
     backoff
         The longest wait before the second attempt, in seconds; it doubles with each.
     rng

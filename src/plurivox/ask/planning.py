@@ -12,8 +12,8 @@ import polars as pl
 from plurivox.ask.prompts import Prompt
 from plurivox.ask.question import Asking, Question, shuffled
 from plurivox.ask.requests import Mode, Request
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
-from plurivox.intake.attributes import id_texts
+from plurivox.errors import DuplicateError, IdError, InputError, no_column
+from plurivox.intake.attributes import COUNTED_FROM_1, id_texts, where
 from plurivox.ratings import to_polars
 
 CHARACTERS_PER_TOKEN = 4
@@ -36,34 +36,18 @@ class Planned(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Everything that will be asked, lazily.
-
-    Attributes
-    ----------
-    question, prompts, models
-        What is asked, how, and whom.
-    items, texts
-        Ids and texts.
-    server
-        The address that all requests go to.
-    samples
-        How many times each item is asked about.
-    shuffle, seed
-        Whether the order of options differs from item to item, and what decides it.
-    mode, params
-        How answers are wanted, and sampling parameters.
-    """
+    """Everything that will be asked, lazily."""
 
     question: Question
     prompts: tuple[Prompt, ...]
     models: tuple[str, ...]
-    items: pl.Series
+    items: pl.Series  # their ids
     texts: pl.Series
-    server: str
-    samples: int = 1
-    shuffle: bool = False
+    server: str  # the address that all requests go to
+    samples: int = 1  # how many times each item is asked about
+    shuffle: bool = False  # whether the order of options differs from item to item, as the seed decides
     seed: int = 0
-    mode: Mode = "text"
+    mode: Mode = "text"  # how answers are wanted
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -101,11 +85,8 @@ def items_of(
     table = to_polars(frame)
     for role, name in (("item", item), ("text", text)):
         if name not in table.columns:
-            raise ColumnError(
-                f"there is no column '{name}'; it has {', '.join(table.columns[:20])}",
-                source=source,
-                hint=f"Name the column of the {role} with --{role} ({role}=).",
-            )
+            hint = f"Name the column of the {role} with --{role} ({role}=)."
+            raise no_column(name, table.columns, source, hint, most=20)
     if not table.height:
         raise InputError("there is no item", source=source, hint="Give one row per item.")
     ids, texts = id_texts(table[item]), table[text].cast(pl.String)
@@ -117,12 +98,8 @@ def items_of(
 
 def _refuse(wrong: pl.Series, error: type[InputError], problem: str, source: str, column: str) -> None:
     if wrong.any():
-        rows = wrong.arg_true().to_list()
-        places = [f"row {row + 1}" for row in rows[: InputError.SHOWN]]
-        raise error(
-            problem, source=source, column=column, places=places, n_places=len(rows),
-            hint="Rows of items are counted from 1, without the header.",
-        )  # fmt: skip
+        at = where(source, COUNTED_FROM_1, wrong)
+        raise error(problem, column=column, **at, hint="Rows of items are counted from 1, without the header.")
 
 
 def check_models(models: Sequence[str]) -> tuple[str, ...]:

@@ -104,13 +104,7 @@ class Prompt:
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        question: Question,
-        *,
-        persona: str = "",
-        examples: Sequence[Example] = (),
-        mode: Mode = "text",
+        cls, name: str, question: Question, *, persona: str = "", examples: Sequence[Example] = (), mode: Mode = "text"
     ) -> Prompt:
         """Return a built-in prompt by its name, or one from a template file; persona and examples show in its name."""
         template = PROMPTS.get(name)

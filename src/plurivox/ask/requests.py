@@ -14,37 +14,17 @@ MODES: tuple[Mode, ...] = ("text", "json", "logprobs")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to a server.
+    """A request to a server."""
 
-    Attributes
-    ----------
-    server, model
-        The server's address, and the model's name there.
-    prompt
-        The name of the prompt.
-    item
-        The item's id.
-    sample
-        The number of the repetition, from 0.
-    order
-        The options as they are shown, each as its position on the scale.
-    messages
-        The full text: each message has a ``role`` and a ``content``.
-    mode
-        Free ``"text"``, a structured answer (``"json"``), or the probabilities of the options (``"logprobs"``).
-    params
-        Sampling parameters, such as the temperature.
-    """
-
-    server: str
+    server: str  # its address
     model: str
-    prompt: str
-    item: str
-    sample: int
-    order: tuple[int, ...]
-    messages: tuple[Mapping[str, str], ...]
-    mode: Mode = "text"
-    params: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str  # the name of the prompt
+    item: str  # the item's id
+    sample: int  # the number of the repetition, from 0
+    order: tuple[int, ...]  # the options as they are shown, each as its position on the scale
+    messages: tuple[Mapping[str, str], ...]  # the full text: each has a role and a content
+    mode: Mode = "text"  # free text, a structured answer, or the probabilities of the options
+    params: Mapping[str, Any] = field(default_factory=dict)  # sampling parameters, such as the temperature
 
     @property
     def key(self) -> str:
@@ -58,32 +38,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered.
+    """What a server answered."""
 
-    Attributes
-    ----------
-    text
-        The answer's text, as it came.
-    refusal
-        What the server says if it, or the model by way of it, refused; empty otherwise.
-    finish
-        Why the answer ended: ``"stop"``, ``"length"``, …
-    version
-        The model as the server reports it.
-    prompt_tokens, completion_tokens
-        What the server counted, or None.
-    top
-        The most likely first tokens with their log-probabilities, where asked for.
-    attempts, seconds
-        How many requests it took, and how long the last of them.
-    """
-
-    text: str
-    refusal: str = ""
-    finish: str = ""
-    version: str = ""
-    prompt_tokens: int | None = None
+    text: str  # the answer's text, as it came
+    refusal: str = ""  # what the server says if it, or the model by way of it, refused; empty otherwise
+    finish: str = ""  # why the answer ended: "stop", "length", …
+    version: str = ""  # the model as the server reports it
+    prompt_tokens: int | None = None  # what the server counted, or None
     completion_tokens: int | None = None
+    # the most likely first tokens with their log-probabilities, where asked for
     top: tuple[tuple[str, float], ...] = ()
-    attempts: int = 1
-    seconds: float = 0.0
+    attempts: int = 1  # how many requests it took
+    seconds: float = 0.0  # how long the last of them took

@@ -19,30 +19,18 @@ WHERE key = ? AND state IS ? AND point IS ? AND rule IS ? AND span_start IS ? AN
 
 
 class Stored(NamedTuple):
-    """An answer that is stored.
-
-    Attributes
-    ----------
-    key, model, prompt, item, sample, order
-        The request, and the options as they were shown, as positions on the scale.
-    text, refusal
-        What came back; empty if nothing did.
-    reading
-        How it was read; the point is a position on the scale.
-    came
-        When it was asked, and by which run.
-    """
+    """An answer that is stored."""
 
     key: str
     model: str
     prompt: str
     item: str
     sample: int
-    order: tuple[int, ...]
-    text: str
+    order: tuple[int, ...]  # the options as they were shown, as positions on the scale
+    text: str  # what came back; empty if nothing did
     refusal: str
-    reading: Reading
-    came: tuple[str, int]
+    reading: Reading  # how it was read; the point is a position on the scale
+    came: tuple[str, int]  # when it was asked, and by which run
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> Self:

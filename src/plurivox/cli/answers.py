@@ -1,25 +1,13 @@
 """``plurivox answers``: what is in a store of answers, whether it was read well, and reading it again."""
 
+import functools
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.options import (
-    Attempts,
-    BaseUrl,
-    Concurrency,
-    Csv,
-    Insecure,
-    Json,
-    KeyVariable,
-    Markdown,
-    NoTemperature,
-    Rate,
-    Seed,
-    Timeout,
-    one_format,
-)
+from plurivox.cli.options import Csv, Json, Markdown, NoTemperature, Seed, ServerOptions, one_format, option, taking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,40 +16,26 @@ if TYPE_CHECKING:
     from plurivox.results.text import Shown
 
 
+@functools.partial(taking, ServerOptions)
 def answers(
+    server: ServerOptions,
     context: typer.Context,
     store: Annotated[Path, typer.Argument(metavar="STORE", help="A file that plurivox ask wrote.", show_default=False)],
-    export: Annotated[
-        Path | None,
-        typer.Option("--export", help="Write all answers as .parquet, .csv or .jsonl.", metavar="FILE"),
-    ] = None,
+    export: Annotated[Path | None, option("Write all answers as .parquet, .csv or .jsonl.", "FILE")] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="Export the full prompts, too.")] = False,
     reread: Annotated[
         bool, typer.Option("--reread", help="Read all answers again with the present rules, and show what changes.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Change what --reread shows, without asking first.")] = False,
-    audit: Annotated[
-        int | None, typer.Option("--audit", help="Draw so many answers for a person to check.", min=1, metavar="N")
-    ] = None,
+    audit: Annotated[int | None, option("Draw so many answers for a person to check.", "N", min=1)] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where --audit writes its table: a new .csv file.", metavar="FILE"),
     ] = None,
     seed: Seed = 0,
-    audited: Annotated[
-        Path | None, typer.Option("--audited", help="Tell how a checked table of --audit turned out.", metavar="FILE")
-    ] = None,
-    reader_model: Annotated[
-        str | None, typer.Option("--reader-model", help="Put unreadable answers to this model.", metavar="NAME")
-    ] = None,
-    base_url: BaseUrl = "https://api.openai.com/v1",
-    key_variable: KeyVariable = "OPENAI_API_KEY",
-    concurrency: Concurrency = 16,
-    rate: Rate = None,
-    timeout: Timeout = 120.0,
-    attempts: Attempts = 6,
+    audited: Annotated[Path | None, option("Tell how a checked table of --audit turned out.", "FILE")] = None,
+    reader_model: Annotated[str | None, option("Put unreadable answers to this model.", "NAME")] = None,
     no_temperature: NoTemperature = False,
-    insecure: Insecure = False,
     json: Json = False,
     csv: Csv = False,
     markdown: Markdown = False,
@@ -73,36 +47,25 @@ def answers(
     """
     one_format(json=json, csv=csv, markdown=markdown)
     chosen = _one_action(context)
+    if chosen not in (None, "export"):
+        from plurivox.cli.answers_check import draw, have_read, read_again, tell_accuracy
     if chosen == "reread":
-        from plurivox.cli.answers_check import read_again
-
         read_again(store, yes=yes, json=json, csv=csv, markdown=markdown)
     elif audit is not None:
-        from plurivox.cli.answers_check import draw
-
         draw(store, audit, seed, output)
     elif audited is not None:
-        from plurivox.cli.answers_check import tell_accuracy
-
         tell_accuracy(store, audited, json=json, csv=csv, markdown=markdown)
     elif reader_model is not None:
-        from plurivox.cli.answers_reader import have_read
-
-        have_read(
-            store, reader_model, base_url=base_url, key_variable=key_variable, concurrency=concurrency, rate=rate,
-            timeout=timeout, attempts=attempts, temperature=None if no_temperature else 0.0, insecure=insecure,
-        )  # fmt: skip
+        have_read(store, reader_model, temperature=None if no_temperature else 0.0, **asdict(server))
     elif export is not None:
         _export(store, export, prompts)
     else:
         _show(store, prompts, json=json, csv=csv, markdown=markdown)
 
 
-_ACTIONS = {
+_ACTIONS: dict[str, tuple[str, ...]] = {
     "export": (), "reread": ("yes",), "audit": ("output", "seed"), "audited": (),
-    "reader_model": (
-        "base_url", "key_variable", "concurrency", "rate", "timeout", "attempts", "no_temperature", "insecure",
-    ),
+    "reader_model": (*(one.name for one in fields(ServerOptions)), "no_temperature"),
 }  # fmt: skip
 """What can be done with a store, and the options that belong to it."""
 _WITHOUT_TABLE = ("export", "audit", "reader_model")
@@ -119,12 +82,12 @@ def _one_action(context: typer.Context) -> str | None:
     if len(chosen) > 1:
         raise typer.BadParameter("choose one of --export, --reread, --audit, --audited and --reader-model")
     for action, options in _ACTIONS.items():
-        for option in options if action not in chosen else ():
-            if given(option):
-                raise typer.BadParameter(f"{_flag(option)} goes with {_flag(action)}")
-    for option in ("json", "csv", "markdown"):
-        if chosen and chosen[0] in _WITHOUT_TABLE and given(option):
-            raise typer.BadParameter(f"{_flag(option)} does not go with {_flag(chosen[0])}")
+        for name in options if action not in chosen else ():
+            if given(name):
+                raise typer.BadParameter(f"{_flag(name)} goes with {_flag(action)}")
+    for name in ("json", "csv", "markdown"):
+        if chosen and chosen[0] in _WITHOUT_TABLE and given(name):
+            raise typer.BadParameter(f"{_flag(name)} does not go with {_flag(chosen[0])}")
     return chosen[0] if chosen else None
 
 
@@ -163,33 +126,24 @@ def _table(opened: "Store") -> "Shown":
     lines = []
     for (model, prompt), states in opened.counts().items():
         used = tokens.get(model, (0, 0))
-        lines.append(
-            [model, prompt, *(f"{states.get(state, 0):,}" for state in STATES), f"{used[0]:,} + {used[1]:,}"]
-        )  # fmt: skip
+        counts = (f"{states.get(state, 0):,}" for state in STATES)
+        lines.append([model, prompt, *counts, f"{used[0]:,} + {used[1]:,}"])
     title = printable(str(opened.about.get("question", "")))
     return Shown(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
 def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
-    from plurivox.cli.show import csv_text
     from plurivox.errors import InputError
-    from plurivox.results.files import replacing
+    from plurivox.results.files import write_frame
 
     if path.resolve() == store.resolve():
         raise typer.BadParameter("--export would overwrite the store; name another file")
     with Store.read(store) as opened:
         frame = opened.frame(with_prompts=prompts)
-    kind = path.suffix.lower()
-    if kind not in (".parquet", ".csv", ".jsonl"):
+    if path.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv or .jsonl.")
-    with replacing(path) as temporary:
-        if kind == ".parquet":
-            frame.write_parquet(temporary)
-        elif kind == ".jsonl":
-            frame.write_ndjson(temporary)
-        else:
-            temporary.write_text(csv_text(_flat(frame)), encoding="utf-8")
+    write_frame(path, frame, _flat)
     print(path)
 
 

@@ -1,4 +1,4 @@
-"""``plurivox answers``, the parts about reading: read all answers again, have some checked, tell what came of it."""
+"""``plurivox answers``, the parts about reading: again, by a person who checks some, or by a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import typer
@@ -18,8 +18,10 @@ from plurivox.ask.auditing import CHECKED_STATES, draw_audit
 from plurivox.ask.checked import Accuracy, Share
 from plurivox.ask.checked import audited as read_checked
 from plurivox.ask.rereading import Kind, Rereading, reread
-from plurivox.cli.ask import several
-from plurivox.cli.progress import telling
+from plurivox.ask.running import Asked, key_for
+from plurivox.ask.second_reader import SecondReading, read_by_model
+from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
+from plurivox.cli.progress import say, several, telling
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
 from plurivox.cli.tables import print_table
 from plurivox.errors import FileError, InputError
@@ -33,6 +35,7 @@ MOST_KINDS = 40
 """How many kinds of changes a terminal shows."""
 WITH_EXAMPLES = 5
 """Of how many of them it shows texts."""
+_SAID = {"answered": "answered", "refused": "refused", "unreadable": "still unreadable", "failed": "failed"}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LIKE_A_NUMBER = r"^[0-9]+(e[0-9]+)?$"  # ids that spreadsheets would rewrite
 
@@ -132,13 +135,13 @@ def _conclude(found: Rereading, wanted: bool) -> None:
     """Say on standard error whether the store was changed, and how to."""
     n = found.n_changed + found.n_renamed
     if not n:
-        print("nothing to change", file=sys.stderr)
+        say("nothing to change")
     elif not wanted:
-        print("nothing was changed; add --yes to change the store", file=sys.stderr)
+        say("nothing was changed; add --yes to change the store")
     else:
-        print(f"{several(found.n_stored, 'answer')} changed in {found.store}", file=sys.stderr)
+        say(f"{several(found.n_stored, 'answer')} changed in {found.store}")
         if found.n_stored < n:
-            print(f"{n - found.n_stored:,} had been changed meanwhile and stay as they are", file=sys.stderr)
+            say(f"{n - found.n_stored:,} had been changed meanwhile and stay as they are")
 
 
 def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
@@ -162,8 +165,8 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
     counts = dict(frame["state"].value_counts().iter_rows())
     drawn = ", ".join(f"{counts[state]:,} {state}" for state in CHECKED_STATES if state in counts)
     only = "" if frame.height == n else "; there are no more"
-    print(f"{several(frame.height, 'answer')} drawn: {drawn}{only}", file=sys.stderr)
-    print("write yes or no into the column correct, then use --audited", file=sys.stderr)
+    say(f"{several(frame.height, 'answer')} drawn: {drawn}{only}")
+    say("write yes or no into the column correct, then use --audited")
     print(output)
 
 
@@ -234,3 +237,32 @@ def _remarks(found: Accuracy) -> list[str]:
             f"{several(found.n_changed, 'answer')} read in another way since the table was drawn; judged by the table"
         )
     return said
+
+
+def have_read(store: Path, model: str, **options: Any) -> None:
+    """Put unreadable answers to a model, and say what came of it."""
+    key_for(options["base_url"], options["key_variable"])
+    with progress_bar(0) as told, interruptible():
+        found = read_by_model(store, model, progress=told, **options)
+    if found.asked is None:
+        say("there is no unreadable answer; nothing was asked")
+    else:
+        _conclude_reading(found, found.asked, model)
+    print(found.store)
+    if found.states["failed"] or found.states["left"]:
+        raise typer.Exit(1)
+
+
+def _conclude_reading(found: SecondReading, asked: Asked, model: str) -> None:
+    for problem in asked.problems.values():
+        say(f"{model}: {problem}")
+    if not asked.problems:
+        for (_, reason), n in asked.reasons.most_common(1):
+            say(f"{model}: {several(n, 'request')} failed: {reason}")
+    counts = ", ".join(f"{found.states[state]:,} {said}" for state, said in _SAID.items())
+    before = f" ({asked.states['stored']:,} of them before)" if asked.states["stored"] else ""
+    say(f"{several(found.n - found.states['left'], 'unreadable answer')} put to {model}{before}: {counts}")
+    say_what_is_left(found.states["left"], "answer", found.states["failed"])
+    if found.states["changed"]:
+        say(f"{several(found.states['changed'], 'answer')} had been changed meanwhile and stay as they are")
+    say(f"its replies are in {found.replies}")

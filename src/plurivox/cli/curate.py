@@ -1,6 +1,5 @@
 """``plurivox curate``: training data from ratings, with the view of every group."""
 
-import inspect
 import os
 import re
 import shlex
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.actions.curate import CURATE
-from plurivox.cli.lens import ask, asked_of, command_asking
+from plurivox.cli.lens import ask, asked_of, command_asking, parameter
 from plurivox.cli.loading import Loaded, load
-from plurivox.cli.options import InputOptions, Json
+from plurivox.cli.options import InputOptions, Json, option
+from plurivox.cli.progress import say
 
 if TYPE_CHECKING:
     from plurivox.actions.curate.result import Curation
@@ -24,11 +24,10 @@ Output = Annotated[
 ]
 Selected = Annotated[
     Path | None,
-    typer.Option(
-        "--selected",
-        help="Table whose column rater names the raters to take, as plurivox select --csv prints it, instead of the "
+    option(
+        "Table whose column rater names the raters to take, as plurivox select --csv prints it, instead of the "
         "most responsive ones.",
-        metavar="FILE",
+        "FILE",
     ),
 ]
 Decided = Annotated[
@@ -59,7 +58,7 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     written = write_curation(found, output, decisions=decisions, command=_command(), version=__version__)
     _show(found, written.paths())
     if written.decisions is not None and found.n_undecided:
-        print("write include or exclude into the column decision, then use --decisions", file=sys.stderr)
+        say("write include or exclude into the column decision, then use --decisions")
 
 
 def _check_axis(loaded: Loaded) -> None:
@@ -102,11 +101,4 @@ def _show(found: "Curation", paths: list[Path]) -> None:
         out.print(Text(str(path)), soft_wrap=True)
 
 
-curate = command_asking(
-    CURATE,
-    _curate,
-    [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, kind, default in _OWN
-    ],
-)
+curate = command_asking(CURATE, _curate, [parameter(*one) for one in _OWN])

@@ -1,25 +1,30 @@
 """``plurivox demo``: a simulated study and what can be said of it."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from plurivox.cli.options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from plurivox.answers import Answers
-    from plurivox.predictions import Predictions
     from plurivox.ratings import Ratings
 
 DEMO_AXES = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 
+ASKED = {
+    "cohesion": "Who sees things alike?",
+    "responsiveness": "Whose scores convey severity?",
+    "soft_scores": "Who predicts ratings well?",
+    "alignment": "Whose view do models reflect?",
+}
+"""Lenses whose tables are shown where no report can be made."""
+
 
 def demo(
-    folder: Annotated[
-        Path, typer.Option("--folder", help="Where the study and the report go.", metavar="FOLDER")
-    ] = Path("plurivox-demo"),
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same study.", min=0)] = 0,
+    folder: Annotated[Path, option("Where the study and the report go.", "FOLDER")] = Path("plurivox-demo"),
+    seed: Annotated[int, option("Same seed, same study.", min=0)] = 0,
 ) -> None:
     """Simulate a rating study and run every analysis on it.
 
@@ -45,10 +50,11 @@ def demo(
     out.print("30 trained raters said which items are safe and which unsafe; three models predict the ratings, and")
     out.print("three others were asked the same questions as people.\n")
     show_description(describe(ratings), out)
+    given = {"reference": trained, "trained": trained, "predictions": predictions, "answers": answers}
     try:
-        path = _report(ratings, trained, predictions, answers, folder, seed)
+        path = _report(ratings, given, folder, seed)
     except MissingExtraError as error:
-        path = _text(ratings, trained, predictions, answers, folder, seed, out)
+        path = _text(ratings, given, folder, seed, out)
         print(f"\nThe whole report, with charts: {error}")
     print(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
     print(f"  plurivox describe {folder / 'ratings.csv'} --json")
@@ -61,21 +67,19 @@ def demo(
     print(f"\n{path.resolve()}")
 
 
-def _report(
-    ratings: "Ratings", trained: "Ratings", predictions: "Predictions", answers: "Answers", folder: Path, seed: int
-) -> Path:
+def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int) -> Path:
     """Write the HTML report and print its findings."""
     from plurivox.cli.progress import telling
     from plurivox.report import make_report
 
     with telling() as progress:
         made = make_report(
-            ratings, DEMO_AXES, reference=trained, items_by="violation", seed=seed, title="A simulated rating study",
+            ratings, DEMO_AXES, items_by="violation", seed=seed, title="A simulated rating study",
             files={
                 name: folder / name
                 for name in ("ratings.csv", "raters.csv", "items.csv", "trained.csv", "predictions.csv", "answers.csv")
             },
-            predictions=predictions, answers=answers, progress=progress,
+            **{name: given[name] for name in ("reference", "predictions", "answers")}, progress=progress,
         )  # fmt: skip
     print("\nWhat every analysis found:\n")
     for finding in made.findings:
@@ -83,41 +87,23 @@ def _report(
     return made.write(folder / "report.html")
 
 
-def _text(
-    ratings: "Ratings",
-    trained: "Ratings",
-    predictions: "Predictions",
-    answers: "Answers",
-    folder: Path,
-    seed: int,
-    out: "Console",
-) -> Path:
+def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int, out: "Console") -> Path:
     """Print the tables of every analysis, and keep them as text."""
     from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
-    from plurivox.lenses.alignment import LENS as ALIGNMENT
-    from plurivox.lenses.alignment.run import alignment
-    from plurivox.lenses.cohesion import LENS as COHESION
-    from plurivox.lenses.cohesion.run import cohesion
-    from plurivox.lenses.responsiveness import LENS as RESPONSIVENESS
-    from plurivox.lenses.responsiveness.run import responsiveness
-    from plurivox.lenses.soft import LENS as SOFT
-    from plurivox.lenses.soft.run import soft_scores
+    from plurivox.lenses import lenses
     from plurivox.results.files import replacing
 
+    shown = [lens for lens in lenses() if lens.name in ASKED]
+    found = []
     with telling() as progress:
-        alike = cohesion(ratings, DEMO_AXES, seed=seed, progress=progress)
-        graded = responsiveness(ratings, trained, DEMO_AXES, seed=seed, progress=progress)
-        scored = soft_scores(ratings, predictions, seed=seed, progress=progress)
-        aligned = alignment(ratings, answers, DEMO_AXES, trained=trained, seed=seed, progress=progress)
-    out.print("\nWho sees things alike?\n")
-    show_result(COHESION, alike, out)
-    out.print("\nWhose scores convey severity?\n")
-    show_result(RESPONSIVENESS, graded, out)
-    out.print("\nWho predicts ratings well?\n")
-    show_result(SOFT, scored, out)
-    out.print("\nWhose view do models reflect?\n")
-    show_result(ALIGNMENT, aligned, out)
+        for lens in shown:
+            inputs = {one.name: given[one.name] for one in lens.inputs if one.name in given}
+            by = {} if "predictions" in inputs else {"by": DEMO_AXES}
+            found.append(lens.load("run")(ratings, **inputs, **by, seed=seed, progress=progress))
+    for lens, result in zip(shown, found, strict=True):
+        out.print(f"\n{ASKED[lens.name]}\n")
+        show_result(lens, result, out)
     with replacing(folder / "report.txt") as temporary:
         temporary.write_text(out.export_text(), encoding="utf-8")
     return folder / "report.txt"

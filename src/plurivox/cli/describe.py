@@ -1,11 +1,14 @@
 """``plurivox describe``: what a table of ratings holds."""
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plurivox.cli.loading import load
+from plurivox.cli.loading import Loaded, load
 from plurivox.cli.options import InputOptions, reads_ratings
+from plurivox.cli.progress import say
 
 
 @reads_ratings
@@ -13,8 +16,7 @@ def describe(
     reading: InputOptions,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     write_config: Annotated[
-        bool,
-        typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised."),
+        bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
     ] = False,
 ) -> None:
     """Show what a table of ratings holds.
@@ -34,11 +36,7 @@ def describe(
         _write_config(reading, loaded)
 
 
-def _write_config(reading: InputOptions, loaded: "Loaded") -> None:  # type: ignore[name-defined]  # noqa: F821
-    import os
-    import sys
-    from pathlib import Path
-
+def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     from plurivox.config import FILE_NAME, config_text
     from plurivox.errors import ConfigError
     from plurivox.results.files import replacing
@@ -54,4 +52,4 @@ def _write_config(reading: InputOptions, loaded: "Loaded") -> None:  # type: ign
     text = config_text(loaded.ratings, raters=beside(loaded.raters_file), items=beside(loaded.items_file))
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(f"wrote {path}", file=sys.stderr)
+    say(f"wrote {path}")

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.loading import load, read_items
-from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, reads_ratings, several_names
+from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, Text, option, reads_ratings, several_names
+from plurivox.cli.progress import one_bar, say
 
 if TYPE_CHECKING:
     from plurivox.models import Epoch, Predictor
@@ -27,34 +27,22 @@ def fit(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder to write the model to.", metavar="FOLDER")
     ] = Path("model"),
-    model: Annotated[
-        str, typer.Option("--model", help=f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.", metavar="NAME")
-    ] = "mlp-kl",
-    text: Annotated[str, typer.Option("--text", help="Column of ITEMS with the text.", metavar="COLUMN")] = "text",
+    model: Annotated[str, option(f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.", "NAME")] = "mlp-kl",
+    text: Annotated[str, option("Column of ITEMS with the text.", "COLUMN")] = "text",
     context: Annotated[
-        str | None,
-        typer.Option(
-            "--context", help="Columns of ITEMS with what came before the text, oldest first: bot,user.",
-            metavar="COLUMNS",
-        ),
+        Text, option("Columns of ITEMS with what came before the text, oldest first: bot,user.", "COLUMNS")
     ] = None,
-    epochs: Annotated[int, typer.Option("--epochs", help="Go through all items at most so often.", min=1)] = 200,
-    patience: Annotated[
-        int, typer.Option("--patience", help="Stop when the validation loss has not fallen for so many epochs.", min=1)
-    ] = 5,
-    batch: Annotated[int, typer.Option("--batch", help="Items per step.", min=1)] = 64,
-    learning_rate: Annotated[float, typer.Option("--learning-rate", help="Step size of Adam.")] = 1e-3,
-    validation: Annotated[
-        float, typer.Option("--validation", help="Share of items held out to tell when to stop.")
-    ] = 0.15,
-    features: Annotated[int, typer.Option("--features", help="Words that the model knows, at most.", min=1)] = 10_000,
-    length: Annotated[
-        int, typer.Option("--length", help="Words and signs of an item that the transformer reads.", min=1)
-    ] = 128,
-    device: Annotated[str, typer.Option("--device", help="cpu, or cuda for a GPU.", metavar="NAME")] = "cpu",
+    epochs: Annotated[int, option("Go through all items at most so often.", min=1)] = 200,
+    patience: Annotated[int, option("Stop when the validation loss has not fallen for so many epochs.", min=1)] = 5,
+    batch: Annotated[int, option("Items per step.", min=1)] = 64,
+    learning_rate: Annotated[float, option("Step size of Adam.")] = 1e-3,
+    validation: Annotated[float, option("Share of items held out to tell when to stop.")] = 0.15,
+    features: Annotated[int, option("Words that the model knows, at most.", min=1)] = 10_000,
+    length: Annotated[int, option("Words and signs of an item that the transformer reads.", min=1)] = 128,
+    device: Annotated[str, option("cpu, or cuda for a GPU.", "NAME")] = "cpu",
     seed: Seed = 0,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Train a small model that predicts from an item's text how its ratings (FILE) are distributed.
 
     Early stopping on items held out; Ctrl-C keeps the best model so far. mlp-ce and mlp-kl are networks over words,
@@ -71,28 +59,13 @@ def fit(
     try_folder(output)
     ratings = load(reading).ratings
     ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.encoding)
-    print(f"{table.name}: item = {ids}, text = {text}", file=sys.stderr)
+    say(f"{table.name}: item = {ids}, text = {text}")
     with _told() as progress, _interrupted_once() as not_any_more:
         found = models.fit(
-            ratings,
-            table.frame(),
-            model,
-            text=text,
-            context=several_names(context) or (),
-            item=ids,
-            seed=seed,
-            epochs=epochs,
-            patience=patience,
-            batch=batch,
-            learning_rate=learning_rate,
-            validation=validation,
-            features=features,
-            length=length,
-            device=device,
-            progress=progress,
-            source=table.name,
-            locate=table.locate,
-        )
+            ratings, table.frame(), model, text=text, context=several_names(context) or (), item=ids, seed=seed,
+            epochs=epochs, patience=patience, batch=batch, learning_rate=learning_rate, validation=validation,
+            features=features, length=length, device=device, progress=progress, source=table.name, locate=table.locate,
+        )  # fmt: skip
         not_any_more()
         found.save(output)
     _tell(found)
@@ -125,44 +98,33 @@ def _interrupted_once() -> Iterator[Callable[[], object]]:
     try:
         yield ignore
     except KeyboardInterrupt:
-        print("interrupted before the first epoch was done; nothing is kept", file=sys.stderr)
+        say("interrupted before the first epoch was done; nothing is kept")
         raise typer.Exit(130) from None
     finally:
         if not interrupted:
             signal.signal(signal.SIGINT, before)
 
 
-@contextlib.contextmanager
-def _told() -> "Iterator[Callable[[Epoch], object] | None]":
-    """Yield what moves a bar with the losses, None if nobody would see it."""
-    from plurivox.cli.progress import bars_shown
+def _told() -> "contextlib.AbstractContextManager[Callable[[Epoch], object] | None]":
+    """Return what yields what moves a bar with the losses, None if nobody would see it."""
 
-    with bars_shown() as bars:
-        if bars is None:
-            yield None
-            return
-        task = bars.add_task("reading texts", total=None)
+    def shown(epoch: "Epoch") -> tuple[int, int, str]:
+        losses = f"loss {epoch.train_loss:.4f}, validation {epoch.validation_loss:.4f}"
+        return epoch.number, epoch.of, f"{losses}, best in epoch {epoch.best_epoch}; at most"
 
-        def told(epoch: "Epoch") -> None:
-            losses = f"loss {epoch.train_loss:.4f}, validation {epoch.validation_loss:.4f}"
-            best = f"best in epoch {epoch.best_epoch}"
-            bars.update(task, completed=epoch.number, total=epoch.of, description=f"{losses}, {best}; at most")
-
-        yield told
+    return one_bar("reading texts", None, shown)
 
 
 def _tell(found: "Predictor") -> None:
     """Say on standard error what was trained, and what to make of it."""
     training = found.training
     why = {"early": "no better since", "epochs": "the last", "interrupted": "interrupted"}[training.stopped]
-    print(
+    say(
         f"{found.kind} on {found.scale}: {training.n_items:,} items with {training.n_ratings:,} ratings, "
         f"{training.n_validation:,} of the items held out",
         f"validation loss {training.best_validation_loss:.4f} after epoch {training.best_epoch} of {training.epochs} "
         f"({why}); {training.baseline_loss:.4f} if all texts are predicted alike",
         *(f"• {note}" for note in training.notes),
-        sep="\n",
-        file=sys.stderr,
     )
 
 

@@ -1,11 +1,11 @@
 """How the command line reads what a lens takes besides ratings, and says so on standard error."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from plurivox.cli.loading import Loaded, load_reference, read_beside, read_scale
 from plurivox.cli.options import InputOptions
+from plurivox.cli.progress import say, several
 
 Given = Mapping[str, Any]
 
@@ -27,18 +27,17 @@ def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     from plurivox.intake.read import read_predictions
 
     known = read_predictions(given["predictions"], loaded.ratings.scale, like=loaded.ratings)
-    print(f"{known.source}: predictions of {', '.join(known.models)}", file=sys.stderr)
+    say(f"{known.source}: predictions of {', '.join(known.models)}")
     return known
 
 
 def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered."""
-    from plurivox.cli.ask import several
     from plurivox.intake.read_answers import read_answers
 
     ratings = loaded.ratings
     known = read_answers(given["answers"], ratings.scale, like=ratings, model=given["model"], answer=given["answer"])
-    print(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}", file=sys.stderr)
+    say(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}")
     return known
 
 

@@ -1,7 +1,6 @@
 """Commands made of lens records: their options, and the one runner that loads, calls and prints for all of them."""
 
 import inspect
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ import typer
 
 from plurivox.cli.loading import load, load_questions
 from plurivox.cli.options import Csv, InputOptions, Json, Markdown, Threads, one_format, reads_ratings, tell_compiling
+from plurivox.cli.progress import say
 from plurivox.lenses.record import imported
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _check_picture(path: Path) -> None:
 def _draw(lens: "Lens", result: Any, path: Path) -> None:
     from plurivox.plots.writing import write_chart
 
-    print(f"chart: {write_chart(lens.load('chart')(result), path)}", file=sys.stderr)
+    say(f"chart: {write_chart(lens.load('chart')(result), path)}")
 
 
 def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:

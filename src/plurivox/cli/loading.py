@@ -1,6 +1,5 @@
 """From the options of a command, and the config behind them, to the ratings that it works on."""
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from plurivox.cli.options import InputOptions, attribute_value
+from plurivox.cli.progress import say
 
 if TYPE_CHECKING:
     from plurivox.config import Config
@@ -91,7 +91,7 @@ def load_reference(text: str, reading: InputOptions, ratings: "Ratings", scale: 
         raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
     intake = found.intake
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
-    print(f"{intake.source}: reference, {taken}; scale {found.scale}", file=sys.stderr)
+    say(f"{intake.source}: reference, {taken}; scale {found.scale}")
     return found.where(raters=attribute_value(where, "--reference-where"))
 
 
@@ -148,7 +148,7 @@ def _tell(ratings: "Ratings", config: "Config") -> None:
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
     scale = f"{ratings.scale}{' (inferred)' if intake.scale_inferred else ''}"
     told = f", as {config.path} says" if config.path else ""
-    print(f"{intake.source}: {intake.layout} table, {taken}; scale {scale}{told}", file=sys.stderr)
+    say(f"{intake.source}: {intake.layout} table, {taken}; scale {scale}{told}")
 
 
 def read_scale(text: str | None) -> "Scale | None":

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -10,9 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
+from plurivox.cli.progress import say
 
-def _option(*names: str, help: str, metavar: str | None = None) -> Any:  # noqa: A002
-    return typer.Option(*names, help=help, metavar=metavar)
+Text = str | None
+Texts = list[str] | None
+
+
+def option(help: str, metavar: str | None = None, **more: Any) -> Any:  # noqa: A002
+    """Return an option that is called like its parameter."""
+    return typer.Option(help=help, metavar=metavar, **more)
 
 
 @dataclass(frozen=True)
@@ -27,98 +32,66 @@ class InputOptions:
             show_default=False,
         ),
     ]
-    raters: Annotated[str | None, _option("--raters", help="Table with one row per rater.", metavar="FILE")] = None
-    items: Annotated[str | None, _option("--items", help="Table with one row per item.", metavar="FILE")] = None
-    item: Annotated[str | None, _option("--item", help="Column with the item.", metavar="COLUMN")] = None
-    rater: Annotated[str | None, _option("--rater", help="Column with the rater.", metavar="COLUMN")] = None
-    score: Annotated[str | None, _option("--score", help="Column with the score.", metavar="COLUMN")] = None
-    scale: Annotated[
-        str | None,
-        _option("--scale", help="0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", metavar="POINTS"),
-    ] = None
+    raters: Annotated[Text, option("Table with one row per rater.", "FILE")] = None
+    items: Annotated[Text, option("Table with one row per item.", "FILE")] = None
+    item: Annotated[Text, option("Column with the item.", "COLUMN")] = None
+    rater: Annotated[Text, option("Column with the rater.", "COLUMN")] = None
+    score: Annotated[Text, option("Column with the score.", "COLUMN")] = None
+    scale: Annotated[Text, option("0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", "POINTS")] = None
     missing: Annotated[
-        list[str] | None,
-        _option(
-            "--missing",
-            help="An answer that means no rating, besides blank, NA, NaN and null. Repeatable.",
-            metavar="ANSWER",
-        ),
+        Texts, option("An answer that means no rating, besides blank, NA, NaN and null. Repeatable.", "ANSWER")
     ] = None
     duplicates: Annotated[
-        str | None,
-        _option(
-            "--duplicates",
-            help="If a rater rated an item twice: error (default), first, last, or mode.",
-            metavar="RULE",
-        ),
+        Text, option("If a rater rated an item twice: error (default), first, last, or mode.", "RULE")
     ] = None
-    by: Annotated[
-        list[str] | None,
-        _option(
-            "--by",
-            help="Rater attribute, or several to cross: race,gender. Repeatable.",
-            metavar="ATTRIBUTES",
-        ),
-    ] = None
+    by: Annotated[Texts, option("Rater attribute, or several to cross: race,gender. Repeatable.", "ATTRIBUTES")] = None
     where: Annotated[
-        list[str] | None,
-        _option("--where", help="Keep only raters or items with this value: removed=False. Repeatable.",
-                metavar="ATTRIBUTE=VALUE"),
-    ] = None  # fmt: skip
-    rater_attributes: Annotated[
-        str | None,
-        _option("--rater-attributes", help="Columns of FILE that describe raters: age,gender.", metavar="COLUMNS"),
+        Texts, option("Keep only raters or items with this value: removed=False. Repeatable.", "ATTRIBUTE=VALUE")
     ] = None
-    item_attributes: Annotated[
-        str | None,
-        _option("--item-attributes", help="Columns of FILE that describe items: topic,text.", metavar="COLUMNS"),
-    ] = None
+    rater_attributes: Annotated[Text, option("Columns of FILE that describe raters: age,gender.", "COLUMNS")] = None
+    item_attributes: Annotated[Text, option("Columns of FILE that describe items: topic,text.", "COLUMNS")] = None
     several: Annotated[
-        list[str] | None,
-        _option(
-            "--several",
-            help="A rater may have several values of an attribute, separated so: 'race=;'. Repeatable.",
-            metavar="ATTRIBUTE=SEPARATOR",
+        Texts,
+        option(
+            "A rater may have several values of an attribute, separated so: 'race=;'. Repeatable.",
+            "ATTRIBUTE=SEPARATOR",
         ),
     ] = None
     wide: Annotated[bool, typer.Option("--wide", help="FILE has one row per item, one column per rater.")] = False
     totals: Annotated[
         bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")
     ] = False
-    format: Annotated[
-        str | None,
-        _option("--format", help="csv, tsv, jsonl or parquet, if the name does not tell.", metavar="FORMAT"),
-    ] = None
-    encoding: Annotated[
-        str | None, _option("--encoding", help="Encoding of the text, if not UTF-8.", metavar="NAME")
-    ] = None
-    min_group_size: Annotated[
-        int | None,
-        typer.Option("--min-group-size", help="Withhold groups with fewer raters (default 5).", min=1, metavar="N"),
-    ] = None
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", help="Use this file instead of the plurivox.toml beside FILE.", metavar="FILE"),
-    ] = None
+    format: Annotated[Text, option("csv, tsv, jsonl or parquet, if the name does not tell.", "FORMAT")] = None
+    encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None
+    min_group_size: Annotated[int | None, option("Withhold groups with fewer raters (default 5).", "N", min=1)] = None
+    config: Annotated[Path | None, option("Use this file instead of the plurivox.toml beside FILE.", "FILE")] = None
 
 
 ItemsFile = Annotated[
     str, typer.Argument(metavar="ITEMS", help="Table with one row per item: its id and its text.", show_default=False)
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.", min=0, metavar="N")]
-Threads = Annotated[int | None, typer.Option("--threads", help="How many to use (default: all).", min=1, metavar="N")]
+Seed = Annotated[int, option("Same seed, same result.", "N", min=0)]
+Threads = Annotated[int | None, option("How many to use (default: all).", "N", min=1)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 
 
-BaseUrl = Annotated[str, _option("--base-url", help="Any OpenAI-compatible server.", metavar="URL")]
-KeyVariable = Annotated[str, _option("--key-variable", help="Environment variable that holds the key.", metavar="NAME")]
-Concurrency = Annotated[int, typer.Option("--concurrency", help="Requests on their way at once.", min=1)]
-Rate = Annotated[float | None, _option("--rate", help="At most so many requests per minute.", metavar="N")]
-Timeout = Annotated[float, typer.Option("--timeout", help="Seconds to wait for an answer.")]
-Attempts = Annotated[int, typer.Option("--attempts", help="How often to try a request.", min=1)]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Allow an unencrypted connection to another machine.")]
+@dataclass(frozen=True)
+class ServerOptions:
+    """What the command line says about a server of language models: keywords of :func:`plurivox.ask.run`."""
+
+    base_url: Annotated[str, option("Any OpenAI-compatible server.", "URL")] = "https://api.openai.com/v1"
+    key_variable: Annotated[str, option("Environment variable that holds the key.", "NAME")] = "OPENAI_API_KEY"
+    concurrency: Annotated[int, option("Requests on their way at once.", min=1)] = 16
+    rate: Annotated[float | None, option("At most so many requests per minute.", "N")] = None
+    timeout: Annotated[float, option("Seconds to wait for an answer.")] = 120.0
+    attempts: Annotated[int, option("How often to try a request.", min=1)] = 6
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow an unencrypted connection to another machine.")
+    ] = False
+
+
 NoTemperature = Annotated[bool, typer.Option("--no-temperature", help="Send none, for models that take none.")]
 
 
@@ -133,7 +106,7 @@ def tell_compiling(kernel: object) -> None:
     from plurivox.kernels import compiled_before
 
     if not compiled_before(kernel):
-        print("compiling once, for this and all later runs …", file=sys.stderr)
+        say("compiling once, for this and all later runs …")
 
 
 def several_names(text: str | None) -> tuple[str, ...] | None:
@@ -141,7 +114,7 @@ def several_names(text: str | None) -> tuple[str, ...] | None:
     return tuple(text.split(",")) if text else None
 
 
-def attribute_value(text: str | None, option: str) -> dict[str, str]:
+def attribute_value(text: Text, option: str) -> dict[str, str]:
     """Read ``gender=Woman``."""
     if text is None:
         return {}
@@ -151,32 +124,31 @@ def attribute_value(text: str | None, option: str) -> dict[str, str]:
     return {attribute.strip(): value.strip()}
 
 
-def reads_ratings(command: Callable[..., None], *, after: int = 0) -> Callable[..., None]:
-    """Give a command all options of :class:`InputOptions`; it gets them as its first argument.
+def taking(record: type, command: Callable[..., None], *, after: int | None = None) -> Callable[..., None]:
+    """Give a command all options of a record; it gets them as its first argument.
 
-    FILE is the command's first argument, or comes after so many of its own.
+    They come after so many of the command's own, or after all of them.
     """
-    names = [one.name for one in fields(InputOptions)]
+    parameter, only = inspect.Parameter, inspect.Parameter.KEYWORD_ONLY
     shared = [
-        inspect.Parameter(
-            one.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=one.type,
-            default=inspect.Parameter.empty if one.default is MISSING else one.default,
+        parameter(
+            one.name, only, annotation=one.type, default=parameter.empty if one.default is MISSING else one.default
         )
-        for one in fields(InputOptions)
+        for one in fields(record)
     ]
-    own = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    ]
+    own = [one.replace(kind=only) for one in list(inspect.signature(command, eval_str=True).parameters.values())[1:]]
+    after = len(own) if after is None else after
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
-        command(InputOptions(**{name: given.pop(name) for name in names}), **given)
+        command(record(**{one.name: given.pop(one.name) for one in shared}), **given)
 
     parameters = [*own[:after], *shared, *own[after:]]
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {one.name: one.annotation for one in parameters}
     del wrapper.__wrapped__
     return wrapper
+
+
+reads_ratings = functools.partial(taking, InputOptions, after=0)
+"""Gives a command all options of :class:`InputOptions`; FILE is its first argument, or comes after so many."""

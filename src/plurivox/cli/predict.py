@@ -1,14 +1,14 @@
 """``plurivox predict``: predicted rating distributions of texts, from a trained model."""
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from plurivox.cli.loading import read_items, read_scale
-from plurivox.cli.options import ItemsFile, several_names
+from plurivox.cli.options import ItemsFile, Text, option, several_names
+from plurivox.cli.progress import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,35 +17,28 @@ ENDINGS = (".csv", ".parquet", ".jsonl")
 
 
 def predict(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Folder that plurivox fit wrote.", show_default=False)
-    ],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that plurivox fit wrote.", show_default=False)],
     file: ItemsFile,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write: .parquet, .csv or .jsonl; else CSV is printed.",
-                     metavar="FILE"),
+        typer.Option(
+            "--output", "-o", help="File to write: .parquet, .csv or .jsonl; else CSV is printed.", metavar="FILE"
+        ),
     ] = None,
-    item: Annotated[str | None, typer.Option("--item", help="Column with the item.", metavar="COLUMN")] = None,
-    text: Annotated[
-        str | None, typer.Option("--text", help="Column with the text (default: as trained).", metavar="COLUMN")
-    ] = None,
-    context: Annotated[
-        str | None,
-        typer.Option("--context", help="Columns with what came before (default: as trained).", metavar="COLUMNS"),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option("--encoding", help="Encoding of the text, if not UTF-8.", metavar="NAME")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="What to call the model (default: its kind).", metavar="NAME")
-    ] = None,
+    item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
+    text: Annotated[Text, option("Column with the text (default: as trained).", "COLUMN")] = None,
+    context: Annotated[Text, option("Columns with what came before (default: as trained).", "COLUMNS")] = None,
+    encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None,
+    name: Annotated[Text, option("What to call the model (default: its kind).", "NAME")] = None,
     scale: Annotated[
-        str | None,
-        typer.Option("--scale", help="Refuse a model of another scale: 0:4, No,Unsure,Yes or a TOML file "
-                     "(default: that of the plurivox.toml beside ITEMS).", metavar="POINTS"),
+        Text,
+        option(
+            "Refuse a model of another scale: 0:4, No,Unsure,Yes or a TOML file "
+            "(default: that of the plurivox.toml beside ITEMS).",
+            "POINTS",
+        ),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Predict from the texts of items how they are rated, with a model that plurivox fit trained.
 
     One row per item: model, item, and a probability for each point of the scale, as plurivox score reads them.
@@ -62,7 +55,7 @@ def predict(
     wanted = read_scale(scale) if path is None else load_config(path).scale
     known = models.load(model, scale=wanted)
     ids, table = read_items(file, item, like=known.item, encoding=encoding)
-    print(f"{table.name}: item = {ids}, text = {text or known.text}", file=sys.stderr)
+    say(f"{table.name}: item = {ids}, text = {text or known.text}")
     with telling() as progress:
         found = known.predict(
             table.frame(), text=text, context=None if context is None else several_names(context) or (), item=ids,
@@ -70,28 +63,21 @@ def predict(
             source=table.name, locate=table.locate,
         )  # fmt: skip
     _write(found, output)
-    print(f"{found['model'][0]}: {found.height:,} items on {known.scale}", file=sys.stderr)
+    say(f"{found['model'][0]}: {found.height:,} items on {known.scale}")
 
 
 def _write(found: "pl.DataFrame", output: Path | None) -> None:
-    from plurivox.results.files import guarded, replacing
+    from plurivox.results.files import guarded, write_frame
 
     safe = guarded(found)
     n_changed = 0 if output is not None and output.suffix != ".csv" else int((safe["item"] != found["item"]).sum())
     if n_changed:
-        print(
+        say(
             f"{n_changed:,} items have ids that a spreadsheet would take for a formula, and in CSV an apostrophe "
-            "before them; write .parquet to score them",
-            file=sys.stderr,
+            "before them; write .parquet to score them"
         )
     if output is None:
         print(safe.write_csv(), end="")
         return
-    with replacing(output) as temporary:
-        if output.suffix == ".parquet":
-            found.write_parquet(temporary)
-        elif output.suffix == ".jsonl":
-            found.write_ndjson(temporary)
-        else:
-            safe.write_csv(temporary)
+    write_frame(output, found)
     print(output)

@@ -1,14 +1,24 @@
-"""Progress bars: in a terminal, none in a pipe."""
+"""What is told on standard error: sentences, and progress bars in a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+
+def say(*lines: str) -> None:
+    """Print lines on standard error."""
+    print(*lines, sep="\n", file=sys.stderr)
+
+
+def several(n: int, what: str) -> str:
+    """Return ``1 answer`` or ``2 answers``."""
+    return f"1 {what}" if n == 1 else f"{n:,} {what}s"
 
 
 @contextlib.contextmanager
@@ -23,6 +33,24 @@ def bars_shown() -> Iterator[Progress | None]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bars:
         yield bars
+
+
+@contextlib.contextmanager
+def one_bar(
+    what: str, total: int | None, shown: Callable[..., tuple[int, int, str]]
+) -> Iterator[Callable[..., object] | None]:
+    """Yield what moves a bar, None if nobody would see it; from its arguments come done, total and description."""
+    with bars_shown() as bars:
+        if bars is None:
+            yield None
+            return
+        task = bars.add_task(what, total=total)
+
+        def tell(*told: Any) -> None:
+            done, of, text = shown(*told)
+            bars.update(task, completed=done, total=of, description=text)
+
+        yield tell
 
 
 @contextlib.contextmanager

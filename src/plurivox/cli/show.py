@@ -62,13 +62,8 @@ def _design(found: Description) -> Table:
     table.columns[-1].justify = "left"
     for name, spread in (("ratings per item", found.per_item), ("ratings per rater", found.per_rater)):
         if spread is not None:
-            table.add_row(
-                name,
-                f"{spread.low:,}",
-                f"{spread.median:,g}",
-                f"{spread.high:,}",
-                Text(_histogram(spread), ACCENT),
-            )
+            numbers = f"{spread.low:,}", f"{spread.median:,g}", f"{spread.high:,}"
+            table.add_row(name, *numbers, Text(_histogram(spread), ACCENT))
     return table
 
 
@@ -87,9 +82,13 @@ def _scale(found: Description) -> Table:
         if n is None:
             table.add_row("…", "", "", "")
         else:
-            bar = "█" * round(BAR_WIDTH * n / top) or ("▏" if n else "")
-            table.add_row(Text(point), f"{n:,}", f"{n / total:.1%}", Text(bar, ACCENT))
+            table.add_row(Text(point), f"{n:,}", f"{n / total:.1%}", bar(n, top))
     return table
+
+
+def bar(n: int, top: int) -> Text:
+    """Return a bar for a number, which is visible if it is not 0."""
+    return Text("█" * round(BAR_WIDTH * n / top) or ("▏" if n else ""), ACCENT)
 
 
 def _axes(found: Description) -> Table | None:

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.cli.show import ACCENT, BAR_WIDTH, plain_table
+from plurivox.cli.show import ACCENT, bar, plain_table
 from plurivox.cli.tables import print_sentences, print_table
 from plurivox.lenses.item.result import ItemView
 from plurivox.lenses.item.tables import MAX_TEXT, group_tables, use_rows
@@ -43,6 +43,5 @@ def _bars(found: ItemView) -> Table:
     table.columns[-1].justify = "left"
     top = max(found.table("use")["n_ratings"])
     for line, n in use_rows(found):
-        bar = "" if n is None else "█" * round(BAR_WIDTH * n / top) or ("▏" if n else "")
-        table.add_row(*map(Text, line), Text(bar, ACCENT))
+        table.add_row(*map(Text, line), bar(n or 0, top))
     return table

@@ -1,10 +1,11 @@
 """``plurivox simulate``: a rating study with a known truth, as files."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from plurivox.cli.options import Text, Texts, option
 
 if TYPE_CHECKING:
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
@@ -15,78 +16,59 @@ def simulate(
         Path | None,
         typer.Argument(metavar="[FOLDER]", help="Where the files go; --study has a default.", show_default=False),
     ] = None,
-    items: Annotated[int, typer.Option("--items", help="Number of items.", min=1)] = 300,
-    raters: Annotated[int, typer.Option("--raters", help="Number of raters.", min=1)] = 120,
-    scale: Annotated[str, typer.Option("--scale", help="The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
-    missing: Annotated[
-        float,
-        typer.Option("--missing", help="Fraction of item–rater pairs left unrated; 0 is fully crossed."),
-    ] = 0.0,
+    items: Annotated[int, option("Number of items.", min=1)] = 300,
+    raters: Annotated[int, option("Number of raters.", min=1)] = 120,
+    scale: Annotated[str, option("The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
+    missing: Annotated[float, option("Fraction of item–rater pairs left unrated; 0 is fully crossed.")] = 0.0,
     ratings_per_item: Annotated[
-        str | None,
-        typer.Option(
-            "--ratings-per-item",
-            metavar="N|LOW:HIGH",
-            help="Instead: so many raters drawn for each item; with 2:20, from 2 to 20.",
-        ),
+        Text, option("Instead: so many raters drawn for each item; with 2:20, from 2 to 20.", "N|LOW:HIGH")
     ] = None,
-    attribute: Annotated[
-        list[str] | None,
-        typer.Option("--attribute", metavar="SPEC", help="Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable."),
-    ] = None,
-    missing_attributes: Annotated[
-        float, typer.Option("--missing-attributes", help="Fraction of attribute values left blank.")
-    ] = 0.0,
+    attribute: Annotated[Texts, option("Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable.", "SPEC")] = None,
+    missing_attributes: Annotated[float, option("Fraction of attribute values left blank.")] = 0.0,
     effect: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--effect",
-            metavar="SPEC",
-            help="How a group sees items differently: 'gender=Woman, age=18-29: bias 0.4, shared 0.5, "
+        Texts,
+        option(
+            "How a group sees items differently: 'gender=Woman, age=18-29: bias 0.4, shared 0.5, "
             "violation harassment'. Repeatable; replaces the built-in ones.",
+            "SPEC",
         ),
     ] = None,
     no_effects: Annotated[bool, typer.Option("--no-effects", help="All groups see the same: a true null.")] = False,
     style: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--style",
-            metavar="NAME=SHARE",
-            help="Share of raters who are normal, downward_shift, conservative, extreme or central. Repeatable.",
+        Texts,
+        option(
+            "Share of raters who are normal, downward_shift, conservative, extreme or central. Repeatable.",
+            "NAME=SHARE",
         ),
     ] = None,
-    rater_sd: Annotated[float, typer.Option("--rater-sd", help="Spread of the raters' own strictness.")] = 0.5,
-    noise_sd: Annotated[float, typer.Option("--noise-sd", help="Spread of the noise in each rating.")] = 0.5,
-    trained: Annotated[int, typer.Option("--trained", help="Trained raters, who say safe or unsafe.", min=0)] = 30,
+    rater_sd: Annotated[float, option("Spread of the raters' own strictness.")] = 0.5,
+    noise_sd: Annotated[float, option("Spread of the noise in each rating.")] = 0.5,
+    trained: Annotated[int, option("Trained raters, who say safe or unsafe.", min=0)] = 30,
     model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            metavar="SPEC",
-            help="Language model: 'name: bias 0.2, noise 0.3, refuses 0.05, unreadable 0.01, like age=18-29'. "
+        Texts,
+        option(
+            "Language model: 'name: bias 0.2, noise 0.3, refuses 0.05, unreadable 0.01, like age=18-29'. "
             "Repeatable; replaces the built-in ones.",
+            "SPEC",
         ),
     ] = None,
     no_models: Annotated[bool, typer.Option("--no-models", help="No language models.")] = False,
     predictor: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictor",
-            metavar="SPEC",
-            help="Model that predicts how ratings are distributed: 'name: error 0.3, sharpness 2, bias 0'. "
+        Texts,
+        option(
+            "Model that predicts how ratings are distributed: 'name: error 0.3, sharpness 2, bias 0'. "
             "Repeatable; replaces the built-in ones.",
+            "SPEC",
         ),
     ] = None,
     no_predictors: Annotated[bool, typer.Option("--no-predictors", help="No predicted distributions.")] = False,
     study: Annotated[
-        str | None,
-        typer.Option(
-            "--study",
-            help="Instead: a simulation study of the measures themselves, with a table and a figure: responsiveness.",
-            metavar="NAME",
+        Text,
+        option(
+            "Instead: a simulation study of the measures themselves, with a table and a figure: responsiveness.", "NAME"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same study.", min=0)] = 0,
+    seed: Annotated[int, option("Same seed, same study.", min=0)] = 0,
 ) -> None:
     """Write a simulated rating study as files.
 
@@ -101,13 +83,13 @@ def simulate(
         raise typer.BadParameter("name the FOLDER where the files go")
     from plurivox.scale import Scale
     from plurivox.simulation.files import write_study
-    from plurivox.simulation.simulate import DEMO
+    from plurivox.simulation.simulate import DEFAULT_MODELS, DEMO
     from plurivox.simulation.simulate import simulate as make
 
     given: dict[str, Any] = dict(DEMO)
     if attribute:
         given["attributes"] = dict(map(_attribute, attribute))
-        given["effects"], given["models"] = (), tuple(_plain_models())
+        given["effects"], given["models"] = (), DEFAULT_MODELS
     if effect or no_effects:
         given["effects"] = tuple(map(_effect, effect or ()))
     if style:
@@ -117,18 +99,10 @@ def simulate(
     if predictor or no_predictors:
         given["predictors"] = tuple(map(_predictor, predictor or ()))
     made = make(
-        n_items=items,
-        n_raters=raters,
-        scale=Scale.parse(scale),
-        missing=missing,
-        ratings_per_item=_per_item(ratings_per_item),
-        missing_attributes=missing_attributes,
-        rater_sd=rater_sd,
-        noise_sd=noise_sd,
-        trained=trained,
-        seed=seed,
-        **given,
-    )
+        n_items=items, n_raters=raters, scale=Scale.parse(scale), missing=missing,
+        ratings_per_item=_per_item(ratings_per_item), missing_attributes=missing_attributes, rater_sd=rater_sd,
+        noise_sd=noise_sd, trained=trained, seed=seed, **given,
+    )  # fmt: skip
     for path in write_study(made, folder):
         print(path)
 
@@ -136,7 +110,7 @@ def simulate(
 def _run_study(name: str, folder: Path | None, seed: int) -> None:
     """Run a study of the measures, print its table, and write table and figure."""
     from plurivox import studies
-    from plurivox.cli.progress import telling
+    from plurivox.cli.progress import say, telling
     from plurivox.cli.show import console, csv_text
     from plurivox.cli.tables import print_table
     from plurivox.errors import MissingExtraError
@@ -167,13 +141,7 @@ def _run_study(name: str, folder: Path | None, seed: int) -> None:
         for ending in ("svg", "png"):
             print(write_chart(responsiveness_study(found), folder / f"study.{ending}"))
     except MissingExtraError as error:
-        print(f"no figure: {error}", file=sys.stderr)
-
-
-def _plain_models() -> tuple["SimulatedModel", ...]:
-    from plurivox.simulation.simulate import DEFAULT_MODELS
-
-    return DEFAULT_MODELS
+        say(f"no figure: {error}")
 
 
 def _attribute(text: str) -> tuple[str, dict[str, float]]:
@@ -187,14 +155,8 @@ def _effect(text: str) -> "Effect":
     from plurivox.simulation.styles import Effect
 
     condition, what = _halves(text, "--effect")
-    known = dict(_pairs(what, text))
-    _only(known, {"bias", "shared", "violation"}, text)
-    return Effect(
-        _conditions(condition, text),
-        bias=_number(known.get("bias", "0"), text),
-        shared_sd=_number(known.get("shared", "0"), text),
-        violation=known.get("violation"),
-    )
+    known = _known(what, {"bias", "shared", "violation"}, text)
+    return Effect(_conditions(condition, text), **_fields(known, text))
 
 
 def _model(text: str) -> "SimulatedModel":
@@ -202,15 +164,8 @@ def _model(text: str) -> "SimulatedModel":
     from plurivox.simulation.styles import SimulatedModel
 
     name, _, what = text.partition(":")
-    known = dict(_pairs(what, text)) if what.strip() else {}
-    _only(known, {"bias", "noise", "refuses", "unreadable", "like"}, text)
     return SimulatedModel(
-        name.strip(),
-        bias=_number(known.get("bias", "0"), text),
-        noise_sd=_number(known.get("noise", "0.3"), text),
-        refusal_rate=_number(known.get("refuses", "0"), text),
-        unreadable_rate=_number(known.get("unreadable", "0"), text),
-        like=_conditions(known["like"], text) if "like" in known else {},
+        name.strip(), **_fields(_known(what, {"bias", "noise", "refuses", "unreadable", "like"}, text), text)
     )
 
 
@@ -219,17 +174,31 @@ def _predictor(text: str) -> "SimulatedPredictor":
     from plurivox.simulation.styles import SimulatedPredictor
 
     name, _, what = text.partition(":")
-    known = dict(_pairs(what, text)) if what.strip() else {}
-    _only(known, {"error", "sharpness", "bias"}, text)
-    return SimulatedPredictor(
-        name.strip(),
-        error_sd=_number(known.get("error", "0.3"), text),
-        sharpness=_number(known.get("sharpness", "1"), text),
-        bias=_number(known.get("bias", "0"), text),
-    )
+    return SimulatedPredictor(name.strip(), **_fields(_known(what, {"error", "sharpness", "bias"}, text), text))
 
 
-def _per_item(text: str | None) -> int | tuple[int, int] | None:
+_FIELDS = {
+    "shared": "shared_sd", "noise": "noise_sd", "error": "error_sd", "refuses": "refusal_rate",
+    "unreadable": "unreadable_rate",
+}  # fmt: skip
+"""What fields are called whose words are others."""
+
+
+def _known(what: str, allowed: set[str], whole: str) -> dict[str, str]:
+    """Return the words of a specification, all of them allowed, with their values."""
+    known = dict(_pairs(what, whole)) if what.strip() else {}
+    for name in known:
+        if name not in allowed:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(sorted(allowed))}, in {whole!r}")
+    return known
+
+
+def _fields(known: dict[str, str], whole: str) -> dict[str, Any]:
+    read = {"violation": lambda text, whole: text, "like": _conditions}
+    return {_FIELDS.get(word, word): read.get(word, _number)(value, whole) for word, value in known.items()}
+
+
+def _per_item(text: Text) -> int | tuple[int, int] | None:
     """Read ``3`` or ``2:20``."""
     if text is None:
         return None
@@ -274,9 +243,3 @@ def _number(text: str, whole: str) -> float:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a number, in {whole!r}") from None
-
-
-def _only(known: dict[str, str], allowed: set[str], whole: str) -> None:
-    for name in known:
-        if name not in allowed:
-            raise typer.BadParameter(f"{name!r} is none of {', '.join(sorted(allowed))}, in {whole!r}")

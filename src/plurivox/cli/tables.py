@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-import polars as pl
 from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
-from plurivox.results.result import Result
+from plurivox.cli.show import ACCENT, plain_table
 from plurivox.results.text import LEGEND, Shown
 
 MAX_NOTES = 12
@@ -83,24 +80,3 @@ def _rich(shown: Shown) -> Table:
     for line in shown.rows:
         table.add_row(*(Text(" ".join(cell.splitlines())) for cell in line))
     return table
-
-
-def print_result(
-    found: Result,
-    frame: pl.DataFrame,
-    tables: Callable[[Any], list[Shown]],
-    show: Callable[[Any, Console], None],
-    *,
-    json: bool,
-    csv: bool,
-    markdown: bool,
-) -> None:
-    """Print a result as JSON, its frame as CSV, its tables as Markdown, or for the terminal."""
-    if json:
-        print(found.to_json(draws=False))
-    elif csv:
-        print(csv_text(frame), end="")
-    elif markdown:
-        print(markdown_text(tables(found), found.findings()))
-    else:
-        show(found, console())

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
-from plurivox.intake.attributes import Locate, id_texts, places_of
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, no_column
+from plurivox.intake.attributes import Locate, id_texts, places_of, where
 from plurivox.reader import STATES, read_answer
 from plurivox.scale import Scale
 from plurivox.statistics.checks import SUM_TOLERANCE
@@ -60,11 +60,8 @@ class AnswerColumns:
     def columns(self, item: str) -> None:
         """Raise unless there are items, and rows."""
         if item not in self.table.columns:
-            raise ColumnError(
-                f"there is no column '{item}' with the items; it has {', '.join(self.table.columns[:20])}",
-                source=self.source,
-                hint="Name the columns: --item, --model, --answer (item=, model=, answer=).",
-            )
+            hint = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
+            raise no_column(item, self.table.columns, self.source, hint, role=" with the items", most=20)
         if not self.table.height:
             raise InputError("there is no answer", source=self.source, hint="Give one row per model and item.")
 
@@ -281,6 +278,4 @@ class AnswerColumns:
         return dict(sorted(pairs.iter_rows()))
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
-        rows = np.flatnonzero(wrong)
-        places = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
-        return {"source": self.source, "places": places, "n_places": len(rows)}
+        return where(self.source, self.locate, wrong)

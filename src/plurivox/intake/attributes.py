@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import AttributeConflictError, ColumnError, ConfigError, IdError
+from plurivox.errors import AttributeConflictError, ConfigError, IdError, InputError, no_column
 from plurivox.intake.code import ABSENT, as_text
 from plurivox.scale import ALWAYS_MISSING
 
@@ -25,6 +25,14 @@ def row_number(first: int) -> Locate:
 
 
 COUNTED_FROM_1 = row_number(1)
+
+
+def where(source: str, locate: Locate, wrong: Any) -> dict[str, Any]:
+    """Return what an error says about its place: the source, and the first of the rows, given as numbers or a mask."""
+    rows = np.asarray(wrong)
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    places = [locate(int(row)) for row in rows[: InputError.SHOWN]]
+    return {"source": source, "places": places, "n_places": len(rows)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +103,16 @@ def match(table: AttributeTable, ids: pl.Series, what: str) -> Matched:
 
 def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
     if table.id_column not in table.frame.columns:
-        raise ColumnError(
-            f"there is no column '{table.id_column}'; it has {', '.join(table.frame.columns)}",
-            source=table.source,
-            hint=f"The table of {what}s needs the {what} id under the name it has in the ratings.",
-        )
+        hint = f"The table of {what}s needs the {what} id under the name it has in the ratings."
+        raise no_column(table.id_column, table.frame.columns, table.source, hint)
     values = [clean(column) for column in table.frame.drop(table.id_column)]
     keyed = pl.DataFrame({"_id": id_texts(table.frame[table.id_column])}).with_columns(values)
     blank = keyed["_id"].is_null() | (keyed["_id"] == "")
     if blank.any():
-        raise _at(IdError, table, blank, table.id_column, f"the {what} id is missing", "Give it or remove the row.")
+        raise IdError(
+            f"the {what} id is missing", column=table.id_column, **where(table.source, table.locate, blank),
+            hint="Give it or remove the row.",
+        )  # fmt: skip
     distinct = keyed.unique(maintain_order=True)
     repeated = distinct["_id"].is_duplicated()
     if repeated.any():
@@ -115,7 +123,8 @@ def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
         n = distinct.filter(repeated)["_id"].n_unique()
         if n > 1:
             problem += f" (as have {n - 1:,} other {what}s)"
-        raise _at(AttributeConflictError, table, rows, column, problem, "Keep one row for each.")
+        at = where(table.source, table.locate, rows)
+        raise AttributeConflictError(problem, column=column, **at, hint="Keep one row for each.")
     return distinct
 
 
@@ -129,19 +138,6 @@ def places_of(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
     places = pl.DataFrame({"id": id_texts(known), "place": np.arange(len(known))})
     found = pl.DataFrame({"id": id_texts(ids)}).join(places, on="id", how="left", maintain_order="left")
     return found["place"].fill_null(-1).to_numpy().astype(np.int64)
-
-
-def _at(
-    error: type[IdError] | type[AttributeConflictError],
-    table: AttributeTable,
-    rows: pl.Series,
-    column: str,
-    problem: str,
-    hint: str,
-) -> IdError | AttributeConflictError:
-    places = rows.arg_true().to_list()
-    shown = [table.locate(place) for place in places[:5]]
-    return error(problem, source=table.source, column=column, places=shown, n_places=len(places), hint=hint)
 
 
 def per_owner(values: NDArray[Any], owners: NDArray[Any], n_owners: int) -> NDArray[np.int32]:

@@ -25,7 +25,7 @@ from plurivox.errors import (
     ScoreError,
     UnknownIdsWarning,
 )
-from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner
+from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner, where
 from plurivox.intake.code import ABSENT, Coded, Coder
 from plurivox.intake.order import Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
 from plurivox.scale import Label, Scale, infer_scale, text_of
@@ -122,17 +122,9 @@ def check(
         unknown_items=item_match.unknown,
         idle_items=item_match.idle,
     )
+    item_codes = kept.item.astype(np.int32, copy=False)
     scores: Any = kept.score.astype(known_scale.dtype, copy=False)
-    return Checked(
-        scale=known_scale,
-        items=item_frame,
-        raters=rater_frame,
-        item_codes=kept.item.astype(np.int32, copy=False),
-        rater_codes=kept.rater,
-        scores=scores,
-        multiplicity=kept.count,
-        intake=intake,
-    )
+    return Checked(known_scale, item_frame, rater_frame, item_codes, kept.rater, scores, kept.count, intake)
 
 
 def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
@@ -178,14 +170,8 @@ def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
     odd = ids.values.str.contains(r"\p{Cc}").arg_true()
     if len(odd):
         rows = np.flatnonzero(np.isin(ids.codes, odd.to_numpy()))
-        raise _at(
-            IdError,
-            table,
-            role,
-            rows,
-            f"the {role} id {ids.values[odd[0]]!r} holds a control character",
-            hint="Remove it; ids may hold any printable text.",
-        )
+        problem = f"the {role} id {ids.values[odd[0]]!r} holds a control character"
+        raise _at(IdError, table, role, rows, problem, "Remove it; ids may hold any printable text.")
 
 
 def _positions(
@@ -334,10 +320,8 @@ def _from_rows(table: LongTable, role: str, name: str, coded: Mapping[str, Coded
         found = [str(values[int(code)]) for code in dict.fromkeys(codes[rows].tolist()) if code != ABSENT]
         raise AttributeConflictError(
             f"{role} {owners.values[int(owner)]!r} has more than one value: {', '.join(found[:4])}",
-            source=table.source,
             column=name,
-            places=[table.locate(int(row)) for row in rows[:5]],
-            n_places=len(rows),
+            **where(table.source, table.locate, rows),
             hint=f"An attribute of a {role} is the same on each of its rows; correct it, or leave the column out.",
         )
     absent = pl.Series(own == ABSENT)
@@ -354,5 +338,4 @@ def _at(
     problem: str,
     hint: str = "Give it or remove the row.",
 ) -> Any:
-    places = [table.locate(int(row)) for row in rows[: InputError.SHOWN]]
-    return error(problem, source=table.source, column=table.names[role], places=places, n_places=len(rows), hint=hint)
+    return error(problem, column=table.names[role], **where(table.source, table.locate, rows), hint=hint)

@@ -20,25 +20,14 @@ Packing = Literal["gzip", "zstd"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "parquet")
 STDIN = "-"
 _ENDINGS: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
     ".pq": "parquet",
-}
+}  # fmt: skip
 _PACKED: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"PAR1": "Parquet",
-    b"PK\x03\x04": "zip or Excel",
-    b"SQLite format 3": "SQLite",
-    b"%PDF": "PDF",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-}
+    b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PAR1": "Parquet", b"PK\x03\x04": "zip or Excel",
+    b"SQLite format 3": "SQLite", b"%PDF": "PDF", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +66,7 @@ def readable(name: str) -> Iterator[None]:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
         raise FileError(
-            f"the compressed data is damaged or cut off ({error})",
-            source=name,
-            hint="Fetch or make the file again.",
+            f"the compressed data is damaged or cut off ({error})", source=name, hint="Fetch or make the file again."
         ) from None
 
 

@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
-from plurivox.errors import ColumnError, FileError, InputError, ScoreError
+from plurivox.errors import FileError, InputError, ScoreError, no_column
 from plurivox.intake import parquet as store
-from plurivox.intake.attributes import AttributeTable
+from plurivox.intake.attributes import AttributeTable, where
 from plurivox.intake.check import LongTable, check
 from plurivox.intake.opening import Format, Opened, open_source
 from plurivox.intake.order import Duplicates
@@ -90,14 +89,9 @@ def read_ratings(
             return _stored(table, raters, items)
         require_columns(table.columns, attributes, table.name)
         head = table.first().head(1000)
+        given = {"item": item, "rater": rater, "score": score}
         found = recognise(
-            table.columns,
-            head,
-            table.name,
-            given={"item": item, "rater": rater, "score": score},
-            layout=layout,
-            scale=known,
-            attributes=attributes,
+            table.columns, head, table.name, given=given, layout=layout, scale=known, attributes=attributes
         )
         if found.layout != "long" and rater_attributes:
             raise InputError(
@@ -150,11 +144,7 @@ def read_predictions(
     table = read_table(source, format=format, encoding=encoding)
     for given in (item, model):
         if given is not None and given not in table.columns:
-            raise ColumnError(
-                f"there is no column '{given}'; it has {', '.join(table.columns)}",
-                source=table.name,
-                hint="Name the columns with item= and model=.",
-            )
+            raise no_column(given, table.columns, table.name, "Name the columns with item= and model=.")
     wanted = "item" if like is None else like.intake.columns.get("item", "item")
     return Predictions.from_frame(
         table.frame(),
@@ -192,12 +182,7 @@ def read_table(source: Source, *, format: Format | None = None, encoding: str = 
 
 
 @contextmanager
-def _raw_table(
-    source: Source,
-    kind: Format | None,
-    encoding: str,
-    connection: Any,
-) -> Iterator[RawTable | Ratings]:
+def _raw_table(source: Source, kind: Format | None, encoding: str, connection: Any) -> Iterator[RawTable | Ratings]:
     if connection is not None:
         yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
         return
@@ -268,24 +253,22 @@ def _long(
     assert found.rater is not None
     assert found.score is not None
     names = {"item": found.item, "rater": found.rater, "score": found.score}
-    others = [*rater_attributes, *item_attributes]
-    return LongTable(
-        source=table.name,
-        pieces=(pick(piece, names, others) for piece in table.pieces),
-        names=names,
-        text=table.text,
-        locate=table.locate,
-        rater_attributes=rater_attributes,
-        item_attributes=item_attributes,
-    )
+    pieces = (pick(piece, names, [*rater_attributes, *item_attributes]) for piece in table.pieces)
+    return LongTable(table.name, pieces, names, "long", table.text, table.locate, rater_attributes, item_attributes)
 
 
 def _wide(
     table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
 ) -> LongTable:
     frame = table.frame()
-    if frame[found.item].is_duplicated().any():
-        _refuse_repeated_items(frame, found.item, table, "a wide table")
+    twice = frame[found.item].is_duplicated()
+    if twice.any():
+        raise InputError(
+            f"a wide table has one row per item, but {frame[found.item].filter(twice)[0]!r} has more than one",
+            column=found.item,
+            **where(table.name, table.locate, twice),
+            hint="Give one row per item, or a long table with one row per rating.",
+        )
     n_rows = frame.height
     long = frame.unpivot(
         on=list(found.values), index=[found.item, *item_attributes], variable_name="rater", value_name="score"
@@ -296,15 +279,7 @@ def _wide(
         return f"{table.locate(row)}, column '{found.values[column]}'"
 
     names = {"item": found.item, "rater": "one column each", "score": "their cells"}
-    return LongTable(
-        source=table.name,
-        pieces=[long],
-        names=names,
-        layout="wide",
-        text=table.text,
-        locate=locate,
-        item_attributes=item_attributes,
-    )
+    return LongTable(table.name, [long], names, "wide", table.text, locate, item_attributes=item_attributes)
 
 
 def _totals(
@@ -318,15 +293,11 @@ def _totals(
         on=list(found.values), index=[found.item, *item_attributes], variable_name="score", value_name="count"
     ).rename({found.item: "item"})
     names = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}
-    return LongTable(
-        source=table.name,
-        pieces=[long],
-        names=names,
-        layout="totals",
-        text=table.text,
-        locate=lambda position: table.locate(position % n_rows),
-        item_attributes=item_attributes,
-    )
+
+    def locate(position: int) -> str:
+        return table.locate(position % n_rows)
+
+    return LongTable(table.name, [long], names, "totals", table.text, locate, item_attributes=item_attributes)
 
 
 _LAYOUTS = {"long": _long, "wide": _wide, "totals": _totals}
@@ -336,25 +307,10 @@ def _whole_counts(column: pl.Series, table: RawTable) -> pl.Series:
     numbers = column.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | (numbers < 0) | (numbers != numbers.round()) | (numbers > 2.0**53)
     if bad.any():
-        rows = np.flatnonzero(bad.to_numpy())
         raise ScoreError(
-            f"{column[int(rows[0])]!r} is not a count",
-            source=table.name,
+            f"{column.filter(bad)[0]!r} is not a count",
             column=column.name,
-            places=[table.locate(int(row)) for row in rows[: InputError.SHOWN]],
-            n_places=len(rows),
+            **where(table.name, table.locate, bad),
             hint="Totals hold whole numbers from 0 up; describe other columns with --item-attributes.",
         )
     return numbers.cast(pl.Int64)
-
-
-def _refuse_repeated_items(frame: pl.DataFrame, item: str, table: RawTable, what: str) -> None:
-    rows = np.flatnonzero(frame[item].is_duplicated().to_numpy())
-    raise InputError(
-        f"{what} has one row per item, but {frame[item][int(rows[0])]!r} has more than one",
-        source=table.name,
-        column=item,
-        places=[table.locate(int(row)) for row in rows[: InputError.SHOWN]],
-        n_places=len(rows),
-        hint="Give one row per item, or a long table with one row per rating.",
-    )

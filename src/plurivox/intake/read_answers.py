@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plurivox.answers import Answers
-from plurivox.errors import ColumnError
+from plurivox.errors import no_column
 from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
 from plurivox.intake.opening import Format
 from plurivox.intake.read import as_scale, read_table
@@ -68,10 +68,8 @@ def read_answers(
     table = read_table(os.fspath(source), format=format, encoding=encoding)
     for given in (item, model, answer):
         if given is not None and given not in table.columns:
-            raise ColumnError(
-                f"there is no column '{given}'; it has {', '.join(table.columns)}", source=table.name,
-                hint="Name the columns: --item, --model, --answer (item=, model=, answer=).",
-            )  # fmt: skip
+            hint = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
+            raise no_column(given, table.columns, table.name, hint)
     wanted = "item" if like is None else like.intake.columns.get("item", "item")
     return Answers.from_frame(
         table.frame(), points, item=item or id_column(table.columns, "item", wanted, table.name),

@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from plurivox.errors import ColumnError, ScaleError
+from plurivox.errors import ColumnError, ScaleError, no_column
 from plurivox.scale import Scale, text_of
 
 Layout = Literal["long", "wide", "totals"]
@@ -72,7 +72,7 @@ def recognise(
     """
     for role, name in given.items():
         if name is not None and name not in columns:
-            raise ColumnError(f"there is no column '{name}' for the {role}; it has {', '.join(columns)}", source=source)
+            raise no_column(name, columns, source, role=f" for the {role}")
     free = [column for column in columns if column not in attributes]
     roles = _roles(free, given)
     if layout in (None, "long") and all(roles.values()):
@@ -107,11 +107,7 @@ def id_column(columns: Sequence[str], role: Literal["item", "rater"], wanted: st
         return wanted
     found = _by_name(columns, role)
     if found is None:
-        raise ColumnError(
-            f"there is no column '{wanted}' with the {role} ids; it has {', '.join(columns)}",
-            source=source,
-            hint="Name it as in the ratings.",
-        )
+        raise no_column(wanted, columns, source, "Name it as in the ratings.", role=f" with the {role} ids")
     return found
 
 

@@ -108,18 +108,9 @@ def fit(
         baseline = constant_loss(kind, to_learn, to_check)
     learned_little = NO_BETTER if run.best.validation_loss >= baseline else ""
     notes = [note for note in (*examples.notes, remark, warning, *run.notes, learned_little) if note]
-    return Predictor(
-        kind.name,
-        ratings.scale,
-        text,
-        columns,
-        item,
-        _record(run, examples, len(held_out.texts), baseline, time.perf_counter() - begun, unseen, notes),
-        settings,
-        versions(),
-        encoder,
-        network.cpu().double().eval(),
-    )
+    training = _record(run, examples, len(held_out.texts), baseline, time.perf_counter() - begun, unseen, notes)
+    ready = network.cpu().double().eval()
+    return Predictor(kind.name, ratings.scale, text, columns, item, training, settings, versions(), encoder, ready)
 
 
 def _split(n_items: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -147,40 +138,24 @@ def _unseen(scale: Scale, counts: NDArray[np.int64]) -> tuple[tuple[str, ...], s
     unseen = tuple(name for name, n in zip(names, counts, strict=True) if not n)
     if len(unseen) == len(names) - 1:
         only = names[int(counts.argmax())]
-        return (
-            unseen,
-            f"all training ratings are {only}: no text can be told from another, and {only} is predicted of all",
-        )
+        told = f"all training ratings are {only}: no text can be told from another, and {only} is predicted of all"
+        return unseen, told
     if unseen:
         shown = " or ".join(unseen[:8]) + (" …" if len(unseen) > 8 else "")
-        return (
-            unseen,
-            f"no training rating is {shown}: when to expect that cannot be learned, and it is predicted rarely",
-        )
+        told = f"no training rating is {shown}: when to expect that cannot be learned, and it is predicted rarely"
+        return unseen, told
     return unseen, ""
 
 
 def _record(
-    run: Run,
-    examples: Examples,
-    n_held_out: int,
-    baseline: float,
-    seconds: float,
-    unseen: tuple[str, ...],
+    run: Run, examples: Examples, n_held_out: int, baseline: float, seconds: float, unseen: tuple[str, ...],
     notes: Sequence[str],
-) -> Training:
+) -> Training:  # fmt: skip
     return Training(
-        n_items=len(examples.texts),
-        n_validation=n_held_out,
-        n_ratings=int(examples.counts.sum()),
-        epochs=len(run.epochs),
-        best_epoch=run.best.number,
+        n_items=len(examples.texts), n_validation=n_held_out, n_ratings=int(examples.counts.sum()),
+        epochs=len(run.epochs), best_epoch=run.best.number,
         train_losses=tuple(epoch.train_loss for epoch in run.epochs),
         validation_losses=tuple(epoch.validation_loss for epoch in run.epochs),
-        best_validation_loss=run.best.validation_loss,
-        baseline_loss=baseline,
-        stopped=run.stopped,
-        seconds=seconds,
-        unseen=unseen,
-        notes=tuple(notes),
-    )
+        best_validation_loss=run.best.validation_loss, baseline_loss=baseline, stopped=run.stopped, seconds=seconds,
+        unseen=unseen, notes=tuple(notes),
+    )  # fmt: skip

@@ -10,38 +10,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
+from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
 from plurivox.models.texts import Turns
 from plurivox.ratings import Ratings, to_polars
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemTable:
-    """One row per item, in the order given.
+    """One row per item, in the order given."""
 
-    Attributes
-    ----------
-    ids
-        As they were given.
-    keys
-        The same as text.
-    texts
-        None where there is none.
-    contexts
-        What came before each, oldest first, without blanks.
-    column
-        The name of the column of texts.
-    source, locate
-        How to name the table and its rows in messages.
-    """
-
-    ids: pl.Series
-    keys: pl.Series
-    texts: list[str | None]
-    contexts: list[Turns]
-    column: str
-    source: str
+    ids: pl.Series  # as they were given
+    keys: pl.Series  # the same as text
+    texts: list[str | None]  # None where there is none
+    contexts: list[Turns]  # what came before each, oldest first, without blanks
+    column: str  # the name of the column of texts
+    source: str  # how to name the table and its rows in messages
     locate: Locate
 
     @classmethod
@@ -92,27 +76,17 @@ class ItemTable:
         return [text for text in self.texts if text is not None]
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:
-        rows = np.flatnonzero(wrong)
-        places = [self.locate(int(row)) for row in rows[: InputError.SHOWN]]
-        return {"source": self.source, "places": places, "n_places": len(rows)}
+        return where(self.source, self.locate, wrong)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Items with text and ratings, sorted by id, so that the order of rows does not matter.
-
-    Attributes
-    ----------
-    texts, contexts, counts
-        Of each item; ``counts`` are its ratings, items × points.
-    notes
-        What was left out.
-    """
+    """Items with text and ratings, sorted by id, so that the order of rows does not matter."""
 
     texts: list[str]
     contexts: list[Turns]
-    counts: NDArray[np.int64]
-    notes: tuple[str, ...] = ()
+    counts: NDArray[np.int64]  # ratings, items × points
+    notes: tuple[str, ...] = ()  # what was left out
 
     @classmethod
     def join(cls, ratings: Ratings, table: ItemTable) -> Examples:
@@ -151,11 +125,8 @@ def turns_of(given: Any) -> Turns:
 
 def _require(columns: Sequence[str], name: str, role: str, argument: str, source: str) -> None:
     if name not in columns:
-        raise ColumnError(
-            f"there is no column '{name}' with {role}; it has {', '.join(columns[:20])}",
-            source=source,
-            hint=f"Name it with {argument}= or --{argument}.",
-        )
+        hint = f"Name it with {argument}= or --{argument}."
+        raise no_column(name, columns, source, hint, role=f" with {role}", most=20)
 
 
 def _texts(column: pl.Series, source: str) -> list[str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,34 +20,18 @@ SIGMA = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of model.
+    """One kind of model."""
 
-    Attributes
-    ----------
-    name, description
-        What users call it, and what it is, in one line.
-    encoder
-        How it reads texts.
-    network
-        From the number of features, of points, and the longest sequence.
-    target
-        From counts, items × points, to what a prediction is compared with.
-    distance
-        From targets and log-probabilities to the loss of each item.
-    constant
-        From targets and how much each counts to the one prediction with the lowest mean loss for all.
-    by_rating
-        Whether each rating counts once in the mean loss, so that an item counts as often as it was rated; else each
-        item counts once.
-    """
-
-    name: str
-    description: str
-    encoder: type[Encoder]
-    network: Callable[[int, int, int], nn.Module]
-    target: Callable[[Tensor], Tensor]
-    distance: Callable[[Tensor, Tensor], Tensor]
+    name: str  # what users call it
+    description: str  # what it is, in one line
+    encoder: type[Encoder]  # how it reads texts
+    network: Callable[[int, int, int], nn.Module]  # from the number of features, of points, and the longest sequence
+    target: Callable[[Tensor], Tensor]  # from counts, items × points, to what a prediction is compared with
+    distance: Callable[[Tensor, Tensor], Tensor]  # from targets and log-probabilities to the loss of each item
+    # from targets and how much each counts to the one prediction with the lowest mean loss for all
     constant: Callable[[Tensor, Tensor], Tensor]
+    # whether each rating counts once in the mean loss, so that an item counts as often as it was rated; else
+    # each item counts once
     by_rating: bool = False
 
     def weights(self, counts: Tensor) -> Tensor:
@@ -72,48 +56,21 @@ def median(targets: Tensor, weights: Tensor) -> Tensor:
 
 _each: dict[str, Any] = {"from_logits": True, "reduction": "none", "validate": False}
 
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind(
-            "mlp-ce",
-            "words in a two-layer network, cross-entropy to the shares of each item's ratings",
-            BagEncoder,
-            Mlp,
-            empirical_target,
-            partial(cross_entropy, **_each),
-            mean,
-        ),
-        Kind(
-            "mlp-kl",
-            "words in a two-layer network, KL divergence to the shares smoothed along the scale",
-            BagEncoder,
-            Mlp,
-            partial(smoothed_target, sigma=SIGMA),
-            partial(kl, **_each),
-            mean,
-        ),
-        Kind(
-            "cumulative-link",
-            "words in a network with one score and ordered cut-points, likelihood of every rating",
-            BagEncoder,
-            CumulativeLink,
-            empirical_target,
-            partial(cross_entropy, **_each),
-            mean,
-            by_rating=True,
-        ),
-        Kind(
-            "transformer-emd",
-            "the sequence of words and signs in a small transformer, earth mover's distance to the shares",
-            SequenceEncoder,
-            Transformer,
-            empirical_target,
-            partial(emd, **_each),
-            median,
-        ),
-    )
-}
+
+def _kinds() -> Iterator[Kind]:
+    shares, distance = empirical_target, partial(cross_entropy, **_each)
+    text = "words in a two-layer network, cross-entropy to the shares of each item's ratings"
+    yield Kind("mlp-ce", text, BagEncoder, Mlp, shares, distance, mean)
+    text = "words in a two-layer network, KL divergence to the shares smoothed along the scale"
+    smoothed = partial(smoothed_target, sigma=SIGMA)
+    yield Kind("mlp-kl", text, BagEncoder, Mlp, smoothed, partial(kl, **_each), mean)
+    text = "words in a network with one score and ordered cut-points, likelihood of every rating"
+    yield Kind("cumulative-link", text, BagEncoder, CumulativeLink, shares, distance, mean, by_rating=True)
+    text = "the sequence of words and signs in a small transformer, earth mover's distance to the shares"
+    yield Kind("transformer-emd", text, SequenceEncoder, Transformer, shares, partial(emd, **_each), median)
+
+
+KINDS = {kind.name: kind for kind in _kinds()}
 
 MODELS = {name: kind.description for name, kind in KINDS.items()}
 """The models there are, and what each is."""

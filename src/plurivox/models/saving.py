@@ -97,18 +97,14 @@ def read(folder: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]
     named = about.get("weights")
     name, digest = (named.get("file"), named.get("sha256")) if isinstance(named, dict) else (None, None)
     if not isinstance(name, str) or not _WEIGHTS.fullmatch(name):
-        raise FileError(
-            f"it names {name!r} as the file of its numbers, which is no name that plurivox gives",
-            source=source,
-            hint=AGAIN,
-        )
+        raise _damaged(f"it names {name!r} as the file of its numbers, which is no name that plurivox gives", source)
     content = _bytes(home / name, "the numbers of the model are")
     if hashlib.sha256(content).hexdigest() != digest:
-        raise FileError(f"its content is not what {ABOUT} says", source=str(home / name), hint=AGAIN)
+        raise _damaged(f"its content is not what {ABOUT} says", home / name)
     try:
         return about, tensors_of(content), source
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise FileError(f"it is no safetensors file ({error})", source=str(home / name), hint=AGAIN) from None
+        raise _damaged(f"it is no safetensors file ({error})", home / name) from None
 
 
 def require_shapes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], source: str) -> None:
@@ -116,14 +112,12 @@ def require_shapes(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, 
     shapes = {name: tuple(tensor.shape) for name, tensor in found.items()}
     broken = [name for name, tensor in found.items() if not bool(tensor.isfinite().all())]
     if broken:
-        raise FileError(f"{broken[0]!r} holds a number that is not finite", source=source, hint=AGAIN)
+        raise _damaged(f"{broken[0]!r} holds a number that is not finite", source)
     for name in sorted({*shapes, *wanted}):
         if shapes.get(name) != wanted.get(name) or found[name].dtype != float32:
             there = f"{found[name].dtype} of the shape {shapes[name]}" if name in found else "missing"
             needed = f"torch.float32 of the shape {wanted[name]}" if name in wanted else "absent"
-            raise FileError(
-                f"it does not fit its numbers: {name!r} is {there} and should be {needed}", source=source, hint=AGAIN
-            )
+            raise _damaged(f"it does not fit its numbers: {name!r} is {there} and should be {needed}", source)
 
 
 def _document(home: Path, source: str) -> dict[str, Any]:
@@ -133,10 +127,10 @@ def _document(home: Path, source: str) -> dict[str, Any]:
     try:
         about = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise FileError(f"it is not JSON ({error})", source=source, hint=AGAIN) from None
+        raise _damaged(f"it is not JSON ({error})", source) from None
     number = about.get("format") if isinstance(about, dict) else None
     if type(number) is not int or number < 1:
-        raise FileError("it does not say that it is a model of plurivox", source=source, hint=AGAIN)
+        raise _damaged("it does not say that it is a model of plurivox", source)
     if number > FORMAT:
         raise FileError(
             f"it is of format {number}, from a newer version of plurivox; this one reads format {FORMAT}",
@@ -150,12 +144,16 @@ def _document(home: Path, source: str) -> dict[str, Any]:
 def _bytes(path: Path, what: str) -> bytes:
     try:
         if path.exists() and not path.is_file():
-            raise FileError("it is not a file", source=str(path), hint=AGAIN)
+            raise _damaged("it is not a file", path)
         return path.read_bytes()
     except FileNotFoundError:
-        raise FileError(f"the file is missing: {what} in it", source=str(path), hint=AGAIN) from None
+        raise _damaged(f"the file is missing: {what} in it", path) from None
     except OSError as error:
         raise FileError(f"it cannot be read ({error.strerror})", source=str(path)) from None
+
+
+def _damaged(problem: str, source: str | Path) -> FileError:
+    return FileError(problem, source=str(source), hint=AGAIN)
 
 
 def _no_constant(name: str) -> None:

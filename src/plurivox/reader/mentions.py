@@ -48,37 +48,19 @@ _COMPOUND_AFTER = re.compile(
 
 @dataclass(slots=True, eq=False)
 class Mention:
-    """An option in a text.
+    """An option in a text."""
 
-    Attributes
-    ----------
-    place
-        The option's position; None for a number that is no option.
-    start, end
-        Where it stands.
-    letter, text
-        Whether its letter, and whether a text or quantity of it is there.
-    main
-        Whether it is the letter or the option's own text, not only a description.
-    sure
-        Whether it can hardly mean anything else: a range with its percent sign, a letter with its text.
-    near
-        The option whose range holds a number that is no option.
-    previous
-        The mention before it.
-    ruled_out, joined, listed
-        Whether the text rules it out, offers it as one of several, or repeats it in a list of options.
-    """
-
-    place: int | None
-    start: int
+    place: int | None  # the option's position; None for a number that is no option
+    start: int  # where it stands
     end: int
-    letter: bool = False
+    letter: bool = False  # whether its letter, and whether a text or quantity of it is there
     text: bool = False
-    main: bool = True
+    main: bool = True  # whether it is the letter or the option's own text, not only a description
+    # whether it can hardly mean anything else: a range with its percent sign, a letter with its text
     sure: bool = False
-    near: int | None = None
-    previous: Mention | None = None
+    near: int | None = None  # the option whose range holds a number that is no option
+    previous: Mention | None = None  # the mention before it
+    # whether the text rules it out, offers it as one of several, or repeats it in a list of options
     ruled_out: bool = False
     joined: bool = False
     listed: bool = False
@@ -86,29 +68,16 @@ class Mention:
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """A text with the options that it mentions, which are looked for when a rule first asks.
+    """A text with the options that it mentions, which are looked for when a rule first asks."""
 
-    Attributes
-    ----------
-    text, small
-        The text in one spelling of signs, and the same in small letters.
-    start, end
-        The part that is read.
-    choices
-        The options.
-    heads
-        Where lines begin with a number, as those of a series do.
-    numbering
-        Marks such as "2." and "3)" that number the points of a text.
-    """
-
-    text: str
+    text: str  # the text in one spelling of signs, and the same in small letters
     small: str
-    start: int
+    start: int  # the part that is read
     end: int
-    choices: Choices
+    choices: Choices  # the options
+    # where lines begin with a number, as those of a series do
     heads: list[tuple[int, int]] = field(default_factory=list)
-    numbering: frozenset[str] = frozenset()
+    numbering: frozenset[str] = frozenset()  # marks such as "2." and "3)" that number the points of a text
     _mentions: list[Mention] | None = None
 
     @property

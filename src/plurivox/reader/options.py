@@ -25,36 +25,18 @@ DECORATION = " \t\r\n*_'\"()[]{}#.,:;!?|\\"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
-    """Options to look for.
+    """Options to look for."""
 
-    Attributes
-    ----------
-    n
-        How many there are.
-    exact
-        The option that a whole answer names, by its letter or one of its texts in small letters.
-    pattern
-        Finds quantities (group ``low``), texts (groups ``t0``, ``t1``, …) and letters (group ``letter``).
-    letters
-        The option of each letter, in small letters.
-    texts
-        The option of each group of ``pattern``, and whether the text is a main one rather than a description.
-    quantities
-        The option that is this quantity.
-    numbers
-        Those that only stand for a letter, and not for the option's text.
-    percent
-        Whether quantities are percentages.
-    """
-
-    n: int
-    exact: dict[str, int]
+    n: int  # how many there are
+    exact: dict[str, int]  # the option that a whole answer names, by its letter or one of its texts in small letters
+    # finds quantities (group ``low``), texts (groups ``t0``, ``t1``, …) and letters (group ``letter``)
     pattern: re.Pattern[str]
-    letters: dict[str, int]
+    letters: dict[str, int]  # the option of each letter, in small letters
+    # the option of each group of ``pattern``, and whether the text is a main one rather than a description
     texts: tuple[tuple[int, bool], ...]
-    quantities: dict[Quantity, int]
-    numbers: frozenset[Quantity]
-    percent: bool
+    quantities: dict[Quantity, int]  # the option that is this quantity
+    numbers: frozenset[Quantity]  # those that only stand for a letter, and not for the option's text
+    percent: bool  # whether quantities are percentages
 
     def of(self, amount: Amount) -> int | None:
         """Return the option that is this amount, None if none is."""
@@ -132,9 +114,7 @@ def _choices(options: tuple[tuple[str, ...], ...]) -> Choices:
     )
 
 
-def _texts(
-    options: tuple[tuple[str, ...], ...],
-) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
+def _texts(options: tuple[tuple[str, ...], ...]) -> tuple[dict[Quantity, int], list[tuple[str, int, bool]], bool]:
     """Return the options that are quantities, the texts of all with place and whether a main one, longest first."""
     found: dict[str, list[tuple[int, bool]]] = {}
     quantities: dict[Quantity, list[int]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -40,6 +40,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 continue
             except OSError:
                 break
+
+
+def write_frame(
+    path: Path, frame: pl.DataFrame, flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
+) -> None:
+    """Write a frame as Parquet, JSON lines or CSV, as the name ends; ``flat`` makes of it what CSV can hold."""
+    with replacing(path) as temporary:
+        if path.suffix.lower() == ".parquet":
+            frame.write_parquet(temporary)
+        elif path.suffix.lower() == ".jsonl":
+            frame.write_ndjson(temporary)
+        else:
+            guarded(flat(frame)).write_csv(temporary)
 
 
 def csv_text(frame: pl.DataFrame) -> str:

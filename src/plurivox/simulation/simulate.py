@@ -43,16 +43,9 @@ from plurivox.simulation.styles import (
 )
 
 __all__ = [
-    "DEMO",
-    "STYLES",
-    "Effect",
-    "SimulatedModel",
-    "SimulatedPredictor",
-    "Simulation",
-    "cut_points",
-    "simulate",
+    "DEMO", "STYLES", "Effect", "SimulatedModel", "SimulatedPredictor", "Simulation", "cut_points", "simulate",
     "strictness",
-]
+]  # fmt: skip
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

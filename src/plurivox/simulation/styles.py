@@ -113,12 +113,7 @@ def normal(positions: Positions, severity: Floats, n_points: int, rng: np.random
 
 
 def downward_shift(
-    positions: Positions,
-    severity: Floats,
-    n_points: int,
-    rng: np.random.Generator,
-    *,
-    probability: float = 0.5,
+    positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator, *, probability: float = 0.5
 ) -> Positions:
     """Lower each score of 2 or more by one with the given probability; a scale of 2 points has none."""
     lowered = (positions >= 2) & (rng.random(len(positions)) < probability)
@@ -126,12 +121,7 @@ def downward_shift(
 
 
 def conservative(
-    positions: Positions,
-    severity: Floats,
-    n_points: int,
-    rng: np.random.Generator,
-    *,
-    share: float = 0.3,
+    positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator, *, share: float = 0.3
 ) -> Positions:
     """Give the most severe share of the items a uniform score in 1..K and all others 0.
 
@@ -145,12 +135,7 @@ def conservative(
 
 
 def extreme(
-    positions: Positions,
-    severity: Floats,
-    n_points: int,
-    rng: np.random.Generator,
-    *,
-    probability: float = 0.8,
+    positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator, *, probability: float = 0.8
 ) -> Positions:
     """Push each interior score to the nearer end with the given probability, the exact middle to either end.
 
@@ -166,12 +151,7 @@ def extreme(
 
 
 def central(
-    positions: Positions,
-    severity: Floats,
-    n_points: int,
-    rng: np.random.Generator,
-    *,
-    probability: float = 0.8,
+    positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator, *, probability: float = 0.8
 ) -> Positions:
     """Move each score at an end to its inner neighbour with the given probability.
 
@@ -203,11 +183,7 @@ def cut_points(n_points: int, *, reach: float = 1.5) -> Floats:
 
 
 def strictness(
-    n: int,
-    rng: np.random.Generator,
-    mean: float = 70.0,
-    sd: float = 12.0,
-    bounds: tuple[float, float] = (50.0, 90.0),
+    n: int, rng: np.random.Generator, mean: float = 70.0, sd: float = 12.0, bounds: tuple[float, float] = (50.0, 90.0)
 ) -> Floats:
     """Return the percentile of severity above which each of n trained raters says unsafe.
 
