@@ -15,16 +15,7 @@ from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, shorten
 from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, WIDTH, load_altair, saying, themed
-from plurivox.plots.voices import (
-    CLOSER,
-    Voices,
-    axes_of,
-    tidy,
-    told,
-    values_of,
-    with_unit,
-    withheld_on,
-)
+from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, with_unit, withheld_on
 
 MAX_ROWS = 44
 MAX_PANELS = 9

@@ -42,12 +42,7 @@ def precision_recall_data(
 
 
 def precision_recall(
-    result: Responsiveness,
-    axis: str,
-    boundary: str | None = None,
-    *,
-    subset: str | None = None,
-    max_groups: int = 7,
+    result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None, max_groups: int = 7
 ) -> Any:
     """Draw for each score how many of the items that got it are unsafe, and how many of the unsafe got it.
 

@@ -11,16 +11,7 @@ from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.theme import (
-    COLOURS,
-    INK,
-    SEQUENCE,
-    WIDTH,
-    diverging,
-    load_altair,
-    saying,
-    themed,
-)
+from plurivox.plots.theme import COLOURS, INK, SEQUENCE, WIDTH, diverging, load_altair, saying, themed
 from plurivox.results.wording import withheld_words
 
 LARGEST = "the largest"
