@@ -14,6 +14,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.once import once
+from plurivox.plots.pieces import across, numbers_told
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.result import GroupResult
 
@@ -156,9 +157,7 @@ def _forest(
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     names = drawn["statistic"].unique(maintain_order=True).to_list()
     width = (WIDTH - rows.width - 20 * len(names)) // len(names)
-    scales = g.state_scales(
-        drawn["finding"].to_list(), orient="none", direction="horizontal", legendX=-rows.width, legendY=-28
-    )
+    scales = g.state_scales(drawn["finding"].to_list(), **rows.legend(28))
     panels = [
         _panel(rows.place(drawn.filter(statistic=name)), name, rows, scales, labels=name == names[0]).properties(
             width=width, height=rows.height, name=f"panel_{at}"
@@ -172,12 +171,7 @@ def _forest(
 def _panel(placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], *, labels: bool) -> Any:
     alt = load_altair()
     around = [value for column in ("ci low", "ci high", "chance low", "chance high") for value in placed[column]]
-    low, high = extent([*placed["value"], *placed["chance"]], around)
-
-    def x(column: str) -> Any:
-        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-        return alt.X(f"{column}:Q", title=name, scale=scale, axis=alt.Axis(tickCount=5))
-
+    x = across(name, extent([*placed["value"], *placed["chance"]], around), 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [
@@ -186,7 +180,7 @@ def _panel(placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any],
     ]
     layers.append(base.mark_tick(thickness=2, size=11, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance")))
     interval = base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour)
-    tooltip = ["axis:N", "group:N", "finding:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in _SCHEMA if c in _TOLD)]
+    tooltip = ["axis:N", "group:N", "finding:N", *numbers_told(*_TOLD)]
     point = base.mark_point(filled=True, size=65, opacity=1).encode(
         x=x("value"), color=colour, shape=shape, tooltip=tooltip
     )

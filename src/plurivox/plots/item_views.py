@@ -9,6 +9,7 @@ import polars as pl
 from plurivox.lenses.item.result import ItemView
 from plurivox.plots.layout import ALL_RATERS, Rows, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import point_legend
 from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
 from plurivox.results.wording import withheld_groups
 
@@ -48,12 +49,6 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     names = unique_labels(view.settings["points"], 20)
     rows = _rows(data)
     placed = _stacked(rows.place(data), names)
-    columns = max(1, min(len(names), (WIDTH - 20) // (pixels(names) + 30)))
-    lines = -(-len(names) // columns)
-    legend = alt.Legend(
-        title=None, orient="none", direction="horizontal", columns=columns, legendX=-rows.width,
-        legendY=-14 - 16 * lines, symbolType="square",
-    )  # fmt: skip
     numbers = placed.group_by(*_KEYS, "row", maintain_order=True).agg(pl.col("ratings").sum())
     room = pixels([f"{n:,}" for n in numbers["ratings"]])
     width = WIDTH - rows.width - 30 - room
@@ -63,7 +58,7 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
         x=alt.X("start:Q", title="share of ratings, lowest point at the left", scale=scale,
                 axis=alt.Axis(format="%", tickCount=5)),
         x2=alt.X2("end"),
-        color=alt.Color("label:N", sort=names, legend=legend,
+        color=alt.Color("label:N", sort=names, legend=point_legend(rows, names),
                         scale=alt.Scale(domain=names, range=diverging(len(names)))),
         tooltip=["group:N", "point:N", "ratings:Q", alt.Tooltip("share:Q", format=".1%")],
     )  # fmt: skip

@@ -124,9 +124,7 @@ def dsi_ranking(result: Cohesion) -> Any:
     width = WIDTH - rows.width - pixels(words) - 30
     low, high = extent([*drawn["DSI"], *drawn["chance"]])
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    colour, shape = g.state_scales(
-        drawn["finding"].to_list(), orient="none", direction="horizontal", legendX=-rows.width, legendY=-28
-    )
+    colour, shape = g.state_scales(drawn["finding"].to_list(), **rows.legend(28))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     value = alt.X("DSI:Q", title="DSI, the largest GAI of the axis", scale=scale, axis=alt.Axis(tickCount=5))
     line = base.mark_rule(color=QUIET, opacity=0.5).encode(x=alt.X("chance:Q", scale=scale), x2=alt.X2("DSI"))
