@@ -42,12 +42,8 @@ def alignment_dots(
 
     Parameters
     ----------
-    found
-        What :func:`plurivox.alignment` found.
     statistic
         The statistic to show; see :func:`alignment_heat`.
-    axis
-        The axis whose groups to show; by default those of all.
     max_rows
         Where not all groups fit, the closest and the farthest of each axis are shown; where these do not, all raters
         only.
@@ -91,8 +87,6 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
 
     Parameters
     ----------
-    found
-        What :func:`plurivox.alignment` found.
     subset
         A part of the items, by default all.
     max_models
@@ -138,15 +132,7 @@ def distance_histogram_data(found: Alignment, *, max_models: int | None = MAX_PA
 
 
 def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS) -> Any:
-    """Draw for each model how many of its answers lie how far from the mode of all raters.
-
-    Parameters
-    ----------
-    found
-        What :func:`plurivox.alignment` found.
-    max_models
-        If there are more models, those closest to all raters are shown.
-    """
+    """Draw how far each model's answers lie from the mode of all raters; of many models those closest to them."""
     title = "How far answers lie from the mode of all raters"
     voices = Voices.of(found, max_models, length=22)
     data = _distances(found, voices)

@@ -27,13 +27,7 @@ def pit_histograms_data(result: SoftScores) -> pl.DataFrame:
 
 
 def pit_histograms(result: SoftScores) -> Any:
-    """Draw where in their predicted distribution ratings fall; all bars are alike if predictions are right.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw where in their predicted distribution ratings fall; all bars are alike if predictions are right."""
     title = "Where ratings fall in their predicted distribution"
     data = pit_histograms_data(result)
     if data.is_empty():
@@ -79,13 +73,7 @@ def reliability_curves_data(result: SoftScores) -> pl.DataFrame:
 
 
 def reliability_curves(result: SoftScores) -> Any:
-    """Draw how often ratings reach a point, by the probability that was predicted for it.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw how often ratings reach a point, by the probability that was predicted for it."""
     title = "Are predicted probabilities kept?"
     data = reliability_curves_data(result)
     if data.is_empty():

@@ -22,13 +22,9 @@ _COLUMNS = {
 
 @once
 def precision_recall_data(
-    result: Responsiveness,
-    axis: str,
-    boundary: str | None = None,
-    *,
-    subset: str | None = None,
+    result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None,
     max_groups: int | None = 7,
-) -> pl.DataFrame:
+) -> pl.DataFrame:  # fmt: skip
     """Return what :func:`precision_recall` draws: one row per group and score, all raters first."""
     g.check_axis(result, axis)
     subset = g.chosen_subset(result, subset)
@@ -49,14 +45,10 @@ def precision_recall(
 
     Parameters
     ----------
-    result
-        What :func:`plurivox.responsiveness` found.
     axis
         The axis whose groups to show, beside all raters.
     boundary
         The lowest reference point that means unsafe; by default the middle one.
-    subset
-        The set of items, by default all.
     max_groups
         If there are more groups, the most notable are shown; at most seven.
     """

@@ -42,17 +42,6 @@ def gai_forest(
 ) -> Any:
     """Draw the GAI of each group with its interval upon what shuffled raters give.
 
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.cohesion` found.
-    axis
-        The axis whose groups to show; by default those of all.
-    subset
-        The question or set of items to show, by default the first.
-    max_groups
-        If there are more groups, the most notable are shown.
-
     Examples
     --------
     >>> import plurivox as pv
@@ -68,29 +57,18 @@ def gai_forest(
 
 @once
 def responsiveness_forest_data(
-    result: Responsiveness,
-    axis: str | None = None,
-    statistics: Sequence[str] = ("mpa", "wra"),
-    *,
-    subset: str | None = None,
-    max_groups: int | None = 40,
-) -> pl.DataFrame:
+    result: Responsiveness, axis: str | None = None, statistics: Sequence[str] = ("mpa", "wra"), *,
+    subset: str | None = None, max_groups: int | None = 40,
+) -> pl.DataFrame:  # fmt: skip
     """Return what :func:`responsiveness_forest` draws: one row per group and statistic, undefined ones included."""
     return _data(result, tuple(statistics), axis, subset, max_groups)
 
 
 def responsiveness_forest(
-    result: Responsiveness,
-    axis: str | None = None,
-    statistics: Sequence[str] = ("mpa", "wra"),
-    *,
-    subset: str | None = None,
-    max_groups: int | None = 40,
-) -> Any:
-    """Draw MPA and WRA, or other statistics, of each group with interval upon what shuffled raters give.
-
-    Parameters are those of :func:`gai_forest`; each of ``statistics`` gets a panel.
-    """
+    result: Responsiveness, axis: str | None = None, statistics: Sequence[str] = ("mpa", "wra"), *,
+    subset: str | None = None, max_groups: int | None = 40,
+) -> Any:  # fmt: skip
+    """Draw MPA and WRA, or other statistics, of each group upon what shuffled raters give, a panel each."""
     names = tuple(statistics)
     data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
     title = f"Whose scores convey severity: {' and '.join(g.name_of(name) for name in names)}"
@@ -108,10 +86,7 @@ def scale_forest_data(
 def scale_forest(
     result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> Any:
-    """Draw Mokken's H_j and the discrimination of each group with their intervals.
-
-    Parameters are those of :func:`gai_forest`; the result is that of :func:`plurivox.psychometrics`.
-    """
+    """Draw Mokken's H_j and the discrimination of each group with their intervals."""
     data = scale_forest_data(result, axis, subset=subset, max_groups=max_groups)
     title = "Whose scores go with the others', and how sharply they rise"
     total = len(g.group_rows(result, ("mokken_h", "grm_a"), axis, subset))

@@ -37,12 +37,7 @@ def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataF
 def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     """Draw the scores that all raters and each group gave to an item, the most frequent one marked.
 
-    Parameters
-    ----------
-    view
-        What :func:`plurivox.item_view` found.
-    max_groups
-        If there are more groups, those with the most ratings are shown.
+    Of many groups those with the most ratings are shown.
     """
     alt = load_altair()
     data = item_groups_data(view, max_groups=max_groups)

@@ -29,15 +29,7 @@ def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
 
 
 def items_divided(items: Items, n: int = 20) -> Any:
-    """Draw the items that divide groups most: the lowest and the highest mean of a group, and whose they are.
-
-    Parameters
-    ----------
-    items
-        What :func:`plurivox.items` found.
-    n
-        How many items to show.
-    """
+    """Draw the ``n`` items that divide groups most: the lowest and the highest mean, and whose they are."""
     alt = load_altair()
     title = "Items that divide groups most"
     data = items_divided_data(items, n)
@@ -92,15 +84,7 @@ def items_uncertain_data(items: Items, n: int = 20) -> pl.DataFrame:
 
 
 def items_uncertain(items: Items, n: int = 20) -> Any:
-    """Draw the items that deserve more ratings: where their mean score lies, and how sure that is.
-
-    Parameters
-    ----------
-    items
-        What :func:`plurivox.items` found.
-    n
-        How many items to show.
-    """
+    """Draw the ``n`` items that deserve more ratings: where their mean score lies, and how sure that is."""
     alt = load_altair()
     title = "Items that deserve more ratings"
     data = items_uncertain_data(items, n)

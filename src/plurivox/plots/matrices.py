@@ -59,14 +59,7 @@ def xrr_matrix_data(result: Cohesion, axis: str, *, max_groups: int | None = 40)
 def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> Any:
     """Draw the agreement between every two groups (XRR), and on the diagonal that within each (IRR).
 
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.cohesion` found with ``pairs=True``.
-    axis
-        The axis whose groups to show.
-    max_groups
-        If there are more groups, those with the most notable pairs are shown.
+    It needs ``cohesion(…, pairs=True)``; of many groups those with the most notable pairs are shown.
     """
     title = f"Agreement within and between groups of {shorten(axis)}"
     data = xrr_matrix_data(result, axis, max_groups=max_groups)

@@ -160,8 +160,6 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
 
     Parameters
     ----------
-    overview
-        What :func:`plurivox.overview` found.
     axis
         The axis whose groups to show beneath all raters; by default, and with ``"all"``, none.
     max_groups
@@ -215,10 +213,7 @@ def response_styles_data(overview: Overview, axis: str | None = None, *, max_gro
 
 
 def response_styles(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
-    """Draw how often raters of each group choose an end of the scale: the median rater and the middle 80 %.
-
-    Parameters are those of :func:`scale_use`.
-    """
+    """Draw how often raters of each group choose an end of the scale: the median rater and the middle 80 %."""
     alt = load_altair()
     axis = _checked(overview, axis)
     title = "Response styles" if axis is None else f"Response styles by {shorten(axis)}"

@@ -59,14 +59,8 @@ def mpa_wra_plane(
 
     Parameters
     ----------
-    result
-        What :func:`plurivox.responsiveness` found.
     axis
         The axis whose groups to show, by default all; ``"rater"`` for a dot per rater, without names.
-    subset
-        The set of items, by default all.
-    max_groups
-        If there are more groups, the most notable are shown.
     """
     title = "Fine grading against telling apart: MPA and WRA"
     data = mpa_wra_plane_data(result, axis, subset=subset, max_groups=max_groups)

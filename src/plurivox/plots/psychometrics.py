@@ -34,8 +34,6 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
 
     Parameters
     ----------
-    result
-        What :func:`plurivox.psychometrics` found.
     axis
         By whose scores; by default the axis with the most raters or groups in its model.
     n
@@ -87,16 +85,7 @@ def score_curves_data(
 def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int = 7) -> Any:
     """Draw the score that each group is expected to give as severity rises.
 
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.psychometrics` found.
-    axis
-        The axis whose groups to show.
-    subset
-        The set of items, by default all.
-    max_groups
-        If there are more groups, those whose discrimination differs most are shown; at most seven.
+    Of many groups those whose discrimination differs most are shown, at most seven.
     """
     max_groups = min(max_groups, len(COLOURS))
     title = f"Expected score as severity rises, by {shorten(axis)}"

@@ -47,12 +47,7 @@ def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # no
 def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
     """Draw how good each model is by every metric, with 95 % intervals, beside predictions to compare with.
 
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    bin
-        Items with how many ratings; all by default.
+    ``bin`` tells items with how many ratings, all by default.
     """
     title = "How good predictions are, by each metric"
     drawn = defined(soft_ranking_data(result, bin), "score")
@@ -129,13 +124,7 @@ def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
 
 
 def soft_by_bin(result: SoftScores) -> Any:
-    """Draw expected scores by how many ratings an item has, one line per model, with 95 % intervals.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw expected scores by how many ratings an item has, one line per model, with 95 % intervals."""
     title = "With few ratings and with many"
     if len(result.bins) < 2:
         return saying(title, "All items have about as many ratings.")
@@ -168,13 +157,7 @@ def prior_sensitivity_data(result: SoftScores) -> pl.DataFrame:
 
 
 def prior_sensitivity(result: SoftScores) -> Any:
-    """Draw how expected scores, and with them the ranking, move with the strength of the prior.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw how expected scores, and with them the ranking, move with the strength of the prior."""
     title = "How scores move with the prior"
     drawn = defined(prior_sensitivity_data(result), "score")
     names = [LABELS[name] for name in _EXPECTED if LABELS[name] in drawn["metric"].to_list()]
@@ -194,16 +177,9 @@ def prior_sensitivity(result: SoftScores) -> Any:
 
 
 def _panels(
-    drawn: pl.DataFrame,
-    names: Sequence[str],
-    x: Any,
-    title: str,
-    subtitle: str,
-    *,
-    shown: Sequence[str],
-    points: bool = False,
-    mark: float | None = None,
-) -> Any:
+    drawn: pl.DataFrame, names: Sequence[str], x: Any, title: str, subtitle: str, *, shown: Sequence[str],
+    points: bool = False, mark: float | None = None,
+) -> Any:  # fmt: skip
     """Draw lines of all predictions, a panel for each metric, two beside each other."""
     alt = load_altair()
     labels = dict(zip(shown, unique_labels(shown, _LABEL), strict=True))
