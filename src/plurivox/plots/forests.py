@@ -19,14 +19,8 @@ from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.result import GroupResult
 
 _BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
-_SCHEMA = (
-    g.texts("axis", "group", "statistic")
-    | g.numbers("value", "ci low", "ci high", "chance")
-    | g.numbers("chance low", "chance lower quarter", "chance upper quarter", "chance high", "p", "p corrected")
-    | g.texts("finding")
-    | g.counts("raters", "items", "ratings")
-    | g.texts("note")
-)
+_FIRST = ("axis", "group", "statistic", "value", "ci low", "ci high", "chance")
+_LAST = ("p", "p corrected", "finding", "raters", "items", "ratings", "note")
 
 
 @once
@@ -104,27 +98,16 @@ def _data(
         value = rows[key][first].value if first in rows[key] else math.nan
         return result.axes.index(key[0]), math.inf if math.isnan(value) else -value
 
-    cells = []
-    for key in sorted(shown, key=lambda key: (*place(key), list(rows).index(key))):
-        for statistic in statistics:
-            if statistic not in rows[key]:
-                continue
-            row = rows[key][statistic]
-            null = g.null_quantiles(result, row)
-            cells.append(
-                (
-                    row.axis, row.group, g.name_of(statistic), row.value, row.ci_low, row.ci_high,
-                    row.null_median, *null.values(), row.p_value, row.p_adjusted, g.state(row),
-                    row.n_raters, row.n_items, row.n_ratings, row.note,
-                )
-            )  # fmt: skip
-    return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+    ordered = sorted(shown, key=lambda key: (*place(key), list(rows).index(key)))
+    listed = [rows[key][name] for key in ordered for name in statistics if name in rows[key]]
+    null = pl.DataFrame([g.null_quantiles(result, row) for row in listed], schema=g.numbers(*g.QUANTILES))
+    return pl.concat([g.row_frame(listed, *_FIRST), null, g.row_frame(listed, *_LAST)], how="horizontal")
 
 
 def _forest(
     result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None
 ) -> Any:
-    """Draw a frame of :data:`_SCHEMA`, one panel per statistic; ``how`` tells where intervals are from."""
+    """Draw the frame of :func:`_data`, one panel per statistic; ``how`` tells where intervals are from."""
     drawn = defined(data, "value")
     if drawn.is_empty():
         return saying(title, _nothing(data, axis))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics as averages
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ _STATES = {CHANCE: (QUIET, "circle"), BEFORE: (COLOURS[1], "triangle-up"), AFTER
 ByGroup = dict[tuple[str, str], dict[str, Row]]
 """The rows of each axis and group, by statistic."""
 Name = TypeVar("Name", str, str | None)
+QUANTILES = ("chance low", "chance lower quarter", "chance upper quarter", "chance high")
 NOTABLE = "those with the smallest p and the largest deviation from chance"
 RATERS_UNNAMED = "Raters on their own are not listed by name; mpa_wra_plane(result, 'rater') shows how they spread."
 
@@ -129,10 +131,9 @@ def correction_words(result: GroupResult) -> str:
 def null_quantiles(result: GroupResult, row: Row) -> dict[str, float | None]:
     """Return where the permutations of a value lie, or nothing where there are none."""
     draws = null_draws(result, row)
-    names = ("chance low", "chance lower quarter", "chance upper quarter", "chance high")
     if not len(draws):
-        return dict.fromkeys(names)
-    return dict(zip(names, np.quantile(draws, [0.025, 0.25, 0.75, 0.975]).tolist(), strict=True))
+        return dict.fromkeys(QUANTILES)
+    return dict(zip(QUANTILES, np.quantile(draws, [0.025, 0.25, 0.75, 0.975]).tolist(), strict=True))
 
 
 def null_draws(result: GroupResult, row: Row) -> Any:
@@ -148,6 +149,28 @@ def null_draws(result: GroupResult, row: Row) -> Any:
 def finite_or_none(value: float | None) -> float | None:
     """Return the value, or None where it is NaN or infinite."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def row_frame(rows: Iterable[Row], *columns: str) -> pl.DataFrame:
+    """Return what rows hold under the names that readers see."""
+    cells = [tuple(_COLUMNS[name][1](row) for name in columns) for row in rows]
+    return pl.DataFrame(cells, schema={name: _COLUMNS[name][0] for name in columns}, orient="row")
+
+
+_NUMBERS = {
+    "ci low": "ci_low",
+    "ci high": "ci_high",
+    "chance": "null_median",
+    "p": "p_value",
+    "p corrected": "p_adjusted",
+}
+_COLUMNS: dict[str, tuple[Any, Callable[[Row], Any]]] = {
+    **{name: (pl.String, attrgetter(name)) for name in ("model", "prompt", "axis", "group", "other", "note")},
+    **{shown: (pl.Float64, attrgetter(name)) for shown, name in _NUMBERS.items()},
+    **{shown: (pl.Int64, attrgetter(f"n_{shown}")) for shown in ("raters", "items", "ratings")},
+    "statistic": (pl.String, lambda row: name_of(row.statistic)),
+    "finding": (pl.String, state),
+}
 
 
 def texts(*names: str) -> dict[str, Any]:

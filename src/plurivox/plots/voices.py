@@ -20,12 +20,7 @@ from plurivox.results.wording import withheld_words
 CLOSER = ("xrr", "mpa", "wra")
 """Statistics that are higher where a model is closer; the others are distances."""
 _UNITS = {"ada_met": ", points", "ada_met_answered": ", points", "voter_distance": ", points"}
-_VALUES = (
-    g.texts("model", "prompt", "axis", "group")
-    | g.numbers("value", "ci low", "ci high")
-    | g.counts("raters", "items")
-    | g.texts("note")
-)
+_VALUES = ("model", "prompt", "axis", "group", "value", "ci low", "ci high", "raters", "items", "note")
 
 
 def with_unit(statistic: str) -> str:
@@ -43,15 +38,9 @@ def values_of(found: Alignment, statistic: str, axis: str | None = None) -> pl.D
     """Return the values of each voice for all raters, and for the groups of the axes to show, on all items."""
     g.known("statistic", statistic, dict.fromkeys(row.statistic for row in found.rows if row.kind != "closest"))
     axes = (ALL, *axes_of(found, axis))
-    cells = [
-        (
-            row.model, row.prompt, row.axis, ALL_RATERS if row.axis == ALL else row.group, row.value, row.ci_low,
-            row.ci_high, row.n_raters, row.n_items, row.note,
-        )
-        for row in found.rows
-        if row.kind != "closest" and row.statistic == statistic and row.subset == ALL and row.axis in axes
-    ]  # fmt: skip
-    return pl.DataFrame(cells, schema=_VALUES, orient="row")
+    rows = [row for row in found.rows if (row.statistic, row.subset) == (statistic, ALL) and row.axis in axes]
+    frame = g.row_frame((row for row in rows if row.kind != "closest"), *_VALUES)
+    return frame.with_columns(group=pl.when(axis=ALL).then(pl.lit(ALL_RATERS)).otherwise("group"))
 
 
 class Voices(NamedTuple):
