@@ -63,6 +63,9 @@ def api_page() -> str:
         "Everything in `plurivox.__all__`, made from the docstrings by `make docs`. Other modules have pages of their",
         "own: `plurivox.statistics` ([statistics](statistics.md)), `plurivox.ask` ([asking](ask.md)),",
         "`plurivox.models` and `plurivox.torch` ([learning](learning.md)).\n",
+        "What a lens gives back has `rows`, every value, which `to_frame()` shows as a table; `withheld` and",
+        "`outside`, for each axis how many groups were too small to show and how many raters have no value on it;",
+        "`draws`, the permutations and bootstrap draws of each axis; `settings`, what was asked for and the seed.\n",
     ]
     for name in pv.__all__:
         thing = getattr(pv, name)

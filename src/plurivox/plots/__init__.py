@@ -1,6 +1,9 @@
 """Results as Altair charts; nothing is computed here. Needs ``pip install 'plurivox[report]'``.
 
 Every chart ``x(result)`` has its numbers as a table, ``x_data(result)``. Charts are imported when they are first used.
+Where a chart says nothing else, ``result`` is what the lens found; ``axis`` names the axis whose groups to show, by
+default those of all; ``subset`` is the question or set of items, by default the first, which is all items; and of more
+than ``max_groups`` groups the most notable are shown.
 """
 
 from __future__ import annotations

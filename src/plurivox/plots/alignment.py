@@ -8,23 +8,14 @@ import polars as pl
 
 from plurivox.answers import Voice
 from plurivox.axis import CROSS
-from plurivox.errors import SelectionError
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, shorten
 from plurivox.plots.once import once
+from plurivox.plots.pieces import across, in_lines, looks, panel
 from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, WIDTH, load_altair, saying, themed
-from plurivox.plots.voices import (
-    CLOSER,
-    Voices,
-    axes_of,
-    tidy,
-    told,
-    values_of,
-    with_unit,
-    withheld_on,
-)
+from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, with_unit, withheld_on
 
 MAX_ROWS = 44
 MAX_PANELS = 9
@@ -51,12 +42,8 @@ def alignment_dots(
 
     Parameters
     ----------
-    found
-        What :func:`plurivox.alignment` found.
     statistic
         The statistic to show; see :func:`alignment_heat`.
-    axis
-        The axis whose groups to show; by default those of all.
     max_rows
         Where not all groups fit, the closest and the farthest of each axis are shown; where these do not, all raters
         only.
@@ -70,27 +57,15 @@ def alignment_dots(
     alt = load_altair()
     placed, labels, bold = _dot_rows(drawn, voices)
     rows = Rows([(ALL if at in bold else "", str(at)) for at in range(len(labels))], labels)
-    low, high = extent(placed["value"], [*placed["ci low"], *placed["ci high"]])
-
-    def x(column: str) -> Any:
-        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-        return alt.X(f"{column}:Q", title=with_unit(statistic), scale=scale, axis=alt.Axis(tickCount=6))
-
+    x = across(with_unit(statistic), extent(placed["value"], [*placed["ci low"], *placed["ci high"]]))
     kinds = [ALL_RATERS, _GROUP] if (placed["of"] == _GROUP).any() else [ALL_RATERS]
-    key = None
-    if len(kinds) > 1:
-        key = alt.Legend(
-            title=None, symbolOpacity=1, orient="none", direction="horizontal", legendX=-rows.width, legendY=-26
-        )
-    colour = alt.Color("of:N", legend=key, scale=alt.Scale(domain=kinds, range=[COLOURS[0], COLOURS[4]][: len(kinds)]))
-    shape = alt.Shape("of:N", legend=key, scale=alt.Scale(domain=kinds, range=["circle", "diamond"][: len(kinds)]))
+    key = alt.Legend(title=None, symbolOpacity=1, **rows.legend(26)) if len(kinds) > 1 else None
+    look = looks("of", kinds, key, color=(COLOURS[0], COLOURS[4]), shape=("circle", "diamond"))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     tooltip = [*told("value", "ci low", "ci high"), "axis:N", "group:N", "raters:Q", "items:Q"]
     layers = [
-        base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour),
-        base.mark_point(filled=True, size=60, opacity=1).encode(
-            x=x("value"), color=colour, shape=shape, tooltip=tooltip
-        ),
+        base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=look["color"]),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=x("value"), tooltip=tooltip, **look),
     ]
     chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
     text = voices.words() + which + ("Higher is closer. " if statistic in CLOSER else "Further left is closer. ")
@@ -112,8 +87,6 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
 
     Parameters
     ----------
-    found
-        What :func:`plurivox.alignment` found.
     subset
         A part of the items, by default all.
     max_models
@@ -123,7 +96,7 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     where = "" if subset == ALL else f" on {shorten(subset)}"
     title = f"What models answer, and what they do not{where}"
     voices, data = _states(found, subset, max_models)
-    rows = Rows([("", str(at)) for at in range(len(voices.keys))], voices.labels)
+    rows = Rows.listed(voices.labels)
     used = [state for state in _STATES if state == "answered" or data.filter(state=state)["items"].sum()]
     scored = [
         f"{one['items']:,} of {one['rated items']:,}" for one in data.filter(state="answered").iter_rows(named=True)
@@ -134,9 +107,7 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     whole = data.filter(state="answered").with_columns(scored=pl.Series(scored, dtype=pl.String))
     if defined(placed, "share").is_empty():
         return saying(title, "There is no rated item.")
-    legend = alt.Legend(
-        title=None, orient="none", direction="horizontal", legendX=-rows.width, legendY=-26, symbolType="square"
-    )
+    legend = alt.Legend(title=None, **rows.legend(26, symbolType="square"))
     width = WIDTH - rows.width - pixels(scored) - 30
     bars = alt.Chart(inline(placed)).mark_bar(height=12).encode(
         y=rows.y(),
@@ -161,15 +132,7 @@ def distance_histogram_data(found: Alignment, *, max_models: int | None = MAX_PA
 
 
 def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS) -> Any:
-    """Draw for each model how many of its answers lie how far from the mode of all raters.
-
-    Parameters
-    ----------
-    found
-        What :func:`plurivox.alignment` found.
-    max_models
-        If there are more models, those closest to all raters are shown.
-    """
+    """Draw how far each model's answers lie from the mode of all raters; of many models those closest to them."""
     title = "How far answers lie from the mode of all raters"
     voices = Voices.of(found, max_models, length=22)
     data = _distances(found, voices)
@@ -197,11 +160,9 @@ def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS)
                   scale=alt.Scale(domain=[0, highest], nice=False), axis=alt.Axis(format="%", tickCount=4))  # fmt: skip
         tooltip = [*told(), "what:N", "distance:Q", "items:Q", alt.Tooltip("share:Q", format=".1%")]
         bars = alt.Chart(inline(own)).mark_bar(size=size).encode(x=x, y=y, color=colour, tooltip=tooltip)
-        heading = alt.TitleParams(label, fontSize=12, anchor="start", color=INK)
-        panels.append(bars.properties(width=_WIDTH, height=110, title=heading, name=f"panel_{at}"))
-    lines = [alt.hconcat(*panels[at : at + _ACROSS], spacing=18) for at in range(0, len(panels), _ACROSS)]
+        panels.append(panel(bars, label, at, _WIDTH, 110, color=INK))
     text = voices.words() + "Orange: no answer (refused or unreadable). Halves come from ties of two modes. "
-    return themed(alt.vconcat(*lines, spacing=14), title, text)
+    return themed(in_lines(panels, _ACROSS, 18, 14), title, text)
 
 
 def _dots(found: Alignment, statistic: str, axis: str | None, max_rows: int) -> tuple[Voices, pl.DataFrame, str]:
@@ -245,9 +206,7 @@ def _dot_rows(drawn: pl.DataFrame, voices: Voices) -> tuple[pl.DataFrame, list[s
 
 def _states(found: Alignment, subset: str, max_models: int | None) -> tuple[Voices, pl.DataFrame]:
     accounts = found.accounts()
-    known = accounts["subset"].unique(maintain_order=True).to_list()
-    if subset not in known:
-        raise SelectionError(f"there is no subset {subset!r}; there are: {', '.join(known)}")
+    g.known("subset", subset, accounts["subset"].unique(maintain_order=True))
     own = accounts.filter(pl.col("subset") == subset).sort("answered", "model", "prompt")
     voices = Voices.listed([Voice(*pair) for pair in own.select("model", "prompt").iter_rows()], max_models)
     long = own.unpivot(list(_STATES), index=["model", "prompt", "n_items"], variable_name="state", value_name="items")

@@ -42,8 +42,6 @@ def alignment_heat(
 
     Parameters
     ----------
-    found
-        What :func:`plurivox.alignment` found.
     axis
         The axis whose groups to show beside all raters; by default those of all.
     statistic

@@ -9,6 +9,7 @@ import polars as pl
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.plots.layout import inline, pixels, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import in_lines, looks, numbers_told, panel
 from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, WIDTH, blend, load_altair, saying, themed
 
 _MODELS = 6
@@ -26,13 +27,7 @@ def pit_histograms_data(result: SoftScores) -> pl.DataFrame:
 
 
 def pit_histograms(result: SoftScores) -> Any:
-    """Draw where in their predicted distribution ratings fall; all bars are alike if predictions are right.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw where in their predicted distribution ratings fall; all bars are alike if predictions are right."""
     title = "Where ratings fall in their predicted distribution"
     data = pit_histograms_data(result)
     if data.is_empty():
@@ -52,16 +47,16 @@ def pit_histograms(result: SoftScores) -> Any:
         ends = base.transform_calculate(middle="(datum.from + datum.to) / 2").mark_rule(strokeWidth=1.5, color=QUIET)
         fair = alt.Chart(alt.InlineData(values=[{"fair": 1 / n_bars}])).mark_rule(color=QUIET, strokeDash=[4, 3])
         layers = [
-            bars.encode(x=x, x2=alt.X2("to"), y=y, y2=alt.datum(0), tooltip=[alt.Tooltip("share:Q", format=".3f")]),
+            bars.encode(x=x, x2=alt.X2("to"), y=y, y2=alt.datum(0), tooltip=numbers_told("share")),
             ends.encode(x=middle, y=alt.Y("ci low:Q"), y2=alt.Y2("ci high")),
             fair.encode(y=alt.Y("fair:Q")),
         ]
-        panels.append(_panel(alt.layer(*layers), label, at, 130))
+        panels.append(panel(alt.layer(*layers), label, at, _WIDTH, 130))
     text = _words(result) + (
         "Dashed: what is right. High at both ends: too sure. High in the middle: too vague. Higher to the right: "
         "ratings are higher than predicted. Upright lines: 95 % intervals over items. "
     )
-    return themed(_rows(panels), title, text)
+    return themed(in_lines(panels, _ACROSS, 18, 16), title, text)
 
 
 @once
@@ -78,13 +73,7 @@ def reliability_curves_data(result: SoftScores) -> pl.DataFrame:
 
 
 def reliability_curves(result: SoftScores) -> Any:
-    """Draw how often ratings reach a point, by the probability that was predicted for it.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw how often ratings reach a point, by the probability that was predicted for it."""
     title = "Are predicted probabilities kept?"
     data = reliability_curves_data(result)
     if data.is_empty():
@@ -96,32 +85,31 @@ def reliability_curves(result: SoftScores) -> Any:
     placed = data.with_columns(label=pl.col("at least").replace_strict(known)).filter(pl.col("items") >= _FEWEST)
     spread = [at / max(len(thresholds) - 1, 1) for at in range(len(thresholds))]
     colours = [blend(SEQUENCE[1], SEQUENCE[3], share) for share in spread]
-    dashes = [[1, 0], [6, 2], [3, 2], [1, 2], [8, 2, 1, 2], [4, 4]][: len(thresholds)]
+    dashes = [[1, 0], [6, 2], [3, 2], [1, 2], [8, 2, 1, 2], [4, 4]]
     columns = max(1, (WIDTH - 20) // (pixels(known.values()) + 44))
     legend = alt.Legend(title="rating of at least", columns=columns, symbolType="stroke", symbolOpacity=1)
-    scale = {"domain": list(known.values())}
+    look = looks("label", list(known.values()), legend, color=colours, strokeDash=dashes)
     panels = []
     for at, (model, label) in enumerate(labels.items()):
         base = alt.Chart(inline(placed.filter(model=model))).encode(
             x=alt.X("predicted:Q", title="predicted", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
-            color=alt.Color("label:N", legend=legend, scale=alt.Scale(range=colours, **scale)),
+            color=look["color"],
         )
         y = alt.Y("observed:Q", title="observed" if at % _ACROSS == 0 else None, scale=alt.Scale(domain=[0, 1]))
         line = alt.Chart(alt.InlineData(values=[{"at": 0.0}, {"at": 1.0}])).mark_line(color=QUIET, strokeWidth=1)
-        tooltip = ["at least:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("predicted", "observed")), "items:Q"]
-        dash = alt.StrokeDash("label:N", legend=legend, scale=alt.Scale(range=dashes, **scale))
+        tooltip = ["at least:N", *numbers_told("predicted", "observed"), "items:Q"]
         layers = [
             line.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")),
             base.mark_rule(strokeWidth=1, opacity=0.35).encode(y=alt.Y("ci low:Q"), y2=alt.Y2("ci high")),
-            base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash),
+            base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=look["strokeDash"]),
             base.mark_point(filled=True, size=25, opacity=1).encode(y=y, tooltip=tooltip),
         ]
-        panels.append(_panel(alt.layer(*layers), label, at, _WIDTH))
+        panels.append(panel(alt.layer(*layers), label, at, _WIDTH, _WIDTH))
     text = _words(result) + (
         "On the straight line what was predicted happens. Flatter than it: too sure; steeper: too vague. Upright "
         f"lines: 95 % intervals, counting items. Dots of fewer than {_FEWEST} items are not drawn. "
     )
-    return themed(_rows(panels), title, text)
+    return themed(in_lines(panels, _ACROSS, 18, 16), title, text)
 
 
 def _shown(result: SoftScores) -> list[str]:
@@ -132,15 +120,3 @@ def _shown(result: SoftScores) -> list[str]:
 def _words(result: SoftScores) -> str:
     shown, total = len(_shown(result)), len(result.models)
     return f"The best {shown} of {total} models. " if shown < total else ""
-
-
-def _panel(chart: Any, label: str, at: int, height: int) -> Any:
-    alt = load_altair()
-    heading = alt.TitleParams(label, fontSize=12, anchor="start")
-    return chart.properties(width=_WIDTH, height=height, title=heading, name=f"panel_{at}")
-
-
-def _rows(panels: list[Any]) -> Any:
-    alt = load_altair()
-    lines = [alt.hconcat(*panels[at : at + _ACROSS], spacing=18) for at in range(0, len(panels), _ACROSS)]
-    return alt.vconcat(*lines, spacing=16)

@@ -49,12 +49,8 @@ def metric_comparison(
 
     Parameters
     ----------
-    result
-        What :func:`plurivox.responsiveness` found.
     axis
         The axis whose groups to show; ``"rater"`` for a dot per rater, without names.
-    subset
-        The set of items, by default all.
     max_groups
         If there are more groups, so many are shown, evenly spread over MPA; r is of all.
     """

@@ -11,6 +11,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import looks, numbers_told
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 
 _COLUMNS = {
@@ -21,13 +22,9 @@ _COLUMNS = {
 
 @once
 def precision_recall_data(
-    result: Responsiveness,
-    axis: str,
-    boundary: str | None = None,
-    *,
-    subset: str | None = None,
+    result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None,
     max_groups: int | None = 7,
-) -> pl.DataFrame:
+) -> pl.DataFrame:  # fmt: skip
     """Return what :func:`precision_recall` draws: one row per group and score, all raters first."""
     g.check_axis(result, axis)
     subset = g.chosen_subset(result, subset)
@@ -42,25 +39,16 @@ def precision_recall_data(
 
 
 def precision_recall(
-    result: Responsiveness,
-    axis: str,
-    boundary: str | None = None,
-    *,
-    subset: str | None = None,
-    max_groups: int = 7,
+    result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None, max_groups: int = 7
 ) -> Any:
     """Draw for each score how many of the items that got it are unsafe, and how many of the unsafe got it.
 
     Parameters
     ----------
-    result
-        What :func:`plurivox.responsiveness` found.
     axis
         The axis whose groups to show, beside all raters.
     boundary
         The lowest reference point that means unsafe; by default the middle one.
-    subset
-        The set of items, by default all.
     max_groups
         If there are more groups, the most notable are shown; at most seven.
     """
@@ -93,12 +81,7 @@ def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         dashes.append([4, 3] if axis == "all" else [1, 0])
         number += axis != "all"
     legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(labels) + 40)), symbolOpacity=1)
-    kinds = {"color": (alt.Color, colours), "fill": (alt.Fill, colours), "shape": (alt.Shape, shapes),
-             "strokeDash": (alt.StrokeDash, dashes)}  # fmt: skip
-    scales = {
-        name: kind("label:N", legend=legend, scale=alt.Scale(domain=labels, range=values))
-        for name, (kind, values) in kinds.items()
-    }
+    scales = looks("label", labels, legend, color=colours, fill=colours, shape=shapes, strokeDash=dashes)
     names = keys.with_columns(label=pl.Series(labels, dtype=pl.String))
     return known.join(names, on=["axis", "group"], how="left", maintain_order="left"), scales
 
@@ -122,7 +105,7 @@ def _panel(placed: pl.DataFrame, name: str, points: list[str], scales: dict[str,
     rare = {"condition": {"test": "datum['few items']", "value": 0}, "value": 1}
     dots = base.mark_point(size=45, opacity=1, strokeWidth=1.5).encode(
         shape=scales["shape"], fill=scales["fill"], fillOpacity=rare,
-        tooltip=["group:N", "score:N", alt.Tooltip(f"{name}:Q", format=".3f"), "items:Q"],
+        tooltip=["group:N", "score:N", *numbers_told(name), "items:Q"],
     )  # fmt: skip
     return alt.layer(lines, dots).properties(width=width, height=240, name=name)
 

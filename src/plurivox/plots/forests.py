@@ -14,18 +14,13 @@ from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.once import once
+from plurivox.plots.pieces import across, numbers_told
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.result import GroupResult
 
 _BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
-_SCHEMA = (
-    g.texts("axis", "group", "statistic")
-    | g.numbers("value", "ci low", "ci high", "chance")
-    | g.numbers("chance low", "chance lower quarter", "chance upper quarter", "chance high", "p", "p corrected")
-    | g.texts("finding")
-    | g.counts("raters", "items", "ratings")
-    | g.texts("note")
-)
+_FIRST = ("axis", "group", "statistic", "value", "ci low", "ci high", "chance")
+_LAST = ("p", "p corrected", "finding", "raters", "items", "ratings", "note")
 
 
 @once
@@ -40,17 +35,6 @@ def gai_forest(
     result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> Any:
     """Draw the GAI of each group with its interval upon what shuffled raters give.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.cohesion` found.
-    axis
-        The axis whose groups to show; by default those of all.
-    subset
-        The question or set of items to show, by default the first.
-    max_groups
-        If there are more groups, the most notable are shown.
 
     Examples
     --------
@@ -67,29 +51,18 @@ def gai_forest(
 
 @once
 def responsiveness_forest_data(
-    result: Responsiveness,
-    axis: str | None = None,
-    statistics: Sequence[str] = ("mpa", "wra"),
-    *,
-    subset: str | None = None,
-    max_groups: int | None = 40,
-) -> pl.DataFrame:
+    result: Responsiveness, axis: str | None = None, statistics: Sequence[str] = ("mpa", "wra"), *,
+    subset: str | None = None, max_groups: int | None = 40,
+) -> pl.DataFrame:  # fmt: skip
     """Return what :func:`responsiveness_forest` draws: one row per group and statistic, undefined ones included."""
     return _data(result, tuple(statistics), axis, subset, max_groups)
 
 
 def responsiveness_forest(
-    result: Responsiveness,
-    axis: str | None = None,
-    statistics: Sequence[str] = ("mpa", "wra"),
-    *,
-    subset: str | None = None,
-    max_groups: int | None = 40,
-) -> Any:
-    """Draw MPA and WRA, or other statistics, of each group with interval upon what shuffled raters give.
-
-    Parameters are those of :func:`gai_forest`; each of ``statistics`` gets a panel.
-    """
+    result: Responsiveness, axis: str | None = None, statistics: Sequence[str] = ("mpa", "wra"), *,
+    subset: str | None = None, max_groups: int | None = 40,
+) -> Any:  # fmt: skip
+    """Draw MPA and WRA, or other statistics, of each group upon what shuffled raters give, a panel each."""
     names = tuple(statistics)
     data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
     title = f"Whose scores convey severity: {' and '.join(g.name_of(name) for name in names)}"
@@ -107,10 +80,7 @@ def scale_forest_data(
 def scale_forest(
     result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> Any:
-    """Draw Mokken's H_j and the discrimination of each group with their intervals.
-
-    Parameters are those of :func:`gai_forest`; the result is that of :func:`plurivox.psychometrics`.
-    """
+    """Draw Mokken's H_j and the discrimination of each group with their intervals."""
     data = scale_forest_data(result, axis, subset=subset, max_groups=max_groups)
     title = "Whose scores go with the others', and how sharply they rise"
     total = len(g.group_rows(result, ("mokken_h", "grm_a"), axis, subset))
@@ -128,27 +98,16 @@ def _data(
         value = rows[key][first].value if first in rows[key] else math.nan
         return result.axes.index(key[0]), math.inf if math.isnan(value) else -value
 
-    cells = []
-    for key in sorted(shown, key=lambda key: (*place(key), list(rows).index(key))):
-        for statistic in statistics:
-            if statistic not in rows[key]:
-                continue
-            row = rows[key][statistic]
-            null = g.null_quantiles(result, row)
-            cells.append(
-                (
-                    row.axis, row.group, g.name_of(statistic), row.value, row.ci_low, row.ci_high,
-                    row.null_median, *null.values(), row.p_value, row.p_adjusted, g.state(row),
-                    row.n_raters, row.n_items, row.n_ratings, row.note,
-                )
-            )  # fmt: skip
-    return pl.DataFrame(cells, schema=_SCHEMA, orient="row")
+    ordered = sorted(shown, key=lambda key: (*place(key), list(rows).index(key)))
+    listed = [rows[key][name] for key in ordered for name in statistics if name in rows[key]]
+    null = pl.DataFrame([g.null_quantiles(result, row) for row in listed], schema=g.numbers(*g.QUANTILES))
+    return pl.concat([g.row_frame(listed, *_FIRST), null, g.row_frame(listed, *_LAST)], how="horizontal")
 
 
 def _forest(
     result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None
 ) -> Any:
-    """Draw a frame of :data:`_SCHEMA`, one panel per statistic; ``how`` tells where intervals are from."""
+    """Draw the frame of :func:`_data`, one panel per statistic; ``how`` tells where intervals are from."""
     drawn = defined(data, "value")
     if drawn.is_empty():
         return saying(title, _nothing(data, axis))
@@ -156,9 +115,7 @@ def _forest(
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     names = drawn["statistic"].unique(maintain_order=True).to_list()
     width = (WIDTH - rows.width - 20 * len(names)) // len(names)
-    scales = g.state_scales(
-        drawn["finding"].to_list(), orient="none", direction="horizontal", legendX=-rows.width, legendY=-28
-    )
+    scales = g.state_scales(drawn["finding"].to_list(), **rows.legend(28))
     panels = [
         _panel(rows.place(drawn.filter(statistic=name)), name, rows, scales, labels=name == names[0]).properties(
             width=width, height=rows.height, name=f"panel_{at}"
@@ -172,12 +129,7 @@ def _forest(
 def _panel(placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], *, labels: bool) -> Any:
     alt = load_altair()
     around = [value for column in ("ci low", "ci high", "chance low", "chance high") for value in placed[column]]
-    low, high = extent([*placed["value"], *placed["chance"]], around)
-
-    def x(column: str) -> Any:
-        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-        return alt.X(f"{column}:Q", title=name, scale=scale, axis=alt.Axis(tickCount=5))
-
+    x = across(name, extent([*placed["value"], *placed["chance"]], around), 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [
@@ -186,7 +138,7 @@ def _panel(placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any],
     ]
     layers.append(base.mark_tick(thickness=2, size=11, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance")))
     interval = base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour)
-    tooltip = ["axis:N", "group:N", "finding:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in _SCHEMA if c in _TOLD)]
+    tooltip = ["axis:N", "group:N", "finding:N", *numbers_told(*_TOLD)]
     point = base.mark_point(filled=True, size=65, opacity=1).encode(
         x=x("value"), color=colour, shape=shape, tooltip=tooltip
     )

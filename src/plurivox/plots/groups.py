@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics as averages
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from plurivox.axis import names_raters as names_raters
 from plurivox.errors import SelectionError
+from plurivox.plots.pieces import looks
 from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
 from plurivox.results.result import SIGNIFICANT, GroupResult, Row
 from plurivox.statistics.registry import LABELS
@@ -24,6 +26,8 @@ _STATES = {CHANCE: (QUIET, "circle"), BEFORE: (COLOURS[1], "triangle-up"), AFTER
            UNTESTED: (INK, "circle")}  # fmt: skip
 ByGroup = dict[tuple[str, str], dict[str, Row]]
 """The rows of each axis and group, by statistic."""
+Name = TypeVar("Name", str, str | None)
+QUANTILES = ("chance low", "chance lower quarter", "chance upper quarter", "chance high")
 NOTABLE = "those with the smallest p and the largest deviation from chance"
 RATERS_UNNAMED = "Raters on their own are not listed by name; mpa_wra_plane(result, 'rater') shows how they spread."
 
@@ -45,63 +49,56 @@ def state(row: Row) -> str:
 
 def state_scales(found: Sequence[str], **legend: Any) -> tuple[Any, Any]:
     """Return colour and shape of the states in the column ``finding``; without tests there is no legend."""
-    alt = load_altair()
     states = [name for name in _STATES if name in found or (name != UNTESTED and set(found) - {UNTESTED})]
-    key = alt.Legend(title=None, symbolOpacity=1, **legend) if set(found) - {UNTESTED} else None
+    key = load_altair().Legend(title=None, symbolOpacity=1, **legend) if set(found) - {UNTESTED} else None
     colours, shapes = ([_STATES[name][at] for name in states] for at in (0, 1))
-    return (
-        alt.Color("finding:N", legend=key, scale=alt.Scale(domain=states, range=colours)),
-        alt.Shape("finding:N", legend=key, scale=alt.Scale(domain=states, range=shapes)),
-    )
+    scales = looks("finding", states, key, color=colours, shape=shapes)
+    return scales["color"], scales["shape"]
+
+
+def known(what: str, name: Name, there_are: Iterable[str | None]) -> Name:
+    """Return the name if there is one like it, or raise and tell which there are; None stands for any."""
+    every = list(there_are)
+    if name not in every:
+        listed = ", ".join(one for one in every if one is not None) or "none"
+        raise SelectionError(f"there is no {what} {name!r}; there are: {listed}")
+    return name
 
 
 def name_of(statistic: str) -> str:
     """Return how to call a statistic, or raise if there is none of that name."""
-    if statistic not in LABELS:
-        raise SelectionError(f"there is no statistic {statistic!r}; there are: {', '.join(LABELS)}")
-    return LABELS[statistic]
+    return LABELS[known("statistic", statistic, LABELS)]
 
 
 def check_axis(result: GroupResult, axis: str | None) -> None:
     """Raise if a result has no such axis."""
-    if axis is not None and axis not in result.axes:
-        raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(result.axes) or 'none'}")
+    known("axis", axis, (None, *result.axes))
 
 
 def group_rows(result: GroupResult, statistics: Sequence[str], axis: str | None, subset: str | None) -> ByGroup:
     """Return the rows of each group by statistic, in the order of the result, without groups that are raters."""
     check_axis(result, axis)
-    subset = chosen_subset(result, subset)
-    found: ByGroup = {}
-    for row in result.rows:
-        if (
-            row.kind == "group"
-            and row.statistic in statistics
-            and row.subset == subset
-            and axis in (None, row.axis)
-            and not names_raters(row.axis)
-        ):
-            found.setdefault((row.axis, row.group), {})[row.statistic] = row
-    return found
+    rows = _rows(result, "group", statistics, chosen_subset(result, subset))
+    return {key: own for key, own in rows.items() if axis in (None, key[0]) and not names_raters(key[0])}
 
 
 def rater_rows(result: GroupResult, subset: str, statistics: Sequence[str] = ("mpa", "wra")) -> ByGroup:
     """Return the rows of raters on their own by statistic; their ids are keys only, never to be drawn."""
+    return _rows(result, "rater", statistics, subset)
+
+
+def _rows(result: GroupResult, kind: str, statistics: Sequence[str], subset: str) -> ByGroup:
     found: ByGroup = {}
     for row in result.rows:
-        if row.kind == "rater" and row.subset == subset and row.statistic in statistics:
+        if (row.kind, row.subset) == (kind, subset) and row.statistic in statistics:
             found.setdefault((row.axis, row.group), {})[row.statistic] = row
     return found
 
 
 def chosen_subset(result: GroupResult, subset: str | None) -> str:
     """Return the subset to show: all items, or the question that the result is about."""
-    known = list(dict.fromkeys(row.subset for row in result.rows)) or ["all"]
-    if subset is None:
-        return known[0]
-    if subset not in known:
-        raise SelectionError(f"there is no subset {subset!r}; there are: {', '.join(known)}")
-    return subset
+    subsets = list(dict.fromkeys(row.subset for row in result.rows)) or ["all"]
+    return subsets[0] if subset is None else known("subset", subset, subsets)
 
 
 def most_notable(result: GroupResult, rows: ByGroup, subset: str | None, at_most: int | None) -> list[tuple[str, str]]:
@@ -134,10 +131,9 @@ def correction_words(result: GroupResult) -> str:
 def null_quantiles(result: GroupResult, row: Row) -> dict[str, float | None]:
     """Return where the permutations of a value lie, or nothing where there are none."""
     draws = null_draws(result, row)
-    names = ("chance low", "chance lower quarter", "chance upper quarter", "chance high")
     if not len(draws):
-        return dict.fromkeys(names)
-    return dict(zip(names, np.quantile(draws, [0.025, 0.25, 0.75, 0.975]).tolist(), strict=True))
+        return dict.fromkeys(QUANTILES)
+    return dict(zip(QUANTILES, np.quantile(draws, [0.025, 0.25, 0.75, 0.975]).tolist(), strict=True))
 
 
 def null_draws(result: GroupResult, row: Row) -> Any:
@@ -153,6 +149,28 @@ def null_draws(result: GroupResult, row: Row) -> Any:
 def finite_or_none(value: float | None) -> float | None:
     """Return the value, or None where it is NaN or infinite."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def row_frame(rows: Iterable[Row], *columns: str) -> pl.DataFrame:
+    """Return what rows hold under the names that readers see."""
+    cells = [tuple(_COLUMNS[name][1](row) for name in columns) for row in rows]
+    return pl.DataFrame(cells, schema={name: _COLUMNS[name][0] for name in columns}, orient="row")
+
+
+_NUMBERS = {
+    "ci low": "ci_low",
+    "ci high": "ci_high",
+    "chance": "null_median",
+    "p": "p_value",
+    "p corrected": "p_adjusted",
+}
+_COLUMNS: dict[str, tuple[Any, Callable[[Row], Any]]] = {
+    **{name: (pl.String, attrgetter(name)) for name in ("model", "prompt", "axis", "group", "other", "note")},
+    **{shown: (pl.Float64, attrgetter(name)) for shown, name in _NUMBERS.items()},
+    **{shown: (pl.Int64, attrgetter(f"n_{shown}")) for shown in ("raters", "items", "ratings")},
+    "statistic": (pl.String, lambda row: name_of(row.statistic)),
+    "finding": (pl.String, state),
+}
 
 
 def texts(*names: str) -> dict[str, Any]:
@@ -176,9 +194,9 @@ def _centres(result: GroupResult, rows: ByGroup, subset: str) -> dict[str, float
     centres = {}
     for statistic in {name for own in rows.values() for name in own}:
         values = [own[statistic].value for own in rows.values() if statistic in own]
-        known = [value for value in values if math.isfinite(value)]
+        finite = [value for value in values if math.isfinite(value)]
         centre = overall.get(statistic, math.nan)
-        centres[statistic] = centre if math.isfinite(centre) else averages.median(known) if known else 0.0
+        centres[statistic] = centre if math.isfinite(centre) else averages.median(finite) if finite else 0.0
     return centres
 
 

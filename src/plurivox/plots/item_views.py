@@ -9,6 +9,7 @@ import polars as pl
 from plurivox.lenses.item.result import ItemView
 from plurivox.plots.layout import ALL_RATERS, Rows, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import point_legend
 from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
 from plurivox.results.wording import withheld_groups
 
@@ -36,24 +37,13 @@ def item_groups_data(view: ItemView, *, max_groups: int | None = 40) -> pl.DataF
 def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     """Draw the scores that all raters and each group gave to an item, the most frequent one marked.
 
-    Parameters
-    ----------
-    view
-        What :func:`plurivox.item_view` found.
-    max_groups
-        If there are more groups, those with the most ratings are shown.
+    Of many groups those with the most ratings are shown.
     """
     alt = load_altair()
     data = item_groups_data(view, max_groups=max_groups)
     names = unique_labels(view.settings["points"], 20)
     rows = _rows(data)
     placed = _stacked(rows.place(data), names)
-    columns = max(1, min(len(names), (WIDTH - 20) // (pixels(names) + 30)))
-    lines = -(-len(names) // columns)
-    legend = alt.Legend(
-        title=None, orient="none", direction="horizontal", columns=columns, legendX=-rows.width,
-        legendY=-14 - 16 * lines, symbolType="square",
-    )  # fmt: skip
     numbers = placed.group_by(*_KEYS, "row", maintain_order=True).agg(pl.col("ratings").sum())
     room = pixels([f"{n:,}" for n in numbers["ratings"]])
     width = WIDTH - rows.width - 30 - room
@@ -63,7 +53,7 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
         x=alt.X("start:Q", title="share of ratings, lowest point at the left", scale=scale,
                 axis=alt.Axis(format="%", tickCount=5)),
         x2=alt.X2("end"),
-        color=alt.Color("label:N", sort=names, legend=legend,
+        color=alt.Color("label:N", sort=names, legend=point_legend(rows, names),
                         scale=alt.Scale(domain=names, range=diverging(len(names)))),
         tooltip=["group:N", "point:N", "ratings:Q", alt.Tooltip("share:Q", format=".1%")],
     )  # fmt: skip

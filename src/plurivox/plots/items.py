@@ -10,6 +10,7 @@ from plurivox.lenses.items.result import Items
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, ticks, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import across, numbers_told
 from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
 
 _NAMES = {
@@ -28,15 +29,7 @@ def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
 
 
 def items_divided(items: Items, n: int = 20) -> Any:
-    """Draw the items that divide groups most: the lowest and the highest mean of a group, and whose they are.
-
-    Parameters
-    ----------
-    items
-        What :func:`plurivox.items` found.
-    n
-        How many items to show.
-    """
+    """Draw the ``n`` items that divide groups most: the lowest and the highest mean, and whose they are."""
     alt = load_altair()
     title = "Items that divide groups most"
     data = items_divided_data(items, n)
@@ -45,7 +38,7 @@ def items_divided(items: Items, n: int = 20) -> Any:
     twice = data["item"].is_duplicated()
     names = [f"{shorten(item, 18)}, {shorten(axis, 14)}" if again else item
              for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
-    rows = Rows([("", str(at)) for at in range(data.height)], unique_labels(names, 34))
+    rows = Rows.listed(unique_labels(names, 34))
     groups = pl.concat([data["lower group"], data["higher group"]]).unique(maintain_order=True)
     short = dict(zip(groups, unique_labels(groups, _NAME), strict=True))
     placed = data.with_columns(
@@ -91,30 +84,17 @@ def items_uncertain_data(items: Items, n: int = 20) -> pl.DataFrame:
 
 
 def items_uncertain(items: Items, n: int = 20) -> Any:
-    """Draw the items that deserve more ratings: where their mean score lies, and how sure that is.
-
-    Parameters
-    ----------
-    items
-        What :func:`plurivox.items` found.
-    n
-        How many items to show.
-    """
+    """Draw the ``n`` items that deserve more ratings: where their mean score lies, and how sure that is."""
     alt = load_altair()
     title = "Items that deserve more ratings"
     data = items_uncertain_data(items, n)
     if data.is_empty():
         return saying(title, "There is no item.")
-    rows = Rows([("", str(at)) for at in range(data.height)], unique_labels(data["item"], 34))
+    rows = Rows.listed(unique_labels(data["item"], 34))
     placed = data.with_columns(row=pl.Series(range(data.height)))
-    low, high = extent([*placed["ci low"], *placed["ci high"], *placed["mean"]])
-
-    def x(column: str) -> Any:
-        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-        return alt.X(f"{column}:Q", title="mean score", scale=scale, axis=alt.Axis(tickCount=6))
-
+    x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    tooltip = ["item:N", "ratings:Q", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("mean", "gain of one more"))]
+    tooltip = ["item:N", "ratings:Q", *numbers_told("mean", "gain of one more")]
     layers = [
         base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
         base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(

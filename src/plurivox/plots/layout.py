@@ -100,6 +100,11 @@ class Rows(NamedTuple):
             labels += unique_labels(groups)
         return cls(found, labels)
 
+    @classmethod
+    def listed(cls, labels: Sequence[str]) -> Rows:
+        """Lay out rows that no group stands for; the frame has their numbers in ``row``."""
+        return cls([("", str(at)) for at in range(len(labels))], list(labels))
+
     @property
     def headings(self) -> list[int]:
         """The positions of headings, and of all raters, which are written in bold."""
@@ -128,6 +133,10 @@ class Rows(NamedTuple):
             axis = row_axis(self.labels, labelFontWeight={"condition": bold, "value": "normal"})
         return alt.Y("row:O", scale=alt.Scale(domain=list(range(len(self.keys)))), axis=axis)
 
+    def legend(self, up: int, **more: Any) -> dict[str, Any]:
+        """Return what puts a legend above the labels, so many pixels up."""
+        return {"orient": "none", "direction": "horizontal", "legendX": -self.width, "legendY": -up, **more}
+
     @property
     def height(self) -> Any:
         """The height of a chart with these rows."""
@@ -137,16 +146,9 @@ class Rows(NamedTuple):
 def row_axis(labels: Sequence[str], **more: Any) -> Any:
     """Return an axis that writes a label for each position; labels are data, quoted as JSON in the expression."""
     alt = load_altair()
-    settings = {
-        "title": None,
-        "grid": False,
-        "ticks": False,
-        "domain": False,
-        "labelLimit": 200,
-        "labelPadding": 6,
-        "aria": False,
-    }
-    return alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", **{**settings, **more})
+    plain = dict.fromkeys(("grid", "ticks", "domain", "aria"), False)
+    settings = {"title": None, "labelLimit": 200, "labelPadding": 6, **plain, **more}
+    return alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", **settings)
 
 
 def extent(core: Iterable[float | None], around: Iterable[float | None] = ()) -> tuple[float, float]:

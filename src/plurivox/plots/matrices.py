@@ -30,14 +30,8 @@ _STARS = {g.BEFORE: "*", g.AFTER: "**"}
 _READABLE = 24  # pixels that a cell needs for its value
 _CORNER = 6  # from so many groups on, the empty corner has room for the legend
 _LEAST_RANGE = 0.15
-_PAIRS = (
-    g.texts("axis", "group", "other", "statistic")
-    | g.numbers("value", "chance", "p", "p corrected")
-    | g.texts("finding")
-    | g.counts("raters")
-    | g.texts("note")
-)
-_RANKED = g.texts("axis", "group") | g.numbers("DSI", "chance", "p", "p corrected") | g.texts("finding", "note")
+_PAIRS = ("axis", "group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", "raters", "note")
+_RANKED = ("axis", "group", "value", "chance", "p", "p corrected", "finding", "note")
 
 
 @once
@@ -45,28 +39,13 @@ def xrr_matrix_data(result: Cohesion, axis: str, *, max_groups: int | None = 40)
     """Return what :func:`xrr_matrix` draws: each pair of groups once, and each group with itself."""
     rows = _pair_rows(result, axis)
     shown = _shown(rows, max_groups)
-    cells = [
-        (
-            row.axis, row.group, row.other, g.name_of(row.statistic), row.value, row.null_median, row.p_value,
-            row.p_adjusted, g.state(row), row.n_raters, row.note,
-        )
-        for row in rows
-        if row.group in shown and row.other in shown
-    ]  # fmt: skip
-    return pl.DataFrame(cells, schema=_PAIRS, orient="row")
+    return g.row_frame([row for row in rows if row.group in shown and row.other in shown], *_PAIRS)
 
 
 def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> Any:
     """Draw the agreement between every two groups (XRR), and on the diagonal that within each (IRR).
 
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.cohesion` found with ``pairs=True``.
-    axis
-        The axis whose groups to show.
-    max_groups
-        If there are more groups, those with the most notable pairs are shown.
+    It needs ``cohesion(…, pairs=True)``; of many groups those with the most notable pairs are shown.
     """
     title = f"Agreement within and between groups of {shorten(axis)}"
     data = xrr_matrix_data(result, axis, max_groups=max_groups)
@@ -100,12 +79,8 @@ def dsi_ranking_data(result: Cohesion) -> pl.DataFrame:
     """Return what :func:`dsi_ranking` draws: one row per axis, the most dividing first, undefined ones last."""
     ranked = result.ranked_axes()
     rest = [row for row in result.rows if row.statistic == "dsi" and row not in ranked]
-    cells = [
-        (row.axis, row.group, row.value, row.null_median, row.p_value, row.p_adjusted, g.state(row), row.note)
-        for row in (*ranked, *rest)
-        if not g.names_raters(row.axis)
-    ]
-    return pl.DataFrame(cells, schema=_RANKED, orient="row")
+    shown = [row for row in (*ranked, *rest) if not g.names_raters(row.axis)]
+    return g.row_frame(shown, *_RANKED).rename({"value": "DSI"})
 
 
 def dsi_ranking(result: Cohesion) -> Any:
@@ -124,9 +99,7 @@ def dsi_ranking(result: Cohesion) -> Any:
     width = WIDTH - rows.width - pixels(words) - 30
     low, high = extent([*drawn["DSI"], *drawn["chance"]])
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    colour, shape = g.state_scales(
-        drawn["finding"].to_list(), orient="none", direction="horizontal", legendX=-rows.width, legendY=-28
-    )
+    colour, shape = g.state_scales(drawn["finding"].to_list(), **rows.legend(28))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     value = alt.X("DSI:Q", title="DSI, the largest GAI of the axis", scale=scale, axis=alt.Axis(tickCount=5))
     line = base.mark_rule(color=QUIET, opacity=0.5).encode(x=alt.X("chance:Q", scale=scale), x2=alt.X2("DSI"))

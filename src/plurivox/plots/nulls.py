@@ -26,13 +26,9 @@ _SCHEMA = (
 
 @once
 def null_histograms_data(
-    result: GroupResult,
-    statistic: str = "gai",
-    axis: str | None = None,
-    *,
-    subset: str | None = None,
+    result: GroupResult, statistic: str = "gai", axis: str | None = None, *, subset: str | None = None,
     max_groups: int | None = 12,
-) -> pl.DataFrame:
+) -> pl.DataFrame:  # fmt: skip
     """Return what :func:`null_histograms` draws: one row per group and bin, groups without a test left out.
 
     The first and the last bin also hold the one draw in two hundred that lies beyond them on either side.
@@ -54,26 +50,10 @@ def null_histograms_data(
 
 
 def null_histograms(
-    result: GroupResult,
-    statistic: str = "gai",
-    axis: str | None = None,
-    *,
-    subset: str | None = None,
+    result: GroupResult, statistic: str = "gai", axis: str | None = None, *, subset: str | None = None,
     max_groups: int | None = 12,
-) -> Any:
-    """Draw for each group the permutations as a histogram and the observed value as a line.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.cohesion` or :func:`plurivox.responsiveness` found.
-    statistic
-        The statistic to show.
-    axis, subset
-        The axis whose groups to show, by default all; the question or set of items.
-    max_groups
-        If there are more groups, the most notable are shown.
-    """
+) -> Any:  # fmt: skip
+    """Draw for each group the permutations as a histogram and the observed value as a line."""
     alt = load_altair()
     data = null_histograms_data(result, statistic, axis, subset=subset, max_groups=max_groups)
     name = g.name_of(statistic)

@@ -6,21 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.errors import SelectionError
 from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.theme import (
-    COLOURS,
-    INK,
-    SEQUENCE,
-    WIDTH,
-    diverging,
-    load_altair,
-    saying,
-    themed,
-)
+from plurivox.plots.pieces import point_legend
+from plurivox.plots.theme import COLOURS, INK, SEQUENCE, WIDTH, diverging, load_altair, saying, themed
 from plurivox.results.wording import withheld_words
 
 LARGEST = "the largest"
@@ -169,8 +160,6 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
 
     Parameters
     ----------
-    overview
-        What :func:`plurivox.overview` found.
     axis
         The axis whose groups to show beneath all raters; by default, and with ``"all"``, none.
     max_groups
@@ -184,19 +173,13 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     rows = _with_all(data)
     placed = _stacked(rows.place(data), names)
     reach = max(max(placed["end"]), -min(placed["start"]), 0.05)
-    columns = max(1, min(len(names), (WIDTH - 20) // (pixels(names) + 30)))
-    lines = -(-len(names) // columns)
-    legend = alt.Legend(
-        title=None, orient="none", direction="horizontal", columns=columns, legendX=-rows.width,
-        legendY=-14 - 16 * lines, symbolType="square",
-    )  # fmt: skip
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     bars = base.mark_bar(height=13).encode(
         x=alt.X("start:Q", title="← lower points · share of ratings · higher points →",
                 scale=alt.Scale(domain=[-1.02 * reach, 1.02 * reach], nice=False),
                 axis=alt.Axis(tickCount=7, labelExpr="format(abs(datum.value), '.0%')")),
         x2=alt.X2("end"),
-        color=alt.Color("label:N", sort=names, legend=legend,
+        color=alt.Color("label:N", sort=names, legend=point_legend(rows, names),
                         scale=alt.Scale(domain=names, range=diverging(len(names)))),
         tooltip=["group:N", "point:N", "ratings:Q", alt.Tooltip("share:Q", format=".1%")],
     )  # fmt: skip
@@ -230,10 +213,7 @@ def response_styles_data(overview: Overview, axis: str | None = None, *, max_gro
 
 
 def response_styles(overview: Overview, axis: str | None = None, *, max_groups: int | None = 40) -> Any:
-    """Draw how often raters of each group choose an end of the scale: the median rater and the middle 80 %.
-
-    Parameters are those of :func:`scale_use`.
-    """
+    """Draw how often raters of each group choose an end of the scale: the median rater and the middle 80 %."""
     alt = load_altair()
     axis = _checked(overview, axis)
     title = "Response styles" if axis is None else f"Response styles by {shorten(axis)}"
@@ -294,12 +274,8 @@ def _middle(names: list[str]) -> str:
 
 def _checked(overview: Overview, axis: str | None) -> str | None:
     """Return the axis if there is one of that name, None for ``"all"``."""
-    known = [one.name for one in overview.description.axes]
-    if axis is None or axis in known:
-        return axis
-    if axis == "all":
-        return None
-    raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(known) or 'none'}")
+    names = [one.name for one in overview.description.axes]
+    return None if axis == "all" and axis not in names else g.known("axis", axis, (None, *names))
 
 
 def _percent(share: float) -> str:

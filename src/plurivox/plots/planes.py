@@ -13,6 +13,7 @@ from plurivox.plots import groups as g
 from plurivox.plots.labelling import REGIONS, Frame, labelled
 from plurivox.plots.layout import defined, extent, inline, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import looks, numbers_told
 from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.results.result import Row
 
@@ -58,14 +59,8 @@ def mpa_wra_plane(
 
     Parameters
     ----------
-    result
-        What :func:`plurivox.responsiveness` found.
     axis
         The axis whose groups to show, by default all; ``"rater"`` for a dot per rater, without names.
-    subset
-        The set of items, by default all.
-    max_groups
-        If there are more groups, the most notable are shown.
     """
     title = "Fine grading against telling apart: MPA and WRA"
     data = mpa_wra_plane_data(result, axis, subset=subset, max_groups=max_groups)
@@ -190,10 +185,9 @@ def _groups(frame: Frame, labelled_points: pl.DataFrame) -> list[Any]:
     placed = labelled_points.with_columns(kind=pl.col("axis").replace_strict(kinds))
     colour, shape = alt.value(COLOURS[0]), alt.value("circle")
     if coloured:
-        domain = list(kinds.values())
         legend = alt.Legend(title=None, symbolOpacity=1)
-        colour = alt.Color("kind:N", legend=legend, scale=alt.Scale(domain=domain, range=list(COLOURS[: len(domain)])))
-        shape = alt.Shape("kind:N", legend=legend, scale=alt.Scale(domain=domain, range=list(SHAPES[: len(domain)])))
+        look = looks("kind", list(kinds.values()), legend, color=COLOURS, shape=SHAPES)
+        colour, shape = look["color"], look["shape"]
     base, axes = alt.Chart(inline(placed)), _axes(frame)
     domain_x, domain_y = (_scale(domain) for domain in (frame.x, frame.y))
     whisker = {"strokeWidth": 1, "opacity": 0.35 if placed.height <= _MANY else 0.15, "clip": True}
@@ -203,7 +197,7 @@ def _groups(frame: Frame, labelled_points: pl.DataFrame) -> list[Any]:
     along = base.mark_rule(**whisker).encode(
         x=axes["x"], y=alt.Y("WRA low:Q", scale=domain_y), y2=alt.Y2("WRA high"), color=colour
     )
-    tooltip = ["axis:N", "group:N", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("MPA", "WRA")), "region:N"]
+    tooltip = ["axis:N", "group:N", *numbers_told("MPA", "WRA"), "region:N"]
     points = base.mark_point(filled=True, size=60, opacity=1).encode(**axes, color=colour, shape=shape, tooltip=tooltip)
     named = alt.Chart(inline(defined(placed, "label x")))
     texts = [

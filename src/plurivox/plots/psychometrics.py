@@ -10,10 +10,12 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import across, looks, numbers_told
 from plurivox.plots.theme import COLOURS, QUIET, WIDTH, load_altair, saying, themed
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
 _SEVERITY = {"n_scores": "scores", "ci_low": "ci low", "ci_high": "ci high"}
+_SCALE = "severity, in standard deviations from the mean item"
 NO_MODEL = "There is no model to show: it needs three raters or groups, and ten items that two of them scored."
 
 
@@ -32,8 +34,6 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
 
     Parameters
     ----------
-    result
-        What :func:`plurivox.psychometrics` found.
     axis
         By whose scores; by default the axis with the most raters or groups in its model.
     n
@@ -44,15 +44,9 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
     data = item_severity_data(result, axis, n)
     if data.is_empty():
         return saying(title, NO_MODEL)
-    rows = Rows([("", str(at)) for at in range(data.height)], unique_labels(data["item"], 34))
+    rows = Rows.listed(unique_labels(data["item"], 34))
     placed = data.with_columns(row=pl.Series(range(data.height)))
-    low, high = extent([*placed["ci low"], *placed["ci high"]])
-
-    def x(column: str) -> Any:
-        scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-        name = "severity, in standard deviations from the mean item"
-        return alt.X(f"{column}:Q", title=name, scale=scale, axis=alt.Axis(tickCount=6))
-
+    x = across(_SCALE, extent([*placed["ci low"], *placed["ci high"]]))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     tooltip = ["item:N", alt.Tooltip("severity:Q", format=".2f"), "scores:Q"]
     layers = [
@@ -91,16 +85,7 @@ def score_curves_data(
 def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None, max_groups: int = 7) -> Any:
     """Draw the score that each group is expected to give as severity rises.
 
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.psychometrics` found.
-    axis
-        The axis whose groups to show.
-    subset
-        The set of items, by default all.
-    max_groups
-        If there are more groups, those whose discrimination differs most are shown; at most seven.
+    Of many groups those whose discrimination differs most are shown, at most seven.
     """
     max_groups = min(max_groups, len(COLOURS))
     title = f"Expected score as severity rises, by {shorten(axis)}"
@@ -112,16 +97,13 @@ def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None,
     labels = unique_labels(names)
     placed = data.with_columns(label=pl.col("group").replace_strict(names, labels))
     legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(labels) + 40)), symbolType="stroke")
-    colour, dash = (
-        kind("label:N", legend=legend, scale=alt.Scale(domain=labels, range=list(values[: len(labels)])))
-        for kind, values in ((alt.Color, COLOURS), (alt.StrokeDash, _DASHES))
-    )
+    look = looks("label", labels, legend, color=COLOURS, strokeDash=_DASHES)
     values = result.settings["values"]
     y = alt.Y("expected score:Q", scale=alt.Scale(domain=[values[0], values[-1]]), axis=alt.Axis(tickCount=5))
     lines = alt.Chart(inline(placed)).mark_line(strokeWidth=2).encode(
-        x=alt.X("severity:Q", title="severity, in standard deviations from the mean item", scale=alt.Scale(nice=False)),
-        y=y, color=colour, strokeDash=dash,
-        tooltip=["group:N", *(alt.Tooltip(f"{name}:Q", format=".2f") for name in ("severity", "expected score"))],
+        x=alt.X("severity:Q", title=_SCALE, scale=alt.Scale(nice=False)),
+        y=y, **look,
+        tooltip=["group:N", *numbers_told("severity", "expected score", form=".2f")],
     )  # fmt: skip
     middle = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=QUIET, strokeDash=[2, 3]).encode(x="x:Q")
     chart = alt.layer(middle, lines).properties(width=WIDTH - 80, height=260)

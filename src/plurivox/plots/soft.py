@@ -7,12 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.errors import SelectionError
 from plurivox.lenses.soft.matching import MARGINAL, POSTERIOR_MEAN, REFERENCES, UNIFORM
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
+from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import in_lines, looks, numbers_told
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
@@ -46,12 +47,7 @@ def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # no
 def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
     """Draw how good each model is by every metric, with 95 % intervals, beside predictions to compare with.
 
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    bin
-        Items with how many ratings; all by default.
+    ``bin`` tells items with how many ratings, all by default.
     """
     title = "How good predictions are, by each metric"
     drawn = defined(soft_ranking_data(result, bin), "score")
@@ -87,7 +83,7 @@ def _scores(placed: pl.DataFrame, name: str, rows: Rows, *, labels: bool) -> Any
 
     base = alt.Chart(inline(placed)).encode(y=rows.y(labels=labels))
     colour = alt.condition(model, alt.value(COLOURS[0]), alt.value(QUIET))
-    tooltip = ["model:N", "metric:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("score", "ci low", "ci high"))]
+    tooltip = ["model:N", "metric:N", *numbers_told("score", "ci low", "ci high")]
     return alt.layer(
         base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour),
         base.mark_point(filled=True, size=60, opacity=1).encode(
@@ -128,13 +124,7 @@ def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
 
 
 def soft_by_bin(result: SoftScores) -> Any:
-    """Draw expected scores by how many ratings an item has, one line per model, with 95 % intervals.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw expected scores by how many ratings an item has, one line per model, with 95 % intervals."""
     title = "With few ratings and with many"
     if len(result.bins) < 2:
         return saying(title, "All items have about as many ratings.")
@@ -167,13 +157,7 @@ def prior_sensitivity_data(result: SoftScores) -> pl.DataFrame:
 
 
 def prior_sensitivity(result: SoftScores) -> Any:
-    """Draw how expected scores, and with them the ranking, move with the strength of the prior.
-
-    Parameters
-    ----------
-    result
-        What :func:`plurivox.soft_scores` found.
-    """
+    """Draw how expected scores, and with them the ranking, move with the strength of the prior."""
     title = "How scores move with the prior"
     drawn = defined(prior_sensitivity_data(result), "score")
     names = [LABELS[name] for name in _EXPECTED if LABELS[name] in drawn["metric"].to_list()]
@@ -193,16 +177,9 @@ def prior_sensitivity(result: SoftScores) -> Any:
 
 
 def _panels(
-    drawn: pl.DataFrame,
-    names: Sequence[str],
-    x: Any,
-    title: str,
-    subtitle: str,
-    *,
-    shown: Sequence[str],
-    points: bool = False,
-    mark: float | None = None,
-) -> Any:
+    drawn: pl.DataFrame, names: Sequence[str], x: Any, title: str, subtitle: str, *, shown: Sequence[str],
+    points: bool = False, mark: float | None = None,
+) -> Any:  # fmt: skip
     """Draw lines of all predictions, a panel for each metric, two beside each other."""
     alt = load_altair()
     labels = dict(zip(shown, unique_labels(shown, _LABEL), strict=True))
@@ -220,15 +197,14 @@ def _panels(
         if points:
             sure = alt.Chart(inline(models)).encode(x=x, color=encoded["color"]).mark_rule(strokeWidth=1.2, clip=True)
             layers.append(sure.encode(y=alt.Y("ci low:Q", scale=scale), y2=alt.Y2("ci high")))
-            tooltip = ["model:N", "ratings of an item:N", alt.Tooltip("score:Q", format=".3f"), "items:Q"]
+            tooltip = ["model:N", "ratings of an item:N", *numbers_told("score"), "items:Q"]
             dots = base.mark_point(filled=True, size=45, opacity=1, clip=True)
             layers.append(dots.encode(y=y, shape=encoded["shape"], tooltip=tooltip))
         if mark is not None:
             rule = alt.Chart(alt.InlineData(values=[{"strength": mark}])).mark_rule(color=QUIET, strokeWidth=1)
             layers.append(rule.encode(x=x))
         panels.append(alt.layer(*layers).properties(width=(WIDTH - 2 * 60 - _GAP) // 2, height=170, name=f"panel_{at}"))
-    lines = [alt.hconcat(*panels[at : at + 2], spacing=_GAP) for at in range(0, len(panels), 2)]
-    return themed(alt.vconcat(*lines, spacing=16), title, subtitle)
+    return themed(in_lines(panels, 2, _GAP, 16), title, subtitle)
 
 
 def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Any:
@@ -253,20 +229,14 @@ def _encodings(shown: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
         shapes.append("stroke" if beside else SHAPES[number % len(SHAPES)])
     columns = max(1, (WIDTH - 20) // (pixels(labels) + 44))
     legend = alt.Legend(title=None, columns=columns, symbolOpacity=1, symbolSize=100)
-    kinds = {"color": (alt.Color, colours), "strokeDash": (alt.StrokeDash, dashes), "shape": (alt.Shape, shapes)}
-    return {
-        name: kind("label:N", legend=legend, scale=alt.Scale(domain=list(labels), range=values))
-        for name, (kind, values) in kinds.items()
-    }
+    return looks("label", labels, legend, color=colours, strokeDash=dashes, shape=shapes)
 
 
 _KINDS = {True: "empirical", False: "expected"}
 
 
 def _known(bin_: str, result: SoftScores) -> str:
-    if bin_ not in (ALL, *result.bins):
-        raise SelectionError(f"there is no bin {bin_!r}; there are: {', '.join((ALL, *result.bins))}")
-    return bin_
+    return g.known("bin", bin_, (ALL, *result.bins))
 
 
 def _chosen(result: SoftScores, bin_: str) -> list[str]:

@@ -9,23 +9,18 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from plurivox.answers import Voice
-from plurivox.errors import SelectionError
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, LABEL, unique_labels
+from plurivox.plots.pieces import numbers_told
 from plurivox.plots.theme import load_altair
 from plurivox.results.wording import withheld_words
 
 CLOSER = ("xrr", "mpa", "wra")
 """Statistics that are higher where a model is closer; the others are distances."""
 _UNITS = {"ada_met": ", points", "ada_met_answered": ", points", "voter_distance": ", points"}
-_VALUES = (
-    g.texts("model", "prompt", "axis", "group")
-    | g.numbers("value", "ci low", "ci high")
-    | g.counts("raters", "items")
-    | g.texts("note")
-)
+_VALUES = ("model", "prompt", "axis", "group", "value", "ci low", "ci high", "raters", "items", "note")
 
 
 def with_unit(statistic: str) -> str:
@@ -35,26 +30,17 @@ def with_unit(statistic: str) -> str:
 
 def axes_of(found: Alignment, axis: str | None) -> list[str]:
     """Return the axes to show: the one asked for, or all; never raters."""
-    if axis is not None and axis not in found.axes:
-        raise SelectionError(f"there is no axis {axis!r}; there are: {', '.join(found.axes) or 'none'}")
+    g.known("axis", axis, (None, *found.axes))
     return [name for name in found.axes if axis in (None, name) and not g.names_raters(name)]
 
 
 def values_of(found: Alignment, statistic: str, axis: str | None = None) -> pl.DataFrame:
     """Return the values of each voice for all raters, and for the groups of the axes to show, on all items."""
-    known = dict.fromkeys(row.statistic for row in found.rows if row.kind != "closest")
-    if statistic not in known:
-        raise SelectionError(f"there is no statistic {statistic!r}; there are: {', '.join(known)}")
+    g.known("statistic", statistic, dict.fromkeys(row.statistic for row in found.rows if row.kind != "closest"))
     axes = (ALL, *axes_of(found, axis))
-    cells = [
-        (
-            row.model, row.prompt, row.axis, ALL_RATERS if row.axis == ALL else row.group, row.value, row.ci_low,
-            row.ci_high, row.n_raters, row.n_items, row.note,
-        )
-        for row in found.rows
-        if row.kind != "closest" and row.statistic == statistic and row.subset == ALL and row.axis in axes
-    ]  # fmt: skip
-    return pl.DataFrame(cells, schema=_VALUES, orient="row")
+    rows = [row for row in found.rows if (row.statistic, row.subset) == (statistic, ALL) and row.axis in axes]
+    frame = g.row_frame((row for row in rows if row.kind != "closest"), *_VALUES)
+    return frame.with_columns(group=pl.when(axis=ALL).then(pl.lit(ALL_RATERS)).otherwise("group"))
 
 
 class Voices(NamedTuple):
@@ -116,5 +102,4 @@ def withheld_on(found: Alignment, axes: Sequence[str]) -> str:
 
 def told(*columns: str, form: str = ".3f") -> list[Any]:
     """Return what a reader sees beside the pointer: who it is, then numbers."""
-    alt = load_altair()
-    return [alt.Tooltip("who:N", title="model"), *(alt.Tooltip(f"{column}:Q", format=form) for column in columns)]
+    return [load_altair().Tooltip("who:N", title="model"), *numbers_told(*columns, form=form)]

@@ -81,16 +81,9 @@ def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), *
 
 
 def make_report(
-    ratings: Ratings,
-    by: Any = (),
-    *,
-    command: str = "",
-    files: Mapping[str, str | os.PathLike[str]] | None = None,
-    threads: int | None = None,
-    executor: Any = None,
-    progress: Any = None,
-    **options: Any,
-) -> Report:
+    ratings: Ratings, by: Any = (), *, command: str = "", files: Mapping[str, str | os.PathLike[str]] | None = None,
+    threads: int | None = None, executor: Any = None, progress: Any = None, **options: Any,
+) -> Report:  # fmt: skip
     """Ask every lens that the inputs allow; the parameters are those of :func:`write_report`."""
     taken = {one.name for lens in lenses() if lens.section for one in lens.inputs}
     for name in options:

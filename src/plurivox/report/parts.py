@@ -10,11 +10,8 @@ import polars as pl
 
 from plurivox.ratings import Ratings
 from plurivox.report.settings import ReportSettings
-from plurivox.results.result import Result, Row
 from plurivox.settings import Axes
 from plurivox.study import Study
-
-MOST_UNDEFINED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,37 +156,7 @@ class Brief:
         return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
 
 
-def remarks_of(found: Result) -> list[str]:
-    """Return what a lens says of the analysis itself, without what is withheld, which the study says for all."""
-    return [one.text for one in found.statements() if one.weight == 0 and one.statistic != "withheld"]
-
-
-def undefined_remarks(name: str, rows: Sequence[Row]) -> list[str]:
-    """Return why a value could not be computed, for the first few groups, and for how many more."""
-    remarks = [f"{name} of {row.group} could not be computed: {row.note}." for row in rows[:MOST_UNDEFINED]]
-    if len(rows) > MOST_UNDEFINED:
-        remarks.append(f"{name} of {len(rows) - MOST_UNDEFINED:,} more groups could not be computed either.")
-    return remarks
-
-
 def slug(*parts: object) -> str:
     """Return an id made of letters, digits and hyphens."""
     words = "".join(c if c.isascii() and c.isalnum() else " " for part in parts for c in f" {part}").split()
     return "-".join(words).lower() or "part"
-
-
-def top_rows(frame: pl.DataFrame, n: int) -> tuple[pl.DataFrame, str]:
-    """Return the first rows, and a sentence if that is not all."""
-    if frame.height <= n:
-        return frame, ""
-    return frame.head(n), f"The first {n:,} of {frame.height:,} rows."
-
-
-def with_text(frame: pl.DataFrame, brief: Brief) -> pl.DataFrame:
-    """Add the items' text after their id, if they have one."""
-    column = brief.text_column
-    if column is None:
-        return frame
-    known = brief.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))
-    joined = frame.join(known, on="item", how="left", maintain_order="left")
-    return joined.select("item", "text", *(name for name in frame.columns if name != "item"))

@@ -18,16 +18,12 @@ from plurivox.results.result import Result, Row, Statement, Table, frame_of
 class Alignment(Result):
     """Whose view models reflect.
 
+    Beside what every result has:
+
     Attributes
     ----------
-    rows
-        Every value; :meth:`to_frame` shows them as a table.
-    withheld, outside
-        For each axis, how many groups were too small to show, and how many raters have no value on it.
     draws
         The permutation draws of the gap between the closest and the second group of each axis.
-    settings
-        What was asked for, the seed included, and how many items were scored.
     tables
         The finer tables, which the methods return.
     """

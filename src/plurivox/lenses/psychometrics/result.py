@@ -21,17 +21,15 @@ CURVE = tuple(np.linspace(-3, 3, 61).tolist())
 class Psychometrics(GroupResult):
     """Whether raters measure one severity, and how sharply each of them does.
 
+    Beside what every result has:
+
     Attributes
     ----------
     rows
         H_j (``mokken_h``) and discrimination (``grm_a``) of every rater or group; H of a whole axis is that of the
         group "all together".
-    withheld, outside
-        For each axis, how many groups were too small to show, and how many raters have no value on it.
     draws
         None: intervals are the delta method's and those of the observed information.
-    settings
-        What was asked for.
     tables
         The finer tables, which the methods return.
     """

@@ -18,16 +18,12 @@ from plurivox.results.result import Result, Row, Statement, Table, frame_of
 class SoftScores(Result):
     """How good predicted rating distributions are.
 
+    Beside what every result has:
+
     Attributes
     ----------
-    rows
-        Every value; :meth:`to_frame` shows them as a table.
-    withheld, outside
-        For each axis of groups, how many were too small to show, and how many raters have no value on it.
     draws
         The bootstrap draws of each bin: ``groups`` are the predictions, ``resampled`` the metrics.
-    settings
-        What was asked for, the seed included, the prior, and how many items were scored.
     tables
         The finer tables, which the methods return.
     """
@@ -67,10 +63,7 @@ class SoftScores(Result):
         """
         frame = frame_of(self.rows).rename({"subset": "bin"}).drop("null_median")
         own = pl.DataFrame(
-            {
-                "model": [row.model for row in self.rows],
-                "reference": [row.kind == "reference" for row in self.rows],
-            },
+            {"model": [row.model for row in self.rows], "reference": [row.kind == "reference" for row in self.rows]},
             schema={"model": pl.String, "reference": pl.Boolean},
         )
         rounded = pl.Series("rounded", [shortened(row.value) for row in self.rows], dtype=pl.Float64)

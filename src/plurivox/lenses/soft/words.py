@@ -15,6 +15,7 @@ from plurivox.lenses.soft.comparisons import MAIN, n_hypotheses, ranks, shortene
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
 from plurivox.results.result import SIGNIFICANT, Row, Statement, p_text
+from plurivox.results.wording import are, counted, listed
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import METRICS
 
@@ -81,7 +82,7 @@ class SoftFindings:
         heavy = self.found.prior_weight().filter(pl.col("prior_share").fill_nan(None) > HALF, pl.col("bin") != ALL)
         if not heavy.height:
             return []
-        bins = _words([f"{bin_} ({share:.0%})" for bin_, share in heavy.select("bin", "prior_share").iter_rows()])
+        bins = listed([f"{bin_} ({share:.0%})" for bin_, share in heavy.select("bin", "prior_share").iter_rows()])
         return [
             "The prior outweighs the ratings of items with few of them: its share of the weight, by number of ratings, "
             f"is {bins}. Expected scores of such items reward predictions {_like(self.found.settings['prior'])}."
@@ -97,12 +98,12 @@ class SoftFindings:
         if len(order) == 1:
             text = f"{order[0]} has {LABELS[metric]} {_with_interval(self.found.row(order[0], metric))}"
         elif self._equal(metric, order[0], order[1]):
-            text = f"By {LABELS[metric]} no model is first alone: {_words(cells)}{more}"
+            text = f"By {LABELS[metric]} no model is first alone: {listed(cells)}{more}"
         else:
             text = (
-                f"{cells[0]} is the best of {len(order)} models by {LABELS[metric]}, before {_words(cells[1:])}{more}"
+                f"{cells[0]} is the best of {len(order)} models by {LABELS[metric]}, before {listed(cells[1:])}{more}"
             )
-        beside = _words([f"{name} {self.found.value(name, metric):.3f}" for name in REFERENCES])
+        beside = listed([f"{name} {self.found.value(name, metric):.3f}" for name in REFERENCES])
         return [Statement(f"{text}; to compare: {beside}.", 2.4, statistic=metric)]
 
     def _pairs(self) -> list[Statement]:
@@ -160,7 +161,7 @@ class SoftFindings:
         winners = _grouped((name, one) for name, one in firsts if name)
         if len(winners) < 2:
             return []
-        parts = "; ".join(f"{name} with {_words(bins)}" for name, bins in winners.items())
+        parts = "; ".join(f"{name} with {listed(bins)}" for name, bins in winners.items())
         text = f"Who is best by {LABELS[self.found.main]} depends on how many ratings an item has: {parts}."
         return [Statement(text, 2.0, statistic=self.found.main)]
 
@@ -196,7 +197,7 @@ class SoftFindings:
             firsts = ((self._first(ALL, axis, group), group) for group in groups)
             winners = _grouped((name, group) for name, group in firsts if name)
             if len(winners) > 1:
-                parts = "; ".join(f"{name} for {_words(of)}" for name, of in winners.items())
+                parts = "; ".join(f"{name} for {listed(of)}" for name, of in winners.items())
                 text = f"Who is best by {LABELS[self.found.main]} depends on whose ratings count, by {axis}: {parts}."
                 found.append(Statement(text, 1.8, axis, self.found.main))
         return found
@@ -207,7 +208,7 @@ class SoftFindings:
         for row in rows:
             habits = _habits(row, by_pit=row["p_value"] < SIGNIFICANT / len(rows))
             if habits:
-                found.append(Statement(f"{row['model']} {_words(habits)}.", 2.3, statistic="pit"))
+                found.append(Statement(f"{row['model']} {listed(habits)}.", 2.3, statistic="pit"))
         if rows and not found:
             text = "No model is clearly miscalibrated, by its PITs and by how observed shares rise with predicted ones."
             found.append(Statement(text, 1.1, statistic="pit"))
@@ -218,27 +219,25 @@ class SoftFindings:
         whole = s["n_items"] + s["n_unpredicted"] + s["n_few"]
         if whole > s["n_items"]:
             least = "a rating" if s["min_ratings"] == 1 else f"at least {s['min_ratings']:,} ratings"
-            be, those = ("is", "that") if s["n_items"] == 1 else ("are", "those")
-            have = "has" if s["n_items"] == 1 else "have"
-            yield f"Scored {be} {s['n_items']:,} of {whole:,} items: {those} that every model predicts" + (
-                f" and that {have} {least}." if s["n_few"] else "."
+            those, have = ("that", "has") if s["n_items"] == 1 else ("those", "have")
+            yield (
+                f"Scored {are(s['n_items'])} {s['n_items']:,} of {whole:,} items: {those} that every model predicts"
+                + (f" and that {have} {least}." if s["n_few"] else ".")
             )
         missing = self.found.missing().group_by("model", "problem", maintain_order=True).len().iter_rows()
         for model, problem, n in missing:
-            items = _items(n)
+            items = counted(n, "item")
             said = {NO_PREDICTION: f"{model} does not predict {items} with ratings",
                     NO_RATING: f"{model} predicts {items} without ratings"}  # fmt: skip
             yield f"{said[problem]}: see missing(), or --csv --table missing."
         if s["n_trained_on"]:
-            be = "is" if s["n_trained_on"] == 1 else "are"
-            yield f"{s['n_trained_on']:,} of the scored items {be} among the training items."
+            yield f"{s['n_trained_on']:,} of the scored items {are(s['n_trained_on'])} among the training items."
         if s["n_unrated"]:
-            items = "1 item has" if s["n_unrated"] == 1 else f"{s['n_unrated']:,} items have"
-            yield f"{items} no rating: expected scores use the prior alone there, the others leave them out."
+            items, have = counted(s["n_unrated"], "item"), "has" if s["n_unrated"] == 1 else "have"
+            yield f"{items} {have} no rating: expected scores use the prior alone there, the others leave them out."
         if s["n_in_no_bin"]:
-            be = "is" if s["n_in_no_bin"] == 1 else "are"
-            count = "counts" if s["n_in_no_bin"] == 1 else "count"
-            yield f"{_items(s['n_in_no_bin'])} {be} in none of the bins, but {count} in all."
+            n, count = s["n_in_no_bin"], "counts" if s["n_in_no_bin"] == 1 else "count"
+            yield f"{counted(n, 'item')} {are(n)} in none of the bins, but {count} in all."
         if s["prior_note"]:
             yield s["prior_note"]
 
@@ -262,7 +261,7 @@ class SoftFindings:
 
 def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
     """Return the names of metrics; all of them are ``every metric``."""
-    return "every metric" if len(metrics) == n_all > 1 else _words([LABELS[metric] for metric in metrics])
+    return "every metric" if len(metrics) == n_all > 1 else listed([LABELS[metric] for metric in metrics])
 
 
 def _habits(row: dict[str, Any], *, by_pit: bool) -> list[str]:
@@ -285,16 +284,8 @@ def _habits(row: dict[str, Any], *, by_pit: bool) -> list[str]:
     return habits
 
 
-def _items(n: int) -> str:
-    return "1 item" if n == 1 else f"{n:,} items"
-
-
 def _like(prior: Sequence[float]) -> str:
     return "that are flat, as it is" if max(prior) == min(prior) else "that are like it"
-
-
-def _words(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -320,7 +311,7 @@ def _runs(orders: Sequence[tuple[float, tuple[str, ...]]]) -> str:
         f"{name}{' ' + what if what else ''} " + (f"at {low:g}" if low == high else f"from {low:g} to {high:g}")
         for name, low, high in runs
     ]
-    return _words(texts)
+    return listed(texts)
 
 
 def _with_interval(row: Row) -> str:

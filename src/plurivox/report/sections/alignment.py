@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from plurivox import plots
 from plurivox.axis import CROSS
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots.layout import shorten
 from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings
-from plurivox.report.parts import (
-    Block,
-    Brief,
-    DataTable,
-    Figure,
-    Finding,
-    Prose,
-    Section,
-    Terms,
-    remarks_of,
-    slug,
-    top_rows,
-    with_text,
-)
+from plurivox.report.making import drawn, findings_of, remarks_of, table, with_text
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, Terms, slug
 from plurivox.settings import Axes
 from plurivox.statistics.registry import LABELS
 
@@ -70,13 +57,9 @@ def section(brief: Brief) -> Section | None:
         return None
     axes, remarks = _axes(brief)
     found = _found(brief, axes)
-    findings = [
-        Finding(one.text, one.weight, _ANCHORS.get(one.statistic, "alignment-dots"))
-        for one in found.statements()
-        if one.weight > 0
-    ]
+    findings = findings_of(found, "alignment-dots", _ANCHORS)
     blocks: list[Block] = [Prose(one.text) for one in sorted(findings, key=lambda one: -one.weight)[:FEW]]
-    blocks += [_accounts(found), *_heats(found), _dots(found), *_closest(found), _refusals(found), _distances(found)]
+    blocks += [_accounts(found), *_heats(found), _dots(found), *_closest(found), *_answers(found)]
     blocks += [_alphas(found), *_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found)]
     blocks += [*_positions(found), _items(found, brief), _table(found), Prose(METHODS), Terms(TERMS)]
     return Section("alignment", "Alignment", LEAD, blocks, findings, remarks + remarks_of(found))
@@ -110,12 +93,11 @@ def _accounts(found: Alignment) -> DataTable:
     frame = tidy(found.accounts()).rename(_STATES)
     if not found.settings["subsets"]:
         frame = frame.drop("part of the items")
-    shown, cut = top_rows(frame, MAX_ROWS)
     note = (
         "Of the rated items, those that each model answered are scored. With repeated answers an item counts by the "
-        f"best of them. {cut}"
+        "best of them."
     )
-    return DataTable("alignment-accounts", "What was scored", shown, note=note.strip())
+    return table("alignment-accounts", "What was scored", frame, MAX_ROWS, note)
 
 
 def _heats(found: Alignment) -> list[Block]:
@@ -126,24 +108,21 @@ def _heats(found: Alignment) -> list[Block]:
 
 
 def _heat(found: Alignment, axis: str | None) -> Figure:
-    where = "" if axis is None else f": {axis}"
-    return Figure(
-        "alignment-heat" if axis is None else slug("alignment-heat", axis), f"Models and groups of raters{where}",
-        plots.alignment_heat(found, axis),
-        f"ADA-Met of each model for all raters and for each group{'' if axis is None else f' of {axis}'}.",
+    where, of, name = ("", "", ()) if axis is None else (f": {axis}", f" of {axis}", (axis,))
+    return drawn(
+        "alignment_heat", found, slug("alignment-heat", *name), f"Models and groups of raters{where}",
+        f"ADA-Met of each model for all raters and for each group{of}.",
         "Compare the cells of a row within one attribute: the lightest is the group whose view the answers are nearest "
-        "to. A row that is dark throughout is far from everybody.",
-        plots.alignment_heat_data(found, axis),
+        "to. A row that is dark throughout is far from everybody.", axis,
     )  # fmt: skip
 
 
 def _dots(found: Alignment) -> Figure:
-    return Figure(
-        "alignment-dots", "How sure the distances are", plots.alignment_dots(found),
+    return drawn(
+        "alignment_dots", found, "alignment-dots", "How sure the distances are",
         "ADA-Met of each model for all raters and for groups, with 95 % intervals.",
         "Distances from two groups rest on the same answers, so they may differ clearly though their intervals "
         "overlap; the next table compares them.",
-        plots.alignment_dots_data(found),
     )  # fmt: skip
 
 
@@ -156,51 +135,44 @@ def _closest(found: Alignment) -> list[Block]:
         "p_value": "p", "p_adjusted": "p corrected", "wins": "wins", "matched": "at equal sizes",
         "n_items": "items",
     }  # fmt: skip
-    order = ["model", "prompt", "axis", *names]
-    shown, cut = top_rows(tidy(frame.select(order)).rename(names), MAX_ROWS)
-    note = (
+    closest = tidy(frame.select("model", "prompt", "axis", *names)).rename(names)
+    said = (
         "Gap: how much farther the second group is; chance: what shuffled raters give. p is corrected over all models "
-        f"and attributes. {cut}"
+        "and attributes."
     )
-    blocks: list[Block] = [
-        DataTable("alignment-closest", "The closest groups", shown, {"wins": 2}, note.strip(), search=True)
-    ]
     farther = {
         "group": "closest group", "other": "other group", "difference": "farther by", "ci_low": "low",
         "ci_high": "high", "matched": "at equal sizes", "matched_low": "its low", "matched_high": "its high",
         "n_items": "items",
     }  # fmt: skip
-    others, cut = top_rows(tidy(found.contrasts()).rename(farther), MAX_ROWS)
-    note = "By how many points another group is farther than the closest, with 95 % intervals over items. " + cut
-    blocks.append(
-        DataTable("alignment-contrasts", "How much farther the others are", others, note=note.strip(), search=True)
-    )
-    return blocks
+    others = tidy(found.contrasts()).rename(farther)
+    note = "By how many points another group is farther than the closest, with 95 % intervals over items."
+    return [
+        table("alignment-closest", "The closest groups", closest, MAX_ROWS, said, digits={"wins": 2}, search=True),
+        table("alignment-contrasts", "How much farther the others are", others, MAX_ROWS, note, search=True),
+    ]
 
 
-def _refusals(found: Alignment) -> Figure:
-    return Figure(
-        "alignment-refusals", "What models answer, and what they do not", plots.refusals(found),
-        "Share of the rated items that each model answered, refused, or left without a readable answer.",
-        "A model that refuses much is far from everybody in ADA-Met; where it answered it may be close.",
-        plots.refusals_data(found),
-    )  # fmt: skip
-
-
-def _distances(found: Alignment) -> Figure:
-    return Figure(
-        "alignment-distances", "How far answers lie from the mode", plots.distance_histogram(found),
-        "For each model the share of items by the distance of its answer from the mode of all raters.",
-        "Two models of the same mean distance may be a little off on many items, or far off on few.",
-        plots.distance_histogram_data(found),
-    )  # fmt: skip
+def _answers(found: Alignment) -> list[Block]:
+    return [
+        drawn(
+            "refusals", found, "alignment-refusals", "What models answer, and what they do not",
+            "Share of the rated items that each model answered, refused, or left without a readable answer.",
+            "A model that refuses much is far from everybody in ADA-Met; where it answered it may be close.",
+        ),
+        drawn(
+            "distance_histogram", found, "alignment-distances", "How far answers lie from the mode",
+            "For each model the share of items by the distance of its answer from the mode of all raters.",
+            "Two models of the same mean distance may be a little off on many items, or far off on few.",
+        ),
+    ]  # fmt: skip
 
 
 def _alphas(found: Alignment) -> DataTable:
     names = {"models": "among", "n_models": "models", "n_items": "items", "value": "alpha"}
-    frame, cut = top_rows(tidy(found.alphas()).rename(names), MAX_ROWS)
-    note = "Models that agree more among themselves than with humans share a view of their own. " + cut
-    return DataTable("alignment-alpha", "Do models agree with each other?", frame, {"alpha": 2}, note.strip())
+    frame = tidy(found.alphas()).rename(names)
+    note = "Models that agree more among themselves than with humans share a view of their own."
+    return table("alignment-alpha", "Do models agree with each other?", frame, MAX_ROWS, note, digits={"alpha": 2})
 
 
 def _stand_ins(found: Alignment) -> list[Block]:
@@ -211,15 +183,10 @@ def _stand_ins(found: Alignment) -> list[Block]:
         "omega": "ω", "advantage": "ρ", "advantage_low": "ρ, lower quarter", "advantage_high": "ρ, upper quarter",
         "n_humans": "humans", "n_rejected": "may stand in for", "n_few": "humans with too few items",
     }  # fmt: skip
-    shown, cut = top_rows(tidy(frame).drop("tolerance").rename(names), MAX_ROWS)
-    tolerance = f"It may win less often than the human by {found.settings['tolerance']:g} and still stand in. "
-    digits = dict.fromkeys(names.values(), 2)
-    return [
-        Prose(STANDING_IN),
-        DataTable(
-            "alignment-stand-in", "Could a model stand in for a rater?", shown, digits, (tolerance + cut).strip()
-        ),
-    ]
+    shown, digits = tidy(frame).drop("tolerance").rename(names), dict.fromkeys(names.values(), 2)
+    note = f"It may win less often than the human by {found.settings['tolerance']:g} and still stand in."
+    title = "Could a model stand in for a rater?"
+    return [Prose(STANDING_IN), table("alignment-stand-in", title, shown, MAX_ROWS, note, digits=digits)]
 
 
 def _judged(found: Alignment) -> list[Block]:
@@ -229,9 +196,8 @@ def _judged(found: Alignment) -> list[Block]:
         return []
     wide = frame.pivot("statistic", index=["model", "prompt", "n_items"], values="value").rename({"n_items": "items"})
     wide = tidy(wide).rename({name: LABELS[name] for name in ("mpa", "wra") if name in wide.columns})
-    shown, cut = top_rows(wide, MAX_ROWS)
-    note = f"What these mean is told under responsiveness. {cut}"
-    return [DataTable("alignment-judged", "Models as raters", shown, note=note.strip())]
+    note = "What these mean is told under responsiveness."
+    return [table("alignment-judged", "Models as raters", wide, MAX_ROWS, note)]
 
 
 def _prompts(found: Alignment) -> list[Block]:
@@ -259,10 +225,7 @@ def _positions(found: Alignment) -> list[Block]:
 
 
 def _if_any(name: str, title: str, frame: pl.DataFrame, note: str) -> list[Block]:
-    if frame.is_empty():
-        return []
-    shown, cut = top_rows(frame, MAX_ROWS)
-    return [DataTable(name, title, shown, note=f"{note} {cut}".strip())]
+    return [] if frame.is_empty() else [table(name, title, frame, MAX_ROWS, note)]
 
 
 def _items(found: Alignment, brief: Brief) -> DataTable:
@@ -293,5 +256,4 @@ def _table(found: Alignment) -> DataTable:
     )  # fmt: skip
     if not found.settings["subsets"]:
         frame = frame.drop("part of the items")
-    shown, note = top_rows(tidy(frame), MAX_ROWS)
-    return DataTable("alignment-table", "All alignment values", shown, note=note, search=True)
+    return table("alignment-table", "All alignment values", tidy(frame), MAX_ROWS, search=True)

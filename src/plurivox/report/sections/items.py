@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from plurivox import plots
 from plurivox.lenses.items.result import Items
-from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Section, with_text
+from plurivox.report.making import drawn, findings_of, with_text
+from plurivox.report.parts import Block, Brief, DataTable, Section
 
 LEAD = "Where do groups part ways, and which items deserve more ratings? Of many items some differ by chance."
 SHOWN = 100
+_DIGITS = dict.fromkeys(
+    ("its mean", "mean of that", "difference", "low", "high", "mean", "expected mean", "entropy"), 2
+)  # fmt: skip
 
 
 def section(brief: Brief) -> Section:
@@ -16,62 +19,43 @@ def section(brief: Brief) -> Section:
     blocks: list[Block] = []
     remarks = []
     if found.divided.height:
-        blocks += [_chart(found), _divided(found, brief)]
+        blocks += _divided(found, brief)
     elif brief.by and brief.ratings.has_raters:
         least = brief.asked.min_group_size
         remarks.append(f"No item has {least} ratings from each of two groups, so none can be said to divide them.")
-    blocks += [_unsure(found), _uncertain(found, brief)]
-    return Section("items", "Items to look at", LEAD, blocks, _findings(found), remarks)
+    blocks += _uncertain(found, brief)
+    return Section("items", "Items to look at", LEAD, blocks, findings_of(found, "items-chart"), remarks)
 
 
-def _chart(found: Items) -> Figure:
-    return Figure(
-        "items-chart", "Items that divide groups most", plots.items_divided(found),
+def _divided(found: Items, brief: Brief) -> list[Block]:
+    chart = drawn(
+        "items_divided", found, "items-chart", "Items that divide groups most",
         "For the most dividing items, the lowest and the highest group mean.",
         "Each line joins the groups with the lowest and the highest mean score; the clearest differences are on top.",
-        plots.items_divided_data(found),
     )  # fmt: skip
-
-
-def _divided(found: Items, brief: Brief) -> DataTable:
-    frame = with_text(found.divided.head(SHOWN), brief).drop("z")
     names = {
         "low_group": "lowest group", "high_group": "highest group", "low_mean": "its mean", "high_mean": "mean of that",
         "ci_low": "low", "ci_high": "high", "n_low": "ratings", "n_high": "ratings of that",
     }  # fmt: skip
+    frame = with_text(found.divided.head(SHOWN), brief).drop("z").rename(names)
     note = f"The {min(SHOWN, found.divided.height):,} clearest of {found.divided.height:,} comparisons; 95 % intervals."
-    return DataTable("items-divided", "The dividing items", frame.rename(names), _digits(2), note, search=True)
+    return [chart, DataTable("items-divided", "The dividing items", frame, _DIGITS, note, search=True)]
 
 
-def _unsure(found: Items) -> Figure:
-    return Figure(
-        "items-unsure", "Items that deserve more ratings", plots.items_uncertain(found),
+def _uncertain(found: Items, brief: Brief) -> list[Block]:
+    chart = drawn(
+        "items_uncertain", found, "items-unsure", "Items that deserve more ratings",
         "For the items that one more rating tells most about, the expected mean score with its credible interval.",
         "One more rating tells most about items with few ratings, and with ratings that differ.",
-        plots.items_uncertain_data(found),
     )  # fmt: skip
-
-
-def _uncertain(found: Items, brief: Brief) -> DataTable:
-    frame = with_text(found.uncertain.head(SHOWN), brief).rename(
-        {
-            "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
-            "information_gain": "gain of one more", "ratings_needed": "ratings needed",
-        }
-    )  # fmt: skip
-    shown, total = min(SHOWN, found.uncertain.height), found.uncertain.height
+    names = {
+        "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
+        "information_gain": "gain of one more", "ratings_needed": "ratings needed",
+    }  # fmt: skip
+    frame = with_text(found.uncertain.head(SHOWN), brief).rename(names)
     note = (
-        f"The {shown:,} of {total:,} items that one more rating tells most about: what it is expected to tell, and "
-        "the entropy of the ratings, in nats; the expected mean score, its 95 % credible interval; how many ratings "
-        f"the mean ± {found.settings['precision']:g} takes."
+        f"The {frame.height:,} of {found.uncertain.height:,} items that one more rating tells most about: what it is "
+        "expected to tell, and the entropy of the ratings, in nats; the expected mean score, its 95 % credible "
+        f"interval; how many ratings the mean ± {found.settings['precision']:g} takes."
     )
-    return DataTable("items-uncertain", "More ratings wanted", frame, _digits(2), note, search=True)
-
-
-def _digits(n: int) -> dict[str, int]:
-    columns = ("its mean", "mean of that", "difference", "low", "high", "mean", "expected mean", "entropy")
-    return dict.fromkeys(columns, n)
-
-
-def _findings(found: Items) -> list[Finding]:
-    return [Finding(one.text, one.weight, "items-chart") for one in found.statements()]
+    return [chart, DataTable("items-uncertain", "More ratings wanted", frame, _DIGITS, note, search=True)]

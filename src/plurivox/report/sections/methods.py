@@ -21,11 +21,9 @@ TERMS = (
     ("p", "How often shuffled raters lie at least as far out, both sides counted, the observed labelling among them."),
     ("p corrected", "The same, corrected for how many values of one statistic were tested (Benjamini–Hochberg)."),
     ("95 % interval", "The middle 95 % of values when items are drawn with replacement. It does not tell how values "
-                      "would "
-                      "vary over other raters, and is too narrow in small studies."),
+                      "would vary over other raters, and is too narrow in small studies."),
     ("Withheld", "Groups with too few raters are not shown, since they could identify people; they still count in "
-                 "the rest "
-                 "of others."),
+                 "the rest of others."),
 )  # fmt: skip
 
 
@@ -50,8 +48,7 @@ def section(brief: Brief) -> Section:
     blocks.append(
         Prose(
             f"To cite: plurivox {plurivox.__version__}, software for ratings from diverse raters; and the papers of "
-            f"the "
-            "statistics used, above."
+            "the statistics used, above."
         )
     )
     return Section("methods", "Methods and glossary", "What each number is, and how to make this report again.", blocks)

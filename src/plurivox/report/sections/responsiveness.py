@@ -13,33 +13,20 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
-from plurivox.report.parts import (
-    Block,
-    Brief,
-    DataTable,
-    Figure,
-    Finding,
-    Prose,
-    Section,
-    remarks_of,
-    slug,
-    top_rows,
-    undefined_remarks,
-    with_text,
-)
+from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks, with_text
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
 from plurivox.statistics.graded_fit import MAX_CELLS
-from plurivox.statistics.registry import LABELS, names_of
+from plurivox.statistics.registry import names_of
 from plurivox.statistics.responsiveness_records import MEASURES
 
 LEAD = (
     "Does a higher score mean more severe (MPA), and do unsafe items get higher scores than safe ones (WRA)? Scores "
-    "are held "
-    "against a reference that a group's own raters are never part of."
+    "are held against a reference that a group's own raters are never part of."
 )
 WITHOUT_REFERENCE = (
     "Two further values do without a reference and take for the severity of an item what groups have in common: "
-    "Mokken's H_j, whether a group orders items as the others do, and the "
-    "discrimination a of a graded response model, how sharply its scores rise with that severity."
+    "Mokken's H_j, whether a group orders items as the others do, and the discrimination a of a graded response model, "
+    "how sharply its scores rise with that severity."
 )
 SOME_PAIRS = 5  # pairs of items of each group
 SEVEREST = 500  # items in the table of severities
@@ -47,11 +34,9 @@ MAX_ROWS = 200
 MAX_PARTS = 6  # parts of the items with a chart of their own
 REGIONS = (
     "Both high: scores grade severity and tell unsafe from safe. MPA low: broad distinctions without grades; look at "
-    "unused "
-    "scores and at those over which precision stands still. WRA low: safe and unsafe items share scores; look at such "
-    "pairs. Both low: the scale or the reference may be misunderstood, or the view truly differs; go through known "
-    "items "
-    "together. A low value is a reason to look, never one to drop a group."
+    "unused scores and at those over which precision stands still. WRA low: safe and unsafe items share scores; look "
+    "at such pairs. Both low: the scale or the reference may be misunderstood, or the view truly differs; go through "
+    "known items together. A low value is a reason to look, never one to drop a group."
 )
 
 
@@ -65,26 +50,20 @@ def section(brief: Brief) -> Section:
     advice = brief.study.once(
         ("advice", id(found)), lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference)
     )
-    blocks: list[Block] = [Prose(_reference(found)), _forest(found), _plane(found), Prose(REGIONS)]
-    blocks += _advice(advice)
+    blocks: list[Block] = [Prose(_reference(found)), _forest(found), _plane(found), Prose(REGIONS), *_advice(advice)]
     blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
     for axis in found.axes:
         blocks += _of_axis(found, axis)
-    blocks += _scales(found, brief)
-    blocks.append(_table(found))
+    blocks += [*_scales(found, brief), _table(found)]
     remarks = remarks_of(found)
     if reference is None:
         remarks.append(
             "No reference was given, so scores are held against the rest of the crowd. Give ratings of trained "
-            "raters with "
-            "--reference."
+            "raters with --reference."
         )
-    findings = [
-        Finding(s.text, s.weight, "scale-forest" if s.statistic in names_of("scaled") else "responsiveness-forest")
-        for s in found.statements()
-        if s.weight > 0
-    ]
-    return Section("responsiveness", "Responsiveness", LEAD, blocks, findings, remarks + _undefined(found))
+    findings = findings_of(found, "responsiveness-forest", dict.fromkeys(names_of("scaled"), "scale-forest"))
+    remarks += undefined_remarks(found, "mpa")
+    return Section("responsiveness", "Responsiveness", LEAD, blocks, findings, remarks)
 
 
 def _advice(advice: Advice) -> list[Block]:
@@ -95,10 +74,8 @@ def _advice(advice: Advice) -> list[Block]:
         pl.col("seen").fill_null("nothing stands out"), pl.col("sure").fill_null("")
     )
     whole = whole.select("axis", "group", "mpa", "wra", "sure", "seen").rename({"mpa": "MPA", "wra": "WRA"})
-    shown, note = top_rows(whole, MAX_ROWS)
-    blocks: list[Block] = [
-        DataTable("advice", "What to look at, group by group", shown, note=f"{note} {REMINDER}".strip(), search=True)
-    ]
+    title = "What to look at, group by group"
+    blocks: list[Block] = [table("advice", title, whole, MAX_ROWS, ending=REMINDER, search=True)]
     habits = list(dict.fromkeys(advice.to_frame()["habit"]))
     if habits:
         columns = {
@@ -145,49 +122,39 @@ def _reference(found: Responsiveness) -> str:
 def _forest(found: Responsiveness, subset: str = "all") -> Figure:
     where = "" if subset == "all" else f" on {subset}"
     number = found.subsets.index(subset)
-    return Figure(
-        f"responsiveness-part-{number}" if number else "responsiveness-forest", f"MPA and WRA of each group{where}",
-        plots.responsiveness_forest(found, subset=subset),
+    return drawn(
+        "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest",
+        f"MPA and WRA of each group{where}",
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
         "Small groups have lower values by chance alone: compare a point with its grey strip, not with other groups.",
-        plots.responsiveness_forest_data(found, subset=subset),
+        subset=subset,
     )  # fmt: skip
 
 
 def _plane(found: Responsiveness) -> Figure:
-    return Figure(
-        "responsiveness-plane", "The MPA–WRA plane", plots.mpa_wra_plane(found),
+    return drawn(
+        "mpa_wra_plane", found, "responsiveness-plane", "The MPA–WRA plane",
         "Each group by its MPA and WRA, in four regions.",
         "Further right, scores grade severity better; further up, unsafe and safe are told apart better.",
-        plots.mpa_wra_plane_data(found),
     )  # fmt: skip
 
 
 def _of_axis(found: Responsiveness, axis: str) -> list[Block]:
-    blocks: list[Block] = [
-        Figure(
-            slug("responsiveness-precision", axis), f"Precision and recall at each score: {axis}",
-            plots.precision_recall(found, axis),
-            f"Precision and recall at each score for groups of {axis}.",
-            "Precision: the share of unsafe among the reference ratings of items with that score; it should rise "
-            "from score "
-            "to score. Recall: the share of all unsafe reference ratings that met that score.",
-            plots.precision_recall_data(found, axis),
-        )
-    ]  # fmt: skip
-    n_groups = len({row.group for row in found.rows if row.axis == axis and row.kind == "group"})
-    if n_groups > 2:
-        blocks.append(
-            Figure(
-                slug("responsiveness-metrics", axis), f"Beside rank correlation and AUROC: {axis}",
-                plots.metric_comparison(found, axis),
-                f"MPA and WRA against Kendall's τ_b and AUROC over groups of {axis}.",
-                "Traditional metrics go with WRA more than with MPA: whether scores grade severity is a question of "
-                "its own.",
-                plots.metric_comparison_data(found, axis),
-            )
-        )  # fmt: skip
-    return blocks
+    curves = drawn(
+        "precision_recall", found, slug("responsiveness-precision", axis),
+        f"Precision and recall at each score: {axis}", f"Precision and recall at each score for groups of {axis}.",
+        "Precision: the share of unsafe among the reference ratings of items with that score; it should rise from "
+        "score to score. Recall: the share of all unsafe reference ratings that met that score.", axis,
+    )  # fmt: skip
+    if len({row.group for row in found.rows if row.axis == axis and row.kind == "group"}) <= 2:
+        return [curves]
+    metrics = drawn(
+        "metric_comparison", found, slug("responsiveness-metrics", axis), f"Beside rank correlation and AUROC: {axis}",
+        f"MPA and WRA against Kendall's τ_b and AUROC over groups of {axis}.",
+        "Traditional metrics go with WRA more than with MPA: whether scores grade severity is a question of its own.",
+        axis,
+    )  # fmt: skip
+    return [curves, metrics]
 
 
 def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
@@ -197,26 +164,22 @@ def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
         return []
     blocks: list[Block] = [
         Prose(WITHOUT_REFERENCE),
-        Figure(
-            "scale-forest", "Beside MPA and WRA: groups held against each other", plots.scale_forest(scales),
+        drawn(
+            "scale_forest", scales, "scale-forest", "Beside MPA and WRA: groups held against each other",
             "Mokken's H_j and the discrimination of a graded response model of each group, with 95 % intervals.",
             "Further right, a group orders items as the others do, and its scores rise more sharply with severity. "
             "Scores of larger groups are less noisy: compare groups of similar size.",
-            plots.scale_forest_data(scales),
         ),
     ]  # fmt: skip
-    for axis in scales.axes:
-        curves = plots.score_curves_data(scales, axis)
-        if not curves.is_empty():
-            blocks.append(
-                Figure(
-                    slug("scale-curves", axis), f"Expected score as severity rises: {axis}",
-                    plots.score_curves(scales, axis),
-                    f"The score that groups of {axis} are expected to give at each severity.",
-                    "A higher curve gives severe scores earlier, a steeper one tells smaller differences apart.",
-                    curves,
-                )
-            )  # fmt: skip
+    blocks += [
+        drawn(
+            "score_curves", scales, slug("scale-curves", axis), f"Expected score as severity rises: {axis}",
+            f"The score that groups of {axis} are expected to give at each severity.",
+            "A higher curve gives severe scores earlier, a steeper one tells smaller differences apart.", axis,
+        )
+        for axis in scales.axes
+        if not plots.score_curves_data(scales, axis).is_empty()
+    ]  # fmt: skip
     few = brief.ratings.n_raters <= MANY and brief.ratings.n_raters * brief.ratings.n_items <= MAX_CELLS
     by_rater = brief.study.ask("psychometrics", by="rater") if few else None
     best = scales if by_rater is None or plots.item_severity_data(by_rater).is_empty() else by_rater
@@ -224,36 +187,25 @@ def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
 
 
 def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
-    drawn = plots.item_severity_data(scales)
-    if drawn.is_empty():
+    if plots.item_severity_data(scales).is_empty():
         return []
-    everything = plots.item_severity_data(scales, n=scales.severity().height)
-    shown, note = top_rows(with_text(everything, brief), SEVEREST)
-    return [
-        Figure(
-            "item-severity", "Severity of items", plots.item_severity(scales),
-            "For the most and the least severe items, the severity that the model gives them with its 95 % interval.",
-            "Severity is what the scores have in common: 0 is the mean item, 1 a standard deviation above it. It is "
-            f"that of {'raters one by one' if 'rater' in scales.axes else 'groups, as there are too many raters'}.",
-            drawn,
-        ),
-        DataTable("item-severity-table", "Severity of every item", shown.rename({"ci low": "low", "ci high": "high"}),
-                  dict.fromkeys(("severity", "low", "high"), 2), note, search=True),
-    ]  # fmt: skip
+    whose = "raters one by one" if "rater" in scales.axes else "groups, as there are too many raters"
+    chart = drawn(
+        "item_severity", scales, "item-severity", "Severity of items",
+        "For the most and the least severe items, the severity that the model gives them with its 95 % interval.",
+        "Severity is what the scores have in common: 0 is the mean item, 1 a standard deviation above it. It is that "
+        f"of {whose}.",
+    )  # fmt: skip
+    everything = with_text(plots.item_severity_data(scales, n=scales.severity().height), brief)
+    frame, digits = (
+        everything.rename({"ci low": "low", "ci high": "high"}),
+        dict.fromkeys(("severity", "low", "high"), 2),
+    )
+    title = "Severity of every item"
+    return [chart, table("item-severity-table", title, frame, SEVEREST, digits=digits, search=True)]
 
 
 def _table(found: Responsiveness) -> DataTable:
-    frame = found.to_frame().select(
-        "axis", "group", "subset", pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
-        chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
-    )  # fmt: skip
-    shown, note = top_rows(frame, MAX_ROWS * (len(MEASURES) + len(names_of("scaled"))))
-    return DataTable(
-        "responsiveness-table", "All responsiveness values", shown.rename({"p_corrected": "p corrected"}), note=note,
-        search=True,
-    )  # fmt: skip
-
-
-def _undefined(found: Responsiveness) -> list[str]:
-    rows = [row for row in found.rows if row.value != row.value and row.kind == "group" and row.statistic == "mpa"]
-    return undefined_remarks("MPA", rows)
+    most = MAX_ROWS * (len(MEASURES) + len(names_of("scaled")))
+    frame = tested_values(found.to_frame(), "subset")
+    return table("responsiveness-table", "All responsiveness values", frame, most, search=True)

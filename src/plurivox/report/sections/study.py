@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from plurivox import plots
 from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
-from plurivox.report.parts import Block, Brief, DataTable, Figure, Section, slug, top_rows
+from plurivox.report.making import drawn, table
+from plurivox.report.parts import Block, Brief, Section, slug
 from plurivox.results.wording import protected
 
 MAX_ROWS = 200
@@ -17,25 +17,20 @@ def section(brief: Brief) -> Section:
     found = seen.description
     blocks: list[Block] = []
     if found.has_raters:
-        blocks.append(
-            Figure(
-                "study-design", "Who rated what", plots.design(seen),
-                f"Raters by items; {_design(found)}.",
-                "Each rectangle stands for some raters and some items, those with most ratings first; the darker, "
-                "the more "
-                "of its pairs were rated.",
-                plots.design_data(seen),
-            )
-        )  # fmt: skip
-    blocks.append(
-        Figure(
-            "study-ratings-per-item", "Ratings per item", plots.ratings_per_item(seen),
-            f"Items have {found.per_item.low:,} to {found.per_item.high:,} ratings, median {found.per_item.median:,g}.",
-            "How many items have how many ratings.", plots.ratings_per_item_data(seen),
-        )
-    )  # fmt: skip
-    if seen.description.axes:
-        blocks.append(_groups(seen))
+        blocks.append(drawn(
+            "design", seen, "study-design", "Who rated what", f"Raters by items; {_design(found)}.",
+            "Each rectangle stands for some raters and some items, those with most ratings first; the darker, the more "
+            "of its pairs were rated.",
+        ))  # fmt: skip
+    blocks.append(drawn(
+        "ratings_per_item", seen, "study-ratings-per-item", "Ratings per item",
+        f"Items have {found.per_item.low:,} to {found.per_item.high:,} ratings, median {found.per_item.median:,g}.",
+        "How many items have how many ratings.",
+    ))  # fmt: skip
+    if found.axes:
+        groups = "; ".join(f"{axis.name}: {len(axis.groups)} groups" for axis in found.axes)
+        words = f"Raters per group. {groups}.", "Groups that are too small to show are withheld."
+        blocks.append(drawn("group_sizes", seen, "study-groups", "Groups and their sizes", *words))
     blocks += _axes(seen)
     return Section(
         "study",
@@ -49,41 +44,26 @@ def section(brief: Brief) -> Section:
     )
 
 
-def _groups(seen: Overview) -> Figure:
-    groups = "; ".join(f"{axis.name}: {len(axis.groups)} groups" for axis in seen.description.axes)
-    return Figure(
-        "study-groups", "Groups and their sizes", plots.group_sizes(seen), f"Raters per group. {groups}.",
-        "Groups that are too small to show are withheld.", plots.group_sizes_data(seen),
-    )  # fmt: skip
-
-
 def _axes(seen: Overview) -> list[Block]:
     blocks: list[Block] = []
     axes = seen.usage["axis"].unique(maintain_order=True).to_list()
     for axis in axes if len(axes) == 1 else axes[1:]:
-        blocks.append(
-            Figure(
-                slug("study-scale", axis), _titled("How the scale is used", axis), plots.scale_use(seen, axis),
-                f"Share of each point among the ratings of each group{_of(axis)}.",
-                "Points below the middle of the scale go to the left, points above to the right.",
-                plots.scale_use_data(seen, axis),
-            )
-        )  # fmt: skip
+        blocks.append(drawn(
+            "scale_use", seen, slug("study-scale", axis), _titled("How the scale is used", axis),
+            f"Share of each point among the ratings of each group{_of(axis)}.",
+            "Points below the middle of the scale go to the left, points above to the right.", axis,
+        ))  # fmt: skip
         styles = seen.styles.filter(axis=axis)
         if styles.height and styles["ends_median"].null_count() < styles.height:
-            blocks.append(
-                Figure(
-                    slug("study-styles", axis), _titled("Response styles", axis), plots.response_styles(seen, axis),
-                    f"Share of each rater's ratings at the two ends of the scale{_of(axis)}.",
-                    "Dots are the median rater of a group, lines hold the middle 80 % of its raters. Many ratings at "
-                    "the "
-                    "ends may be a habit (extreme responding) or a view; very few, a habit of caution.",
-                    plots.response_styles_data(seen, axis),
-                )
-            )  # fmt: skip
-    shown, note = top_rows(seen.styles.rename(_STYLE_NAMES), MAX_ROWS)
-    if shown.height:
-        blocks.append(DataTable("study-styles-table", "Response styles in numbers", shown, note=note))
+            blocks.append(drawn(
+                "response_styles", seen, slug("study-styles", axis), _titled("Response styles", axis),
+                f"Share of each rater's ratings at the two ends of the scale{_of(axis)}.",
+                "Dots are the median rater of a group, lines hold the middle 80 % of its raters. Many ratings at the "
+                "ends may be a habit (extreme responding) or a view; very few, a habit of caution.", axis,
+            ))  # fmt: skip
+    if seen.styles.height:
+        frame = seen.styles.rename(_STYLE_NAMES)
+        blocks.append(table("study-styles-table", "Response styles in numbers", frame, MAX_ROWS))
     return blocks
 
 
@@ -123,8 +103,7 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
     if not found.has_raters:
         remarks.append(
             "The table holds totals, so nothing can be said about raters and groups. Give one row per rating to "
-            "compare "
-            "them."
+            "compare them."
         )
     elif not has_axes:
         remarks.append("No groups were given. Name attributes of raters with --by, and their table with --raters.")

@@ -1,0 +1,53 @@
+"""What several charts are made of: axes, legends, looks of names, panels in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plurivox.plots.layout import Rows, pixels
+from plurivox.plots.theme import WIDTH, load_altair
+
+
+def across(title: str, ends: tuple[float, float], n_ticks: int = 6) -> Callable[[str], Any]:
+    """Return what encodes a column from left to right between two ends."""
+    alt = load_altair()
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    return lambda column: alt.X(f"{column}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=n_ticks))
+
+
+def numbers_told(*columns: str, form: str = ".3f") -> list[Any]:
+    """Return numbers that a reader sees beside the pointer."""
+    return [load_altair().Tooltip(f"{column}:Q", format=form) for column in columns]
+
+
+def looks(column: str, names: Sequence[str], legend: Any, **ranges: Sequence[Any]) -> dict[str, Any]:
+    """Return colour, shape and so on of names, each from its range; all share one legend."""
+    alt = load_altair()
+    kinds = {"color": alt.Color, "fill": alt.Fill, "shape": alt.Shape, "strokeDash": alt.StrokeDash}
+    return {
+        kind: kinds[kind](
+            f"{column}:N", legend=legend, scale=alt.Scale(domain=list(names), range=list(values)[: len(names)])
+        )
+        for kind, values in ranges.items()
+    }
+
+
+def point_legend(rows: Rows, names: Sequence[str]) -> Any:
+    """Return the legend of the points of a scale above the rows, in as many lines as it takes."""
+    columns = max(1, min(len(names), (WIDTH - 20) // (pixels(names) + 30)))
+    up = 14 + 16 * -(-len(names) // columns)
+    return load_altair().Legend(title=None, **rows.legend(up, columns=columns, symbolType="square"))
+
+
+def panel(chart: Any, label: str, at: int, width: int, height: int, **heading: Any) -> Any:
+    """Return a chart as a panel with its heading and a name that tests and styles can find."""
+    title = load_altair().TitleParams(label, fontSize=12, anchor="start", **heading)
+    return chart.properties(width=width, height=height, title=title, name=f"panel_{at}")
+
+
+def in_lines(panels: Sequence[Any], n: int, beside: int, beneath: int) -> Any:
+    """Return panels, so many beside each other, with so much room between them."""
+    alt = load_altair()
+    lines = [alt.hconcat(*panels[at : at + n], spacing=beside) for at in range(0, len(panels), n)]
+    return alt.vconcat(*lines, spacing=beneath)

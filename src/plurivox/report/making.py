@@ -1,0 +1,74 @@
+"""From results to the parts of a report: figures, tables, findings and remarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.items.result import Items
+from plurivox.report.parts import Brief, DataTable, Figure, Finding
+from plurivox.results.result import Result
+from plurivox.statistics.registry import LABELS
+
+MOST_UNDEFINED = 5
+
+
+def drawn(chart: str, found: Any, name: str, title: str, alt: str, caption: str, *which: Any, **options: Any) -> Figure:
+    """Return a figure of a chart in :mod:`plurivox.plots` with the table behind it, both made of the same arguments."""
+    from plurivox import plots
+
+    picture, data = (getattr(plots, made)(found, *which, **options) for made in (chart, f"{chart}_data"))
+    return Figure(name, title, picture, alt, caption, data)
+
+
+def table(
+    name: str, title: str, frame: pl.DataFrame, most: int, note: str = "", *, ending: str = "",
+    digits: Mapping[str, int] | None = None, search: bool = False,
+) -> DataTable:  # fmt: skip
+    """Return the first rows of a frame as a table; between its note and the ending stands whether that is not all."""
+    cut = f"The first {most:,} of {frame.height:,} rows." if frame.height > most else ""
+    said = " ".join(filter(None, (note, cut, ending)))
+    return DataTable(name, title, frame.head(most), digits or {}, said, search)
+
+
+def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
+    """Return the rows of a result, each value beside what chance gives, under the names that readers see."""
+    columns = frame.select(
+        "axis", "group", *more, pl.col("statistic").replace(LABELS), "value", low="ci_low", high="ci_high",
+        chance="null_median", p="p_value", p_corrected="p_adjusted", raters="n_raters", items="n_items", note="note",
+    )  # fmt: skip
+    return columns.rename({"p_corrected": "p corrected"})
+
+
+def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] | None = None) -> list[Finding]:
+    """Return what stands out, each with the id of its evidence: that of its statistic, or the usual one."""
+    stated = [one for one in found.statements() if one.weight > 0]
+    return [Finding(one.text, one.weight, (anchors or {}).get(one.statistic, default)) for one in stated]
+
+
+def remarks_of(found: Result) -> list[str]:
+    """Return what a lens says of the analysis itself, without what is withheld, which the study says for all."""
+    return [one.text for one in found.statements() if one.weight == 0 and one.statistic != "withheld"]
+
+
+def undefined_remarks(found: Result, statistic: str) -> list[str]:
+    """Return why values could not be computed, for the first few groups, and for how many more."""
+    name = LABELS[statistic]
+    rows = [row for row in found.rows if math.isnan(row.value) and (row.kind, row.statistic) == ("group", statistic)]
+    remarks = [f"{name} of {row.group} could not be computed: {row.note}." for row in rows[:MOST_UNDEFINED]]
+    if len(rows) > MOST_UNDEFINED:
+        remarks.append(f"{name} of {len(rows) - MOST_UNDEFINED:,} more groups could not be computed either.")
+    return remarks
+
+
+def with_text(frame: pl.DataFrame, brief: Brief) -> pl.DataFrame:
+    """Add the items' text after their id, if they have one."""
+    column = brief.text_column
+    if column is None:
+        return frame
+    known = brief.ratings.items.select(pl.col("item").cast(pl.String), pl.col(column).cast(pl.String).alias("text"))
+    joined = frame.join(known, on="item", how="left", maintain_order="left")
+    return joined.select("item", "text", *(name for name in frame.columns if name != "item"))
