@@ -94,20 +94,11 @@ def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | No
 
 RECORDS = (
     Statistic(
-        name="fleiss_kappa",
-        label="Fleiss' κ",
-        function=fleiss_kappa,
-        needs="group",
-        symmetric=False,
-        range=(-math.inf, 1.0),
+        name="fleiss_kappa", label="Fleiss' κ", function=fleiss_kappa, needs="group", range=(-math.inf, 1.0),
+        role="beside", order=120, contribution=_parts, finish=_finish, why=_why,
         equation="κ = (p_a − p_e)/(1 − p_e), p_e = Σ_c π_c², π_c = mean_i n_ic/m_i",
         meaning="how far raters of a group agree beyond chance, on the nominal level (Fleiss' kappa)",
         higher_means="more agreement within the group",
         reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
-        role="beside",
-        order=120,
-        contribution=_parts,
-        finish=_finish,
-        why=_why,
     ),
-)
+)  # fmt: skip
