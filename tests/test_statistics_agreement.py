@@ -32,7 +32,7 @@ from plurivox.statistics.cohesion.cohen import (
     mean_over_pairs,
     tables_with,
 )
-from plurivox.statistics.cohesion.fleiss import fleiss_from, fleiss_kappa, fleiss_parts, why_fleiss
+from plurivox.statistics.cohesion.fleiss import fleiss_from, fleiss_kappa, why_fleiss
 from plurivox.statistics.cohesion.icc import (
     FEW_COMPLETE,
     NO_SPREAD,
@@ -49,6 +49,7 @@ from plurivox.statistics.cohesion.icc import (
     why_icc1,
     why_icc1k,
 )
+from plurivox.statistics.cohesion.parts import ac_parts as fleiss_parts
 from plurivox.statistics.cohesion.polarisation import distance_from_unimodality, ndfu, ndfu_parts
 from plurivox.statistics.cohesion.sums import mean_of, why_unpaired
 from plurivox.statistics.records import About

@@ -347,8 +347,8 @@ ADDITIVE: dict[str, tuple[Contribute, Finish]] = {
         parts.xrr_parts, lambda s: parts.xrr_from(s[..., :4, :], s[..., 4, :], s[..., 5, :], "ordinal")),
     "gai": (
         lambda x, y: np.concatenate([parts.alpha_nominal_parts(x), parts.xrr_nominal_parts(x, y)], axis=-1), _gai),
-    "plurality_size": (parts.plurality_parts, _mean(parts.mean_from)),
-    "percent_agreement": (parts.percent_agreement_parts, _mean(parts.mean_from)),
+    "plurality_size": (parts.plurality_parts, _mean(parts.ratio)),
+    "percent_agreement": (parts.percent_agreement_parts, _mean(parts.ratio)),
     "negentropy": (parts.entropy_parts, _mean(parts.negentropy_from, 4)),
     "cross_negentropy": (parts.cross_entropy_parts, _mean(parts.negentropy_from, 4)),
     "voting_agreement": (lambda x, y: parts.voting_parts(votes(x), votes(y)), _two(parts.voting_from)),

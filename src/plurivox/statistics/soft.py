@@ -314,11 +314,7 @@ def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Valu
 
 
 def expected_emd(
-    counts: ArrayLike,
-    q: ArrayLike,
-    prior: ArrayLike = 1.0,
-    normalized: bool = True,
-    values: ArrayLike | None = None,
+    counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normalized: bool = True, values: ArrayLike | None = None
 ) -> Value:
     """Return the expected earth mover's distance of an item's distribution and a prediction.
 

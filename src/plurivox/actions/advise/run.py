@@ -194,12 +194,10 @@ class _Work:
         mpa, wra = rows[group, "mpa"], rows[group, "wra"]
         for one in evidence:
             scores = ", ".join(self.labels[c] for c in one.scores)
-            self.rows["advice"].append(
-                (
-                    axis, group, one.habit, scores, one.value, one.low, one.high, "clear" if one.clear else "likely",
-                    seen(one, self.labels, mpa, wra), MEANING[one.habit], NEXT[one.habit], mpa.n_raters, mpa.n_items,
-                )
-            )  # fmt: skip
+            self.rows["advice"].append((
+                axis, group, one.habit, scores, one.value, one.low, one.high, "clear" if one.clear else "likely",
+                seen(one, self.labels, mpa, wra), MEANING[one.habit], NEXT[one.habit], mpa.n_raters, mpa.n_items,
+            ))  # fmt: skip
         pairs, n_same, n_all = self._pairs(own)
         share = n_same / n_all if n_all else np.nan
         ends = [mpa.value, mpa.ci_low, mpa.ci_high, wra.value, wra.ci_low, wra.ci_high]

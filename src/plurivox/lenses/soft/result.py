@@ -67,10 +67,7 @@ class SoftScores(Result):
         """
         frame = frame_of(self.rows).rename({"subset": "bin"}).drop("null_median")
         own = pl.DataFrame(
-            {
-                "model": [row.model for row in self.rows],
-                "reference": [row.kind == "reference" for row in self.rows],
-            },
+            {"model": [row.model for row in self.rows], "reference": [row.kind == "reference" for row in self.rows]},
             schema={"model": pl.String, "reference": pl.Boolean},
         )
         rounded = pl.Series("rounded", [shortened(row.value) for row in self.rows], dtype=pl.Float64)

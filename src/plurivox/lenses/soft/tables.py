@@ -83,10 +83,7 @@ def _intervals(found: SoftScores, metrics: list[str]) -> list[Shown]:
     for name in _names(found, metrics[-1]):
         rows = [found.row(name, metric) for metric in metrics]
         lines.append(
-            [
-                name,
-                *(f"{score_cell(row.value)} [{score_cell(row.ci_low)}, {score_cell(row.ci_high)}]" for row in rows),
-            ]
+            [name, *(f"{score_cell(row.value)} [{score_cell(row.ci_low)}, {score_cell(row.ci_high)}]" for row in rows)]
         )
     return [Shown("95 % intervals, items resampled", ["model", *(LABELS[metric] for metric in metrics)], lines)]
 

@@ -63,7 +63,7 @@ def _negentropy(entropy: str, count: str, s: Slots, about: About, known: Known) 
 
 
 def _plurality_size(s: Slots, about: About, known: Known) -> Floats:
-    return parts.mean_from(s["plurality"], s["rated"])
+    return parts.ratio(s["plurality"], s["rated"])
 
 
 def _why_mean(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plurivox.statistics.cohesion.parts import Counts, ratio, shares_of
+from plurivox.statistics.cohesion.parts import Counts, moments, ratio
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.records import About, Known, Slots
 from plurivox.statistics.undefined import why_mean
@@ -39,9 +39,7 @@ def paired(counts: Counts, self_pairs: Counts | None = None) -> Paired:
 
 def squares_of(counts: Counts, values: Floats) -> Floats:
     """Return Σ_c n_c(v_c − mean)², exactly 0 where one point was used, since its share is exactly 1."""
-    share, height = shares_of(counts), values - values[0]
-    mean = (share * height).sum(axis=-1, keepdims=True)
-    squares: Floats = counts.sum(axis=-1) * (share * (height - mean) ** 2).sum(axis=-1)
+    squares: Floats = counts.sum(axis=-1) * moments(counts, values)[1]
     return squares
 
 
