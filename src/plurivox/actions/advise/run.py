@@ -118,11 +118,7 @@ class Entries(NamedTuple):
         found = []
         for member in members:
             own = order[np.searchsorted(ordered, member) : np.searchsorted(ordered, member, side="right")]
-            found.append(
-                Entries(
-                    self.member[own], self.item[own], self.point[own], self.share[own], self.ones[own], self.total[own]
-                )
-            )
+            found.append(Entries(*(part[own] for part in self)))
         return found
 
 

@@ -148,7 +148,8 @@ def lens_rows(ratings: Ratings, facts: Facts) -> list[tuple[str, ...]]:
     unpaired = () if facts.n_pairable else (NO, "no item has two ratings", "let at least two raters rate each item")
     apart = totals or unpaired
     found = (
-        apart or _cohesion(ratings, facts), apart or _against_crowd(ratings, facts), totals or _against_trained(facts),
+        apart or _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be told"),
+        apart or _against_crowd(ratings, facts), totals or _against_trained(facts),
         totals or _psychometrics(ratings), _soft(facts), _alignment(ratings, facts), _items(ratings, facts),
     )  # fmt: skip
     return [(lens, *rest) for lens, rest in zip(LENSES, found, strict=True)]
@@ -169,10 +170,6 @@ def _groups_say(ratings: Ratings, facts: Facts, lens: str, without: str) -> _Say
         return (PARTLY if able else NO), words, "the table of groups tells what is too small"
     axes = len({one.axis for one in facts.sides})
     return YES, f"{counted(n, 'group')} on {counted(axes, 'axis', 'axes')}", f"run plurivox {lens}"
-
-
-def _cohesion(ratings: Ratings, facts: Facts) -> _Says:
-    return _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be told")
 
 
 def _against_crowd(ratings: Ratings, facts: Facts) -> _Says:
