@@ -10,7 +10,7 @@ import math
 import operator
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from types import NoneType
 from typing import Any, ClassVar, Self
@@ -70,7 +70,7 @@ class Spec:
     doc: str = ""
     option: str | None = None
     metavar: str | None = None
-    choices: Sequence[Any] | None = None
+    choices: tuple[Any, ...] | None = None
     least: float | None = None
     most: float | None = None
     hint: str | None = None

@@ -11,19 +11,8 @@ from dataclasses import MISSING
 from typing import Any
 
 from plurivox.errors import InputError
+from plurivox.settings import values
 from plurivox.settings.record import setting
-from plurivox.settings.values import (
-    Frozen,
-    axes,
-    frozen,
-    mapping,
-    names,
-    numbers,
-    read_names,
-    read_prior,
-    read_two,
-    two,
-)
 
 RESAMPLE = ("items", "raters", "both")
 CONVENTIONS = ("default", "published")
@@ -45,15 +34,15 @@ def _shared(usual: Any, help: str, **known: Any) -> Callable[..., Any]:  # noqa:
 
 by = _shared(
     MISSING, "Rater attribute, or several to cross: race,gender. Repeatable.", metavar="ATTRIBUTES", repeated=True,
-    canonical=axes, hint="Give attributes of raters, and crossings of them: ['age', ('race', 'gender')].",
+    canonical=values.axes, hint="Give attributes of raters, and crossings of them: ['age', ('race', 'gender')].",
     accepts="By | Sequence[By]", cli=False,
     doc='Rater attributes, and crossings of several: ``["age", ("race", "gender")]``.',
 )  # fmt: skip
 """Axes: ``by: Axes``. Every command has ``--by`` already, since it is also a setting of ``[raters]``."""
 
 several = _shared(
-    Frozen(), "A rater may have several values of an attribute, separated so: 'race=;'. Repeatable.",
-    metavar="ATTRIBUTE=SEPARATOR", repeated=True, canonical=lambda given: mapping(given or {}),
+    values.Frozen(), "A rater may have several values of an attribute, separated so: 'race=;'. Repeatable.",
+    metavar="ATTRIBUTE=SEPARATOR", repeated=True, canonical=lambda given: values.mapping(given or {}),
     hint="Give what separates the values of each attribute: {'race': ';'}.", accepts="Mapping[str, str] | None",
     cli=False,
     doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``.',
@@ -109,8 +98,8 @@ def convention(help: str, doc: str, default: str = "default", **changes: Any) ->
 
 
 within = _shared(
-    None, "Shuffle raters only within groups of this attribute.", metavar="ATTRIBUTE", parse=read_names,
-    canonical=names, hint="Give an attribute of raters, or several.", accepts="str | tuple[str, ...] | None",
+    None, "Shuffle raters only within groups of this attribute.", metavar="ATTRIBUTE", parse=values.read_names,
+    canonical=values.names, hint="Give an attribute of raters, or several.", accepts="str | tuple[str, ...] | None",
     doc="A rater attribute (or several) whose values raters are only shuffled within, such as recruitment batch.",
 )  # fmt: skip
 """Who is shuffled with whom: ``within: tuple[str, ...] | None``."""
@@ -134,15 +123,15 @@ pairs = _shared(
 """Whether pairs of groups are compared: ``pairs: bool``."""
 
 contrast = _shared(
-    None, "Also report the difference of two groups: Man,Woman.", metavar="A,B", parse=read_two, canonical=two,
-    hint="Give the names of two groups of one axis.", accepts="tuple[str, str] | None",
+    None, "Also report the difference of two groups: Man,Woman.", metavar="A,B", parse=values.read_two,
+    canonical=values.two, hint="Give the names of two groups of one axis.", accepts="tuple[str, str] | None",
     doc="Two groups of one axis whose difference to report.",
 )  # fmt: skip
 """Two groups to compare: ``contrast: tuple[str, str] | None``."""
 
 
 def _level(given: Any) -> Any:
-    value = numbers(given)
+    value = values.numbers(given)
     if (isinstance(value, str) and value not in LEVELS) or not isinstance(value, str | tuple):
         raise TypeError("neither a level nor a matrix")
     return value
@@ -172,7 +161,7 @@ threshold = _shared(
     None,
     "Lowest point of the reference that means unsafe; each: every point in turn, averaged (the default for "
         "crowd and groups).",
-    metavar="POINT", canonical=frozen, accepts="Label | None",
+    metavar="POINT", canonical=values.frozen, accepts="Label | None",
     doc="The lowest point of the reference that means unsafe. Without it the crowd and groups are split at every "
     'point in turn and values averaged; ``"each"`` does so with other Ratings of more than two points.',
 )  # fmt: skip
@@ -180,7 +169,7 @@ threshold = _shared(
 
 prior = _shared(
     1.0, "Weight of each point before any rating: a number, one for each point (1,1,2), or empirical-bayes.",
-    metavar="WEIGHT", parse=read_prior, canonical=numbers, accepts="ArrayLike | str",
+    metavar="WEIGHT", parse=values.read_prior, canonical=values.numbers, accepts="ArrayLike | str",
     doc='The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``.',
 )  # fmt: skip
 """The weight of each point before any rating: ``prior: Any``; it is checked with the scale."""

@@ -18,10 +18,12 @@ from plurivox.results.result import Result, Row, Statement, Table, frame_of
 class Alignment(Result):
     """Whose view models reflect.
 
-    ``rows``, ``withheld`` and ``outside`` are those of every :class:`~plurivox.results.result.Result`.
-
     Attributes
     ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
     draws
         The permutation draws of the gap between the closest and the second group of each axis.
     settings

@@ -16,11 +16,16 @@ from plurivox.results.result import GroupResult, Row, Statement, frame_of
 class Cohesion(GroupResult):
     """Which groups agree among themselves more than with others.
 
-    ``rows``, ``withheld``, ``outside``, ``draws`` and ``settings`` are those of every
-    :class:`~plurivox.results.result.Result`.
-
     Attributes
     ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
+    draws
+        For each axis its permutations and bootstrap draws.
+    settings
+        What was asked for, the seed included.
     pair_rows
         Every pair of groups, if asked for.
     """

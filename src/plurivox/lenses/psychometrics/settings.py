@@ -29,7 +29,7 @@ class PsychometricsSettings(Settings):
     group_score: str = shared.group_score()
     ties: str = shared.ties(
         "lowest",
-        choices=[one for one in shared.TIES if one != "share"],
+        choices=tuple(one for one in shared.TIES if one != "share"),
         help="Which of tied points is a group's score: lowest or random.",
         doc='Of points that tie the ``"lowest"`` is the group\'s score, or one at ``"random"`` by seed.',
     )

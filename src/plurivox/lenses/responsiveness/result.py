@@ -62,10 +62,14 @@ class Scored:
 class Responsiveness(GroupResult):
     """Who conveys severity by their scores.
 
-    ``rows``, ``withheld``, ``outside`` and ``draws`` are those of every :class:`~plurivox.results.result.Result`.
-
     Attributes
     ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis, how many groups were too small to show, and how many raters have no value on it.
+    draws
+        For each axis its permutations and bootstrap draws.
     settings
         What was asked for, the seed and what is known of the reference included.
     pair_rows

@@ -18,10 +18,12 @@ from plurivox.results.result import Result, Row, Statement, Table, frame_of
 class SoftScores(Result):
     """How good predicted rating distributions are.
 
-    ``rows``, ``withheld`` and ``outside`` are those of every :class:`~plurivox.results.result.Result`.
-
     Attributes
     ----------
+    rows
+        Every value; :meth:`to_frame` shows them as a table.
+    withheld, outside
+        For each axis of groups, how many were too small to show, and how many raters have no value on it.
     draws
         The bootstrap draws of each bin: ``groups`` are the predictions, ``resampled`` the metrics.
     settings
