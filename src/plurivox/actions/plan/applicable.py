@@ -222,11 +222,8 @@ def _items(ratings: Ratings, facts: Facts) -> _Says:
             PARTLY, "items that deserve more ratings can be told, but none that divide groups",
             "have more raters of each group rate the same items" if ratings.has_raters else _GIVE_RATERS,
         )  # fmt: skip
-    return (
-        YES,
-        f"on {counted(facts.n_divisible, 'item')} two groups gave enough ratings to compare",
-        "run plurivox items",
-    )
+    words = f"on {counted(facts.n_divisible, 'item')} two groups gave enough ratings to compare"
+    return YES, words, "run plurivox items"
 
 
 def _text_column(ratings: Ratings) -> str | None:
