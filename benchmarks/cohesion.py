@@ -77,7 +77,7 @@ def with_numpy(ratings: pv.Ratings, codes: NDArray[np.int32], n_groups: int) -> 
     return {
         "irr": parts.alpha_nominal_from(alpha[:, 0], alpha[:, 1:]),
         "xrr": parts.xrr_nominal_from(cross[:, 0], cross[:, 1 : n_points + 1], cross[:, n_points + 1 :]),
-        "plurality": parts.mean_from(plurality[:, 0], plurality[:, 1]),
+        "plurality": parts.ratio(plurality[:, 0], plurality[:, 1]),
         "negentropy": parts.negentropy_from(entropy[:, 0], entropy[:, 1], n_points),
         "cross": parts.negentropy_from(cross_entropy[:, 0], cross_entropy[:, 1], n_points),
         "votes": parts.voting_from(vote[:, 0], vote[:, 1 : n_points + 1], vote[:, n_points + 1 :]),

@@ -32,7 +32,7 @@ from plurivox.statistics.cohesion.cohen import (
     mean_over_pairs,
     tables_with,
 )
-from plurivox.statistics.cohesion.fleiss import fleiss_from, fleiss_kappa, fleiss_parts, why_fleiss
+from plurivox.statistics.cohesion.fleiss import fleiss_from, fleiss_kappa, why_fleiss
 from plurivox.statistics.cohesion.icc import (
     FEW_COMPLETE,
     NO_SPREAD,
@@ -49,12 +49,23 @@ from plurivox.statistics.cohesion.icc import (
     why_icc1,
     why_icc1k,
 )
-from plurivox.statistics.cohesion.polarisation import distance_from_unimodality, ndfu, ndfu_from, ndfu_parts, why_ndfu
+from plurivox.statistics.cohesion.parts import ac_parts as fleiss_parts
+from plurivox.statistics.cohesion.polarisation import distance_from_unimodality, ndfu, ndfu_parts
+from plurivox.statistics.cohesion.sums import mean_of, why_unpaired
+from plurivox.statistics.records import About
 
 Array = NDArray[Any]
 NAN = math.nan
 VALUES = np.array([0.0, 1.0, 2.5, 7.0, 7.5])
 BOTH_KINDS = ("icc1", "icc_a1", "icc_c1", "icc1k", "icc_ak", "icc_ck")
+
+
+def ndfu_from(sums: Array) -> Array:
+    return mean_of("ndfu", {"ndfu": sums}, About(2, VALUES), {})
+
+
+def why_ndfu(sums: Array) -> str | None:
+    return why_unpaired("ndfu", {"ndfu": sums}, About(2, VALUES), {}, None)
 
 
 # Data ----------------------------------------------------------------------------------------------------------------

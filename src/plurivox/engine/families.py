@@ -65,28 +65,12 @@ def _benjamini_hochberg(p: Floats) -> Floats:
     return np.minimum.accumulate((p * factor)[::-1])[::-1]
 
 
-def _benjamini_yekutieli(p: Floats) -> Floats:
-    return _benjamini_hochberg(p) * float(np.sum(1 / np.arange(1.0, len(p) + 1)))
-
-
-def _holm(p: Floats) -> Floats:
-    return np.maximum.accumulate(p * np.arange(len(p), 0, -1.0))
-
-
-def _bonferroni(p: Floats) -> Floats:
-    return p * len(p)
-
-
-def _none(p: Floats) -> Floats:
-    return p
-
-
 METHODS: dict[str, Callable[[Floats], Floats]] = {
     "bh": _benjamini_hochberg,
-    "by": _benjamini_yekutieli,
-    "holm": _holm,
-    "bonferroni": _bonferroni,
-    "none": _none,
+    "by": lambda p: _benjamini_hochberg(p) * float(np.sum(1 / np.arange(1.0, len(p) + 1))),
+    "holm": lambda p: np.maximum.accumulate(p * np.arange(len(p), 0, -1.0)),
+    "bonferroni": lambda p: p * len(p),
+    "none": lambda p: p,
 }
 """From the defined p-values in rising order to adjusted ones, not yet held at 1."""
 

@@ -58,13 +58,8 @@ class Part:
         if items == slice(0, self.n_items):
             return self
         start, stop = int(self.offsets[items.start]), int(self.offsets[items.stop])
-        return Part(
-            self.first + items.start,
-            self.offsets[items.start : items.stop + 1] - start,
-            self.raters[start:stop],
-            self.scores[start:stop],
-            self.multiplicity[start:stop],
-        )
+        given = (array[start:stop] for array in (self.raters, self.scores, self.multiplicity))
+        return Part(self.first + items.start, self.offsets[items.start : items.stop + 1] - start, *given)
 
     def item_of_each(self) -> NDArray[np.int64]:
         """Return for each rating the number of its item within the part."""
@@ -89,15 +84,11 @@ def cut(
     found = []
     for first, last in _runs(offsets, size):
         start, stop = int(offsets[first]), int(offsets[last])
-        found.append(
-            Part(
-                first,
-                offsets if last - first == len(offsets) - 1 else offsets[first : last + 1] - start,
-                np.zeros(0, np.int32) if raters is None else raters[start:stop],
-                scores[start:stop],
-                np.zeros(0, np.int64) if multiplicity is None else multiplicity[start:stop],
-            )
-        )
+        found.append(Part(
+            first, offsets if last - first == len(offsets) - 1 else offsets[first : last + 1] - start,
+            np.zeros(0, np.int32) if raters is None else raters[start:stop], scores[start:stop],
+            np.zeros(0, np.int64) if multiplicity is None else multiplicity[start:stop],
+        ))  # fmt: skip
     return tuple(found)
 
 

@@ -55,11 +55,7 @@ def total(parts: Sequence[Part], contribution: Contribution, how: Running | None
 
 
 def run(
-    parts: Sequence[Part],
-    contribution: Contribution,
-    draws: Draws,
-    finish: Finish,
-    how: Running | None = None,
+    parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, how: Running | None = None
 ) -> list[Values]:
     """Return what is made of the sums under each draw, batch by batch: neither workers nor batches change a bit.
 

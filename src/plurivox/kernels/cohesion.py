@@ -25,9 +25,7 @@ PAIRABLE, COINCIDENT, SELF_PAIRS, RATED, PLURALITY, ENTROPY, SHARED, CROSSED, CR
 N_SUMS = 10
 # … each vector with one entry per point in ``vectors``, and each points × points matrix in ``matrices``.
 MARGINALS, OWN, REST, OWN_VOTES, REST_VOTES = range(5)
-N_VECTORS = 5
 COINCIDENCES, CROSSINGS = range(2)
-N_MATRICES = 2
 FEW_GROUPS = 64
 
 

@@ -9,50 +9,42 @@ REFERENCE = Input(
     load="plurivox.cli.inputs:reference",
     options=(
         Option(
-            name="reference",
+            name="reference", metavar="FILE|ATTRIBUTE=VALUE|crowd", default="crowd",
             help="What scores are held against: a file of other ratings of the same items (trained raters, a language "
             "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
-            metavar="FILE|ATTRIBUTE=VALUE|crowd",
-            default="crowd",
         ),
         Option(
-            name="reference_scale",
+            name="reference_scale", metavar="POINTS",
             help="Points of a reference file, as for --scale: safe,unsafe. same: as the ratings.",
-            metavar="POINTS",
         ),
         Option(
-            name="reference_where",
+            name="reference_where", metavar="ATTRIBUTE=VALUE",
             help="Keep only these raters of the reference: rater=gpt-4o.",
-            metavar="ATTRIBUTE=VALUE",
         ),
     ),
-)
+)  # fmt: skip
 PREDICTIONS = Input(
     name="predictions",
     load="plurivox.cli.inputs:predictions",
     options=(
         Option(
-            name="predictions",
+            name="predictions", metavar="PREDICTIONS", argument=True,
             help="Table with a model, an item, and a column of probabilities named like each point of the scale.",
-            metavar="PREDICTIONS",
-            argument=True,
         ),
     ),
-)
+)  # fmt: skip
 ANSWERS = Input(
     name="answers",
     load="plurivox.cli.inputs:answers",
     options=(
         Option(
-            name="answers",
+            name="answers", metavar="ANSWERS", argument=True,
             help="A store of plurivox ask, a table (model, item, answer), or a log of Inspect or lm-eval.",
-            metavar="ANSWERS",
-            argument=True,
         ),
         Option(name="model", help="Column with the model.", metavar="COLUMN"),
         Option(name="answer", help="Column with the answer.", metavar="COLUMN"),
     ),
-)
+)  # fmt: skip
 TRAIN = Input(
     name="train",
     load="plurivox.cli.inputs:train",

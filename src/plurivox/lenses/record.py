@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from plurivox.settings import Settings
@@ -107,9 +107,9 @@ class Lens:
     toml
         Its section of ``plurivox.toml``, if not its name.
     run, result
-        The public function and the class that it returns.
+        The public function, if not the one of its name in ``run`` beside the settings, and the class that it returns.
     tables
-        From a result to titled tables of text: title, header and rows of each.
+        From a result to titled tables of text, title, header and rows of each; if not ``tables`` in ``tables`` there.
     notes, closing
         From a result to notes that stand under its tables; and a sentence that always stands at the end.
     legend
@@ -140,10 +140,10 @@ class Lens:
     questions: bool = False
     threads: bool = True
     csv_tables: tuple[str, ...] = ()
-    toml: str = field(default="")
-    run: str
+    toml: str = ""
+    run: str = ""
     result: str
-    tables: str
+    tables: str = ""
     notes: str = ""
     closing: str = ""
     legend: str | None = None
@@ -154,7 +154,10 @@ class Lens:
     kernel: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "toml", self.toml or self.name)
+        package = self.settings.__module__.rpartition(".")[0]
+        usual = {"toml": self.name, "run": f"{package}.run:{self.name}", "tables": f"{package}.tables:tables"}
+        for name, value in usual.items():
+            object.__setattr__(self, name, getattr(self, name) or value)
 
     def load(self, what: str) -> Any:
         """Import what a reference names, such as ``"run"``, ``"result"`` or ``"tables"``; None if it is empty."""

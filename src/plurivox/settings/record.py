@@ -10,7 +10,7 @@ import math
 import operator
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from types import NoneType
 from typing import Any, ClassVar, Self
@@ -27,24 +27,59 @@ _NOUNS = {bool: "True or False", int: "a whole number", float: "a number", str: 
 class Spec:
     """All that is known about one setting; :func:`setting` makes it.
 
-    ``kind`` is bool, int, float or str, and None where ``canonical`` alone knows what a value may be.
+    Attributes
+    ----------
+    default
+        Its value if none is given; ``dataclasses.MISSING`` where one must be given.
+    help
+        The help text of its option, also shown beside its form field.
+    doc
+        What the Python documentation says; by default the help text.
+    option
+        How its option is written; by default as its name, ``min_support`` as ``--min-support``. The option of a bool
+        takes no value and turns the default around: ``--unnormalized`` for ``normalized=True``.
+    metavar
+        What stands for its value in the help of the command.
+    choices
+        The values it may have.
+    least, most
+        The smallest and the largest number it may be; the option's help shows them.
+    hint
+        What to do about a wrong value, as a sentence, where the usual one does not fit.
+    parse
+        From the text of its option to its value. Raises ``ValueError`` with what follows the option's name in the
+        message.
+    repeated
+        Whether the option can be given several times; ``parse`` then gets a list of texts.
+    canonical
+        From what a caller or a TOML file gives to a hashable value; see :mod:`plurivox.settings.values`. It must
+        return its own results, and JSON made of them, unchanged. Raises ``ValueError`` with what to give instead.
+    check
+        Called with the canonical value; raises InputError, or ``ValueError`` with what to give instead.
+    accepts
+        The type that the Python signature shows, if callers may give more than the record holds.
+    cli
+        Whether it has an option of its own.
+    name, kind, optional
+        What the field of the record says: ``kind`` is bool, int, float or str, and None where ``canonical`` alone knows
+        what a value may be; ``optional`` ones may be None.
     """
 
     default: Any
     help: str
-    doc: str
-    option: str | None
-    metavar: str | None
-    choices: tuple[Any, ...] | None
-    least: float | None
-    most: float | None
-    hint: str | None
-    parse: Callable[[Any], Any] | None
-    repeated: bool
-    canonical: Callable[[Any], Any] | None
-    check: Callable[[Any], object] | None
-    accepts: str
-    cli: bool
+    doc: str = ""
+    option: str | None = None
+    metavar: str | None = None
+    choices: tuple[Any, ...] | None = None
+    least: float | None = None
+    most: float | None = None
+    hint: str | None = None
+    parse: Callable[[Any], Any] | None = None
+    repeated: bool = False
+    canonical: Callable[[Any], Any] | None = None
+    check: Callable[[Any], object] | None = None
+    accepts: str = ""
+    cli: bool = True
     name: str = ""
     kind: type | None = None
     optional: bool = False
@@ -124,65 +159,9 @@ def _of_kind(value: Any, kind: type) -> Any:
     return _refuse()
 
 
-def setting(
-    default: Any,
-    help: str,  # noqa: A002
-    *,
-    option: str | None = None,
-    metavar: str | None = None,
-    choices: Sequence[Any] | None = None,
-    least: float | None = None,
-    most: float | None = None,
-    hint: str | None = None,
-    parse: Callable[[Any], Any] | None = None,
-    repeated: bool = False,
-    canonical: Callable[[Any], Any] | None = None,
-    check: Callable[[Any], object] | None = None,
-    accepts: str = "",
-    cli: bool = True,
-    doc: str | None = None,
-) -> Any:
-    """Declare a setting: a field of a :class:`Settings` record.
-
-    Parameters
-    ----------
-    default
-        Its value if none is given; ``dataclasses.MISSING`` where one must be given.
-    help
-        The help text of its option, also shown beside its form field.
-    option
-        How its option is written; by default as its name, ``min_support`` as ``--min-support``. The option of a bool
-        takes no value and turns the default around: ``--unnormalized`` for ``normalized=True``.
-    metavar
-        What stands for its value in the help of the command.
-    choices
-        The values it may have.
-    least, most
-        The smallest and the largest number it may be; the option's help shows them.
-    hint
-        What to do about a wrong value, as a sentence, where the usual one does not fit.
-    parse
-        From the text of its option to its value. Raises ``ValueError`` with what follows the option's name in the
-        message.
-    repeated
-        Whether the option can be given several times; ``parse`` then gets a list of texts.
-    canonical
-        From what a caller or a TOML file gives to a hashable value; see :mod:`plurivox.settings.values`. It must
-        return its own results, and JSON made of them, unchanged. Raises ``ValueError`` with what to give instead.
-    check
-        Called with the canonical value; raises InputError, or ``ValueError`` with what to give instead.
-    accepts
-        The type that the Python signature shows, if callers may give more than the record holds.
-    cli
-        Whether it has an option of its own.
-    doc
-        What the Python documentation says; by default the help text.
-    """
-    spec = Spec(
-        default, help, doc or help, option, metavar, None if choices is None else tuple(choices), least, most, hint,
-        parse, repeated, canonical, check, accepts, cli,
-    )  # fmt: skip
-    return dataclasses.field(default=default, metadata={_KEY: spec})
+def setting(default: Any, help: str, **known: Any) -> Any:  # noqa: A002
+    """Declare a setting: a field of a :class:`Settings` record, with what else is known of it, see :class:`Spec`."""
+    return dataclasses.field(default=default, metadata={_KEY: Spec(default, help, **{"doc": help, **known})})
 
 
 class Settings:

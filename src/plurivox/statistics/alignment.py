@@ -202,8 +202,5 @@ def _mean(distances: Floats, counts: Floats, charge: float | None) -> float:
     """Return the mean over items with votes; those without an answer cost ``charge``, or are left out if None."""
     voted = np.asarray(counts.any(axis=1))
     silent = np.isnan(distances)
-    if charge is None:
-        kept = distances[voted & ~silent]
-    else:
-        kept = np.where(silent, charge, distances)[voted]
+    kept = distances[voted & ~silent] if charge is None else np.where(silent, charge, distances)[voted]
     return float(kept.mean()) if len(kept) else float("nan")

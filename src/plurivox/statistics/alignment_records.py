@@ -3,59 +3,38 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from plurivox.statistics import alignment
 from plurivox.statistics.records import Statistic
 
 _NORMS = "Galarnyk et al. (2025), How Inclusively do LMs Perceive Social and Moral Norms?"
 
+_distance = partial(Statistic, needs="answers", range=(0.0, math.inf), higher_means="a model farther from these raters")
+
 RECORDS = (
-    Statistic(
-        name="ada_met",
-        label="ADA-Met",
-        function=alignment.ada_met,
-        needs="answers",
-        symmetric=False,
-        range=(0.0, math.inf),
+    _distance(
+        name="ada_met", label="ADA-Met", function=alignment.ada_met,
         equation="ADA-Met = mean_i |mode_i − s_i|, K where there is no answer; tied modes are averaged",
         meaning="how far a model's answers are from the most frequent vote, in points of the scale, refusals charged",
-        higher_means="a model farther from these raters",
         reference=_NORMS,
     ),
-    Statistic(
-        name="ada_met_answered",
-        label="ADA-Met, answered",
-        function=alignment.ada_met_answered,
-        needs="answers",
-        symmetric=False,
-        range=(0.0, math.inf),
+    _distance(
+        name="ada_met_answered", label="ADA-Met, answered", function=alignment.ada_met_answered,
         equation="mean of |mode_i − s_i| over the items with an answer",
-        meaning="how far a model's answers are from the most frequent vote, where it answered",
-        higher_means="a model farther from these raters",
-        reference=_NORMS,
+        meaning="how far a model's answers are from the most frequent vote, where it answered", reference=_NORMS,
     ),
-    Statistic(
-        name="voter_distance",
-        label="distance to voters",
-        function=alignment.voter_distance,
-        needs="answers",
-        symmetric=False,
-        range=(0.0, math.inf),
+    _distance(
+        name="voter_distance", label="distance to voters", function=alignment.voter_distance,
         equation="mean_i Σ_p n_ip |p − s_i|/n_i, K where there is no answer",
         meaning="how far a model's answers are from single votes, in points of the scale, refusals charged",
-        higher_means="a model farther from these raters",
         reference="Mean absolute difference; it keeps the spread of votes, which ADA-Met drops",
     ),
     Statistic(
-        name="closest_gap",
-        label="gap",
-        function=None,
-        needs="axis",
-        symmetric=False,
-        range=(0.0, math.inf),
+        name="closest_gap", label="gap", needs="axis", range=(0.0, math.inf),
         equation="second-smallest less smallest ADA-Met over the groups of an axis, on items common to all",
         meaning="how much closer a model is to its closest group than to the next",
         higher_means="a model that stands out as one group's",
         reference="Tested by shuffling whole raters between groups",
     ),
-)
+)  # fmt: skip

@@ -28,11 +28,7 @@ def counts_of(name: str, counts: ArrayLike) -> Floats:
         raise InputError(
             f"{name} has the shape {table.shape}", hint="Give a table of items × points, one row for each item."
         )
-    if table.shape[1] < 2:
-        raise InputError(
-            f"{name} has {table.shape[1]} columns, one for each point, and a scale has at least two points",
-            hint="Give a column to every point that raters could choose, also to those nobody chose.",
-        )
+    _two_points(name, table)
     _refuse(name, table, ~(np.abs(table) <= MAX_COUNT), "a count that is not finite or too large")
     _refuse(name, table, table < 0, "a negative count")
     _refuse(name, table, table != np.floor(table), "a count that is not a whole number")
@@ -142,11 +138,7 @@ def items_of(name: str, given: ArrayLike, *, whole: bool = False) -> tuple[Float
         )
     if whole and not (np.asarray(given).dtype.kind in "biu" and table.shape[1] > 1 and _between(table, MAX_COUNT)):
         return counts_of(name, table), single  # whole numbers in range, as most are, need no closer look
-    if table.shape[1] < 2:
-        raise InputError(
-            f"{name} has {table.shape[1]} columns, one for each point, and a scale has at least two points",
-            hint="Give a column to every point that raters could choose, also to those nobody chose.",
-        )
+    _two_points(name, table)
     if not _between(table, MAX_COUNT):
         _refuse(name, table, ~(np.abs(table) <= MAX_COUNT), "a weight that is not finite or too large")
         _refuse(name, table, table < 0, "a negative weight")
@@ -283,6 +275,15 @@ def _refuse(
         row, column = np.argwhere(wrong)[0]
         raise InputError(
             f"{name} holds {what}: {table[row, column]:g} in row {row}, column {column}, both counted from 0", hint=hint
+        )
+
+
+def _two_points(name: str, table: Floats) -> None:
+    """Raise where a table has fewer columns than any scale has points."""
+    if table.shape[1] < 2:
+        raise InputError(
+            f"{name} has {table.shape[1]} columns, one for each point, and a scale has at least two points",
+            hint="Give a column to every point that raters could choose, also to those nobody chose.",
         )
 
 

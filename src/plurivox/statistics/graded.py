@@ -253,21 +253,9 @@ def _unfitted(codes: NDArray[np.int32], points: Floats, aside: list[str]) -> Gra
     reason = reasons.pop() if len(reasons) == 1 and not left else few
     notes = tuple(note or reason for note in aside)
     return GradedResponse(
-        points,
-        none,
-        none.copy(),
-        cuts,
-        cuts.copy(),
-        unknown,
-        unknown.copy(),
-        np.nan,
-        0,
-        False,
-        0,
-        notes,
-        reason,
+        points, none, none.copy(), cuts, cuts.copy(), unknown, unknown.copy(), np.nan, 0, False, 0, notes, reason,
         np.full(n_items, -1, np.int64),
-    )
+    )  # fmt: skip
 
 
 def _result(

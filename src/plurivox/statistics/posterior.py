@@ -117,12 +117,10 @@ def mean_interval(
 
     Parameters
     ----------
-    counts, prior
-        n and α, as in :func:`information_gain`.
+    counts, prior, level
+        As in :func:`share_interval`.
     values
         v, the number of each point, rising; 0, 1, 2, … by default.
-    level
-        The probability that the truth is inside, at most 0.999999.
 
     Returns
     -------
@@ -153,11 +151,7 @@ def mean_interval(
 
 
 def ratings_needed(
-    counts: ArrayLike,
-    precision: float,
-    values: ArrayLike | None = None,
-    prior: ArrayLike = 1.0,
-    level: float = 0.95,
+    counts: ArrayLike, precision: float, values: ArrayLike | None = None, prior: ArrayLike = 1.0, level: float = 0.95
 ) -> Value:
     """Return how many ratings, with those there are, make an item's mean score as precise as wanted.
 
@@ -167,14 +161,10 @@ def ratings_needed(
 
     Parameters
     ----------
-    counts, prior
-        n and α, as in :func:`information_gain`.
+    counts, values, prior, level
+        As in :func:`mean_interval`, of the wanted interval.
     precision
         Half the width of the wanted interval of the mean score, in the unit of ``values``; above 0.
-    values
-        The number of each point, rising; 0, 1, 2, … by default.
-    level
-        The probability of the wanted interval, at most 0.999999.
 
     Returns
     -------

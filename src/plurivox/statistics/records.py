@@ -103,14 +103,14 @@ class Statistic:
 
     name: str
     label: str
-    function: Callable[..., float] | None
     needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores"]
-    symmetric: bool
     range: tuple[float, float]
     equation: str
     meaning: str
     higher_means: str
     reference: str
+    function: Callable[..., float] | None = None
+    symmetric: bool = False
     column: str = ""
     role: Literal["tested", "beside", "whole", "main", "traditional", "scaled", ""] = ""
     order: int = 1000

@@ -48,8 +48,7 @@ def precision(ones: ArrayLike, zeros: ArrayLike) -> Floats:
 
     References
     ----------
-    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on Responsiveness to
-    Severity.
+    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters, arXiv 2503.05609.
 
     Examples
     --------
@@ -69,8 +68,7 @@ def recall(ones: ArrayLike, zeros: ArrayLike) -> Floats:
 
     References
     ----------
-    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on Responsiveness to
-    Severity.
+    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters, arXiv 2503.05609.
 
     Examples
     --------
@@ -90,10 +88,7 @@ def mpa_raw(ones: ArrayLike, zeros: ArrayLike) -> float:
     gains what its precision exceeds the highest precision so far by, once for every lower score, and loses where it
     falls short. Every used score counts alike, however rare.
 
-    Parameters
-    ----------
-    ones, zeros
-        one_s and zero_s, the weight of samples with the score s that the reference calls unsafe and safe.
+    Parameters are those of :func:`precision`.
 
     Returns
     -------
@@ -105,8 +100,7 @@ def mpa_raw(ones: ArrayLike, zeros: ArrayLike) -> float:
 
     References
     ----------
-    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on Responsiveness to
-    Severity.
+    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters, arXiv 2503.05609.
 
     Examples
     --------
@@ -129,15 +123,14 @@ def mpa(ones: ArrayLike, zeros: ArrayLike) -> float:
 
     MPA = max(0, :func:`mpa_raw`).
 
-    Parameters are those of :func:`mpa_raw`. 1 if the lower half of the scale is always safe and the upper half always
-    unsafe; 0 if precision does not rise, or one score alone is used. A scale of which only the ends are used has a
-    small value even if they tell unsafe from safe perfectly. NaN if the reference calls everything unsafe, or
+    Parameters are those of :func:`precision`. 1 if the lower half of the scale is always safe and the upper half
+    always unsafe; 0 if precision does not rise, or one score alone is used. A scale of which only the ends are used
+    has a small value even if they tell unsafe from safe perfectly. NaN if the reference calls everything unsafe, or
     everything safe.
 
     References
     ----------
-    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on Responsiveness to
-    Severity.
+    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters, arXiv 2503.05609.
 
     Examples
     --------
@@ -158,10 +151,7 @@ def wra(ones: ArrayLike, zeros: ArrayLike) -> float:
     WRA = Σ_s (Σ_{t<s} zero_t)·one_s/(Σzero·Σone), the probability that the score of a safe sample is below that of an
     unsafe one, both drawn at random. Equal scores count as nothing, unlike in :func:`auroc`.
 
-    Parameters
-    ----------
-    ones, zeros
-        one_s and zero_s, the weight of samples with the score s that the reference calls unsafe and safe.
+    Parameters are those of :func:`precision`.
 
     Returns
     -------
@@ -172,8 +162,7 @@ def wra(ones: ArrayLike, zeros: ArrayLike) -> float:
 
     References
     ----------
-    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on Responsiveness to
-    Severity.
+    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters, arXiv 2503.05609.
 
     Examples
     --------
@@ -195,8 +184,7 @@ def harmonic_mean(a: float, b: float) -> float:
 
     References
     ----------
-    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: A Data-driven Lens on Responsiveness to
-    Severity.
+    Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters, arXiv 2503.05609.
 
     Examples
     --------
@@ -217,9 +205,9 @@ def auroc(ones: ArrayLike, zeros: ArrayLike) -> float:
 
     AUROC = Σ_s one_s·(Σ_{t<s} zero_t + zero_s/2)/(Σone·Σzero), which is :func:`wra` and half the share of ties.
 
-    Parameters are those of :func:`wra`. 1 if every unsafe sample has a higher score than every safe one, ½ for scores
-    at random or if one score alone is used, 0 if every unsafe sample has the lower score. NaN if the reference calls
-    everything unsafe, or everything safe.
+    Parameters are those of :func:`precision`. 1 if every unsafe sample has a higher score than every safe one, ½
+    for scores at random or if one score alone is used, 0 if every unsafe sample has the lower score. NaN if the
+    reference calls everything unsafe, or everything safe.
 
     References
     ----------
@@ -243,9 +231,10 @@ def kendall_tau_b(ones: ArrayLike, zeros: ArrayLike) -> float:
     D on the safe one. T = (n² − Σ_s n_s²)/2 pairs of any two samples differ in score and N₁N₀ in reference, where
     n_s = one_s + zero_s, n = Σ_s n_s, N₁ = Σone and N₀ = Σzero.
 
-    Parameters are those of :func:`wra`. 1 if two scores are used, the higher for all unsafe and the lower for all safe
-    samples; with more scores it stays below 1 even if they separate perfectly. 0 without any relation, −1 if two
-    scores are reversed. NaN if the reference calls everything unsafe, or everything safe, or one score alone is used.
+    Parameters are those of :func:`precision`. 1 if two scores are used, the higher for all unsafe and the lower for
+    all safe samples; with more scores it stays below 1 even if they separate perfectly. 0 without any relation, −1
+    if two scores are reversed. NaN if the reference calls everything unsafe, or everything safe, or one score alone
+    is used.
 
     References
     ----------
@@ -272,7 +261,7 @@ def spearman_rho(ones: ArrayLike, zeros: ArrayLike) -> float:
     reference with mid-ranks, where samples with the same score share the mean of their ranks: mid-ranks have the
     variance (n³ − Σ_s n_s³)/(12n), the reference N₁N₀/n², and their covariance is (C − D)/(2n).
 
-    Parameters are those of :func:`wra`. 1, 0, −1 and NaN as for :func:`kendall_tau_b`.
+    Parameters are those of :func:`precision`. 1, 0, −1 and NaN as for :func:`kendall_tau_b`.
 
     References
     ----------
@@ -298,9 +287,9 @@ def average_precision(ones: ArrayLike, zeros: ArrayLike) -> float:
     AP = Σ_s Recall(s)·(Σ_{t≥s} one_t)/(Σ_{t≥s} one_t + zero_t), with :func:`recall` as the weight of each score. It
     summarises the curve of precision against recall without interpolation, as scikit-learn does.
 
-    Parameters are those of :func:`wra`. 1 if every unsafe sample has a higher score than every safe one; the share of
-    unsafe samples if one score alone is used, and about that for scores at random. NaN if the reference calls
-    everything unsafe, or everything safe.
+    Parameters are those of :func:`precision`. 1 if every unsafe sample has a higher score than every safe one; the
+    share of unsafe samples if one score alone is used, and about that for scores at random. NaN if the reference
+    calls everything unsafe, or everything safe.
 
     References
     ----------

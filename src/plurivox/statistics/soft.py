@@ -23,6 +23,7 @@ A prediction has to sum to 1 within 10⁻⁶, and is then divided by its sum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,7 @@ def cross_entropy(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> 
     >>> cross_entropy([[1, 1], [0, 1], [0, 0]], [1.0, 0.0])
     array([inf, inf, nan])
     """
-    shares, prediction, single = _empirical(p, q, floor)
-    return _give(blocks.by_block(blocks.cross_entropy, shares, prediction), single)
+    return _against_shares(blocks.cross_entropy, p, q, floor)
 
 
 def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
@@ -91,8 +91,7 @@ def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
     >>> round(kl([0, 8, 2, 0, 0], [0, 0.2, 0.8, 0, 0]), 4)  # .6·ln 4
     0.8318
     """
-    shares, prediction, single = _empirical(p, q, floor)
-    return _give(blocks.by_block(dirichlet.divergence, shares, prediction), single)
+    return _against_shares(dirichlet.divergence, p, q, floor)
 
 
 def js(p: ArrayLike, q: ArrayLike) -> Value:
@@ -114,8 +113,7 @@ def js(p: ArrayLike, q: ArrayLike) -> Value:
     >>> round(js([1, 0], [0, 1]), 4)
     0.6931
     """
-    shares, prediction, single = _empirical(p, q)
-    return _give(blocks.by_block(blocks.js, shares, prediction), single)
+    return _against_shares(blocks.js, p, q)
 
 
 def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike | None = None) -> Value:
@@ -150,9 +148,7 @@ def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike |
     >>> round(emd([0, 8, 0, 0, 2], [0, 0.2, 0, 0, 0.8]), 4)  # … or by three
     0.45
     """
-    shares, prediction, single = _empirical(p, q)
-    steps = blocks.step_lengths(shares.shape[1], normalized, values)
-    return _give(blocks.by_block(lambda x, y: blocks.emd(x, y, steps), shares, prediction), single)
+    return _against_shares(lambda x, y: blocks.emd(x, y, _steps(x, normalized, values)), p, q)
 
 
 def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
@@ -173,9 +169,7 @@ def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
     >>> round(rps([1, 0, 1], [0.5, 0.25, 0.25]), 6)  # (1/4 + 1/4 + 1/16)/2
     0.28125
     """
-    shares, prediction, single = _empirical(counts, q)
-    steps = blocks.step_lengths(shares.shape[1], normalized)
-    return _give(blocks.by_block(lambda x, y: blocks.rps(x, y, steps), shares, prediction), single)
+    return _against_shares(lambda x, y: blocks.rps(x, y, _steps(x, normalized)), counts, q)
 
 
 # Under the posterior -------------------------------------------------------------------------------------------------
@@ -208,8 +202,7 @@ def posterior_mean(counts: ArrayLike, prior: ArrayLike = 1.0) -> Floats:
     array([0.66666667, 0.16666667, 0.16666667])
     """
     a, single = _posterior(counts, prior)
-    mean: Floats = a / a.sum(axis=1, keepdims=True)
-    return mean[0] if single else mean
+    return _mean(a)[0] if single else _mean(a)
 
 
 def expected_cross_entropy(
@@ -245,8 +238,7 @@ def expected_cross_entropy(
     >>> expected_cross_entropy([2, 0], [1.0, 0.0])
     inf
     """
-    a, prediction, single = _expected(counts, q, prior, floor)
-    return _give(blocks.by_block(blocks.cross_entropy, a / a.sum(axis=1, keepdims=True), prediction), single)
+    return _under_posterior(lambda a, y: blocks.cross_entropy(_mean(a), y), counts, q, prior, floor)
 
 
 def expected_entropy(counts: ArrayLike, prior: ArrayLike = 1.0) -> Value:
@@ -288,8 +280,7 @@ def expected_kl(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, *, floo
     >>> round(expected_kl([1, 2, 4, 2, 1], [0.1, 0.2, 0.4, 0.2, 0.1]), 6)
     0.139444
     """
-    a, prediction, single = _expected(counts, q, prior, floor)
-    return _give(blocks.by_block(blocks.kl, a, prediction), single)
+    return _under_posterior(blocks.kl, counts, q, prior, floor)
 
 
 def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Value:
@@ -309,16 +300,11 @@ def expected_js(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0) -> Valu
     >>> round(expected_js([1, 2, 4, 2, 1], [0.1, 0.2, 0.4, 0.2, 0.1]), 6)
     0.034272
     """
-    a, prediction, single = _expected(counts, q, prior)
-    return _give(blocks.by_block(blocks.mean_js, a, prediction, cells=2 * blocks.BLOCK), single)
+    return _under_posterior(blocks.mean_js, counts, q, prior, cells=2 * blocks.BLOCK)
 
 
 def expected_emd(
-    counts: ArrayLike,
-    q: ArrayLike,
-    prior: ArrayLike = 1.0,
-    normalized: bool = True,
-    values: ArrayLike | None = None,
+    counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normalized: bool = True, values: ArrayLike | None = None
 ) -> Value:
     """Return the expected earth mover's distance of an item's distribution and a prediction.
 
@@ -349,9 +335,7 @@ def expected_emd(
     >>> round(expected_emd([0, 0], [0.5, 0.5]), 6)  # E|F − ½| for F uniform
     0.25
     """
-    a, prediction, single = _expected(counts, q, prior)
-    steps = blocks.step_lengths(a.shape[1], normalized, values)
-    return _give(blocks.by_block(lambda x, y: blocks.mean_emd(x, y, steps), a, prediction), single)
+    return _under_posterior(lambda a, y: blocks.mean_emd(a, y, _steps(a, normalized, values)), counts, q, prior)
 
 
 def expected_rps(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normalized: bool = True) -> Value:
@@ -372,22 +356,35 @@ def expected_rps(counts: ArrayLike, q: ArrayLike, prior: ArrayLike = 1.0, normal
     >>> round(expected_rps([0, 0], [0.5, 0.5]), 6)  # ½·½
     0.25
     """
-    a, prediction, single = _expected(counts, q, prior)
-    steps = blocks.step_lengths(a.shape[1], normalized)
-    return _give(
-        blocks.by_block(lambda x, y: blocks.rps(x, y, steps), a / a.sum(axis=1, keepdims=True), prediction), single
-    )
+    return _under_posterior(lambda a, y: blocks.rps(_mean(a), y, _steps(a, normalized)), counts, q, prior)
 
 
 # Helpers -------------------------------------------------------------------------------------------------------------
 
 
-def _empirical(p: ArrayLike, q: ArrayLike, floor: float | None = None) -> tuple[Floats, Floats, bool]:
-    """Return shares of ratings, NaN for items without, predictions, and whether it is one item."""
+_Score = Callable[[Floats, Floats], Floats]
+"""From shares of ratings, or a = α + n, and predictions to the score of each item."""
+
+
+def _against_shares(score: _Score, p: ArrayLike, q: ArrayLike, floor: float | None = None) -> Value:
+    """Score predictions against the shares of ratings, NaN for items without."""
     weights, single = items_of("counts", p)
     prediction = prediction_of("q", q, weights.shape, floor)
     sums = weights.sum(axis=1, keepdims=True)
-    return weights / np.where(sums > 0, sums, np.nan), prediction, single
+    return _give(blocks.by_block(score, weights / np.where(sums > 0, sums, np.nan), prediction), single)
+
+
+def _under_posterior(
+    score: _Score,
+    counts: ArrayLike,
+    q: ArrayLike,
+    prior: ArrayLike,
+    floor: float | None = None,
+    cells: int = blocks.BLOCK,
+) -> Value:
+    """Score predictions under the posterior."""
+    a, single = _posterior(counts, prior)
+    return _give(blocks.by_block(score, a, prediction_of("q", q, a.shape, floor), cells=cells), single)
 
 
 def _posterior(counts: ArrayLike, prior: ArrayLike) -> tuple[Floats, bool]:
@@ -396,12 +393,13 @@ def _posterior(counts: ArrayLike, prior: ArrayLike) -> tuple[Floats, bool]:
     return table + prior_of(prior, table.shape[1]), single
 
 
-def _expected(
-    counts: ArrayLike, q: ArrayLike, prior: ArrayLike, floor: float | None = None
-) -> tuple[Floats, Floats, bool]:
-    """Return a = α + n, predictions, and whether it is one item."""
-    a, single = _posterior(counts, prior)
-    return a, prediction_of("q", q, a.shape, floor), single
+def _mean(a: Floats) -> Floats:
+    mean: Floats = a / a.sum(axis=1, keepdims=True)
+    return mean
+
+
+def _steps(table: Floats, normalized: bool, values: ArrayLike | None = None) -> Floats:
+    return blocks.step_lengths(table.shape[1], normalized, values)
 
 
 def _give(values: Floats, single: bool) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from plurivox.statistics import soft
 from plurivox.statistics.records import Statistic
@@ -10,129 +11,66 @@ from plurivox.statistics.records import Statistic
 _SOFT = "Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes"
 _POSTERIOR = "averaged over the distributions that are likely after the ratings (Dirichlet posterior)"
 
+_score = partial(Statistic, needs="prediction", higher_means="a worse prediction", reference=_SOFT)
+
 RECORDS = (
-    Statistic(
-        name="cross_entropy",
-        label="CE",
-        function=soft.cross_entropy,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, math.inf),
+    _score(
+        name="cross_entropy", label="CE", function=soft.cross_entropy, range=(0.0, math.inf),
         equation="CE = −Σ_c p_c ln q_c, p the shares of ratings, q the prediction",
         meaning="the mean surprise at the ratings, given the prediction (cross-entropy, nats)",
-        higher_means="a worse prediction",
-        reference=_SOFT,
     ),
-    Statistic(
-        name="kl",
-        label="KL",
-        function=soft.kl,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, math.inf),
+    _score(
+        name="kl", label="KL", function=soft.kl, range=(0.0, math.inf),
         equation="KL = Σ_c p_c ln(p_c/q_c)",
         meaning="the surprise at the ratings that a perfect prediction would avoid (Kullback–Leibler divergence, nats)",
-        higher_means="a worse prediction",
         reference="Kullback and Leibler (1951), On information and sufficiency",
     ),
-    Statistic(
-        name="js",
-        label="JS",
-        function=soft.js,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, math.log(2)),
+    _score(
+        name="js", label="JS", function=soft.js, range=(0.0, math.log(2)),
         equation="JS = ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2",
         meaning="how far the prediction and the shares of ratings are from their middle "
         "(Jensen–Shannon divergence, nats)",
-        higher_means="a worse prediction",
         reference="Lin (1991), Divergence measures based on the Shannon entropy",
     ),
-    Statistic(
-        name="emd",
-        label="EMD",
-        function=soft.emd,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, 1.0),
+    _score(
+        name="emd", label="EMD", function=soft.emd, range=(0.0, 1.0),
         equation="EMD = Σ_{k<K} |F_p(k) − F_q(k)|/K",
         meaning="how far along the scale probability has to be moved to make the prediction right "
         "(earth mover's distance)",
-        higher_means="a worse prediction",
-        reference=_SOFT,
     ),
-    Statistic(
-        name="rps",
-        label="RPS",
-        function=soft.rps,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, 1.0),
+    _score(
+        name="rps", label="RPS", function=soft.rps, range=(0.0, 1.0),
         equation="RPS = Σ_{k<K} [F_p(1 − F_p) + (F_p − F_q)²]/K at each k",
         meaning="the mean squared error of the predicted cumulative probabilities, rating by rating "
         "(ranked probability score)",
-        higher_means="a worse prediction",
         reference="Epstein (1969), A scoring system for probability forecasts of ranked categories",
     ),
-    Statistic(
-        name="expected_cross_entropy",
-        label="E[CE]",
-        function=soft.expected_cross_entropy,
-        needs="prediction",
-        symmetric=False,
+    _score(
+        name="expected_cross_entropy", label="E[CE]", function=soft.expected_cross_entropy,
         range=(0.0, math.inf),
         equation="E[CE] = −Σ_c (a_c/a₀) ln q_c, a = α + n",
         meaning=f"cross-entropy, {_POSTERIOR}",
-        higher_means="a worse prediction",
-        reference=_SOFT,
     ),
-    Statistic(
-        name="expected_kl",
-        label="E[KL]",
-        function=soft.expected_kl,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, math.inf),
+    _score(
+        name="expected_kl", label="E[KL]", function=soft.expected_kl, range=(0.0, math.inf),
         equation="E[KL] = E[CE] − E[H], E[H] = Σ_c (a_c/a₀)(ψ(a₀ + 1) − ψ(a_c + 1))",
         meaning=f"Kullback–Leibler divergence, {_POSTERIOR}",
-        higher_means="a worse prediction",
-        reference=_SOFT,
     ),
-    Statistic(
-        name="expected_js",
-        label="E[JS]",
-        function=soft.expected_js,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, math.log(2)),
+    _score(
+        name="expected_js", label="E[JS]", function=soft.expected_js, range=(0.0, math.log(2)),
         equation="E[JS] = Σ_c E[½p_c ln p_c + ½q_c ln q_c − m_c ln m_c], p_c ~ Beta(a_c, a₀ − a_c)",
         meaning=f"Jensen–Shannon divergence, {_POSTERIOR}",
-        higher_means="a worse prediction",
-        reference=_SOFT,
     ),
-    Statistic(
-        name="expected_emd",
-        label="E[EMD]",
-        function=soft.expected_emd,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, 1.0),
+    _score(
+        name="expected_emd", label="E[EMD]", function=soft.expected_emd, range=(0.0, 1.0),
         equation="E[EMD] = Σ_{k<K} {2c·I_c(A, B) − 2μ·I_c(A + 1, B) + μ − c}/K, "
         "A = Σ_{j≤k} a_j, B = a₀ − A, μ = A/a₀, c = F_q(k)",
         meaning=f"earth mover's distance, {_POSTERIOR}",
-        higher_means="a worse prediction",
-        reference=_SOFT,
     ),
-    Statistic(
-        name="expected_rps",
-        label="E[RPS]",
-        function=soft.expected_rps,
-        needs="prediction",
-        symmetric=False,
-        range=(0.0, 1.0),
+    _score(
+        name="expected_rps", label="E[RPS]", function=soft.expected_rps, range=(0.0, 1.0),
         equation="E[RPS] = Σ_{k<K} [μ(1 − μ) + (μ − F_q)²]/K, μ = Σ_{j≤k} a_j/a₀",
         meaning=f"ranked probability score, {_POSTERIOR}",
-        higher_means="a worse prediction",
         reference="Epstein (1969), A scoring system for probability forecasts of ranked categories",
     ),
-)
+)  # fmt: skip

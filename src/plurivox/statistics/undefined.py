@@ -14,8 +14,9 @@ from plurivox.errors import InputError
 from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, values_of, weights_of
 from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.cohesion import xrr
-from plurivox.statistics.levels import Level
-from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
+from plurivox.statistics.levels import Floats, Level
+from plurivox.statistics.records import About, Statistic
+from plurivox.statistics.soft_blocks import EMPIRICAL
 from plurivox.statistics.ties import votes
 
 ONE_RATER = "a group of one cannot agree with itself"
@@ -110,84 +111,45 @@ def undefined_reason(
     >>> undefined_reason("mpa", [1, 0, 2], [0, 0, 0])
     'the reference calls everything unsafe'
     """
-    if statistic in METRICS:
+    from plurivox.statistics.registry import STATISTICS
+
+    counted = ("group", "pair", "reference", "prediction")
+    known = sorted(name for name, record in STATISTICS.items() if record.needs in counted)
+    record = STATISTICS[choice_of("statistic", statistic, known)]
+    if record.needs == "prediction":
         rated = items_of("counts", counts)[0].any()
         return NO_RATING if statistic in EMPIRICAL and not rated else None
-    if statistic in _OF_ONE_SIDE:
-        return _why_one(statistic, counts_of("counts", counts), level)
-    counted = _counted()
-    if statistic in counted:
-        return _why_counted(counted[statistic], counts_of("counts", counts), values)
-    known = {*_OF_ONE_SIDE, *_OF_TWO_SIDES, *_OF_REFERENCE, *METRICS, *counted}
-    name = choice_of("statistic", statistic, sorted(known))
-    if name in _OF_REFERENCE:
-        if counts_rest is None:
-            raise InputError(
-                f"{name} compares what a reference calls unsafe and safe, and counts_rest is missing",
-                hint="Give ones as counts and zeros as counts_rest.",
-            )
-        return why_responsiveness(name, *weights_of("counts", counts, "counts_rest", counts_rest))
-    if counts_rest is None:
-        raise InputError(f"{name} compares two sides, and counts_rest is missing", hint="Give the other side's counts.")
-    x, y = pair_of("counts", counts, "counts_rest", counts_rest)
-    if name == "gai":
-        return why_gai(xrr(x, y, level, values=values), _why_one("irr", x, level), _why_two("xrr", x, y, level))
-    return _why_two(name, x, y, level)
+    if counts_rest is None and record.needs != "group":
+        what, hint = _TWO_SIDES[record.needs]
+        raise InputError(f"{statistic} compares {what}, and counts_rest is missing", hint=hint)
+    if record.needs == "reference" and counts_rest is not None:
+        return why_responsiveness(statistic, *weights_of("counts", counts, "counts_rest", counts_rest))
+    if record.needs == "group" or counts_rest is None:
+        x, y = counts_of("counts", counts), None
+    else:
+        x, y = pair_of("counts", counts, "counts_rest", counts_rest)
+    assert record.why is not None
+    about = About(x.shape[1], values_of(values, x.shape[1]), level_of(level, x.shape[1]))
+    cross = {"xrr": np.asarray(xrr(x, y, level, values=values))} if statistic == "gai" and y is not None else {}
+    return record.why(_sums(STATISTICS[record.source], x, y, about), about, cross, None)
 
 
-_OF_ONE_SIDE = frozenset({"ac1", "ac2", "irr", "negentropy", "percent_agreement", "plurality_size"})
-_OF_TWO_SIDES = frozenset({"cross_negentropy", "gai", "voting_agreement", "xrr"})
-_OF_REFERENCE = frozenset(
-    {
-        "auroc",
-        "average_precision",
-        "hm",
-        "hm_of_means",
-        "kendall_tau_b",
-        "mpa",
-        "mpa_raw",
-        "spearman_rho",
-        "wra",
-    }
-)
+_TWO_SIDES = {
+    "pair": ("two sides", "Give the other side's counts."),
+    "reference": ("what a reference calls unsafe and safe", "Give ones as counts and zeros as counts_rest."),
+}
 
 
-def _counted() -> dict[str, Any]:
-    """Return the records of statistics of one side whose contribution is a function of counts."""
-    from plurivox.statistics.registry import STATISTICS
-
-    found = {name: record for name, record in STATISTICS.items() if record.needs == "group" and record.why is not None}
-    return {name: record for name, record in found.items() if STATISTICS[record.source].contribution is not None}
-
-
-def _why_counted(record: Any, n: NDArray[Any], values: ArrayLike | None) -> str | None:
-    from plurivox.statistics.records import About
-    from plurivox.statistics.registry import STATISTICS
-
-    about = About(n.shape[1], values_of(values, n.shape[1]))
-    contribution = STATISTICS[record.source].contribution
-    assert contribution is not None
-    reason: str | None = record.why({record.source: contribution(n, None, about).sum(axis=0)}, about, {}, None)
-    return reason
-
-
-def _why_one(statistic: str, n: NDArray[Any], level: str | ArrayLike) -> str | None:
-    if statistic in ("plurality_size", "negentropy"):
-        return why_mean(parts.plurality_parts(n)[:, 1].sum())
-    if statistic == "irr":
-        return why_irr(parts.alpha_nominal_parts(n)[:, 1:].sum(axis=0), level_of(level, n.shape[1]))
-    return why_mean(parts.percent_agreement_parts(n)[:, 1].sum(), "pairable")
-
-
-def _why_two(statistic: str, x: NDArray[Any], y: NDArray[Any], level: str | ArrayLike) -> str | None:
-    n_points = x.shape[1]
-    if statistic == "cross_negentropy":
-        return why_mean(parts.cross_entropy_parts(x, y)[:, 1].sum(), "common")
-    if statistic == "voting_agreement":
-        summed = parts.voting_parts(votes(x), votes(y)).sum(axis=0)
-        return why_voting(summed[1 : n_points + 1], summed[n_points + 1 :])
-    summed = parts.xrr_nominal_parts(x, y).sum(axis=0)
-    return why_xrr(summed[1 : n_points + 1], summed[n_points + 1 :], level_of(level, n_points))
+def _sums(record: Statistic, x: Floats, y: Floats | None, about: About) -> dict[str, NDArray[Any]]:
+    """Return the sums of counts that reasons rest on: of the record's contribution, or those of the compiled pass."""
+    if record.contribution is not None:
+        return {record.name: record.contribution(x, y, about).sum(axis=0)}
+    sums = {"marginals": parts.alpha_nominal_parts(x)[:, 1:].sum(axis=0), "rated": parts.plurality_parts(x)[:, 1].sum()}
+    if y is not None:
+        sums["own"], sums["rest"] = np.split(parts.xrr_nominal_parts(x, y)[:, 1:].sum(axis=0), 2)
+        sums["own_votes"], sums["rest_votes"] = np.split(parts.voting_parts(votes(x), votes(y))[:, 1:].sum(axis=0), 2)
+        sums["shared"] = parts.cross_entropy_parts(x, y)[:, 1].sum()
+    return sums
 
 
 def _why_no_spread(marginals_x: NDArray[Any], marginals_y: NDArray[Any], level: Level) -> str | None:

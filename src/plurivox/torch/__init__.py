@@ -35,17 +35,6 @@ from plurivox.torch.losses import (
 from plurivox.torch.targets import empirical_target, posterior_target, smoothed_target
 
 __all__ = [
-    "cross_entropy",
-    "emd",
-    "empirical_target",
-    "expected_cross_entropy",
-    "expected_emd",
-    "expected_js",
-    "expected_kl",
-    "expected_rps",
-    "js",
-    "kl",
-    "posterior_target",
-    "rps",
-    "smoothed_target",
-]
+    "cross_entropy", "emd", "empirical_target", "expected_cross_entropy", "expected_emd", "expected_js", "expected_kl",
+    "expected_rps", "js", "kl", "posterior_target", "rps", "smoothed_target",
+]  # fmt: skip

@@ -20,11 +20,12 @@ _BELOW_0 = 1e-5
 
 
 class Prediction(NamedTuple):
-    """Predicted probabilities in float64, the logits they came from, if any, and the type that results have."""
+    """Predicted probabilities in float64, the logits they came from, if any, the type of results, and how to reduce."""
 
     q: Tensor
     logits: Tensor | None
     dtype: torch.dtype
+    reduction: str = "mean"
 
     @property
     def single(self) -> bool:
@@ -121,15 +122,12 @@ def check(counts: Tensor, prediction: Prediction, *, validate: bool) -> None:
             _look(counts, prediction.q)
 
 
-def reduced(values: Tensor, prediction: Prediction, reduction: str) -> Tensor:
+def reduced(values: Tensor, prediction: Prediction) -> Tensor:
     """Return the mean, the sum, or each value, in the type of the prediction."""
-    if reduction == "mean":
-        return values.mean().to(prediction.dtype)
-    if reduction == "sum":
-        return values.sum().to(prediction.dtype)
-    if reduction == "none":
-        return values.to(prediction.dtype)
-    raise InputError(f"reduction is {reduction!r}", hint="Choose one of mean, sum, none.")
+    way = prediction.reduction
+    if way not in ("mean", "sum", "none"):
+        raise InputError(f"reduction is {way!r}", hint="Choose one of mean, sum, none.")
+    return (values if way == "none" else getattr(values, way)()).to(prediction.dtype)
 
 
 def _look(counts: Tensor, q: Tensor) -> None:

@@ -1,15 +1,7 @@
 """Scores of predicted rating distributions as losses; lower is better, logarithms are natural.
 
 All take ``counts``, the ratings of items over the points of the scale, and ``q``, the predicted probabilities; the last
-dimension of both is the scale, all others broadcast. Common parameters:
-
-``from_logits``
-    Whether ``q`` holds logits, whose softmax is the prediction: the better way to train, as no probability becomes 0.
-``reduction``
-    ``"mean"`` over items, ``"sum"``, or ``"none"`` for a value each.
-``validate``
-    Whether to check that counts are not negative and ``q`` are distributions, which waits for a GPU to finish; to be
-    False inside ``torch.vmap``.
+dimension of both is the scale, all others broadcast. :class:`How` has the keywords that all of them take.
 
 Gradients are partial derivatives in the elements of ``q`` as they are, without dividing by their sum. Everything is
 computed in float64, where the device has it, and returned in the type of ``q``, in float32 for half precision.
@@ -19,6 +11,7 @@ Empirical losses of an item without ratings are NaN.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -28,18 +21,24 @@ from plurivox.torch import expectations
 from plurivox.torch.inputs import Counts, Prediction, as_counts, as_numbers, as_prediction, as_prior, check, reduced
 from plurivox.torch.targets import shares_of
 
+
+class How(TypedDict, total=False):
+    """The keywords of every loss."""
+
+    from_logits: bool
+    """Whether ``q`` holds logits, whose softmax is the prediction: the better way to train, as no probability becomes
+    0. False by default."""
+    reduction: str
+    """``"mean"`` over items, the default, ``"sum"``, or ``"none"`` for a value each."""
+    validate: bool
+    """Whether to check that counts are not negative and ``q`` are distributions, the default, which waits for a GPU to
+    finish; to be False inside ``torch.vmap``."""
+
+
 # Against the shares of ratings ---------------------------------------------------------------------------------------
 
 
-def cross_entropy(
-    counts: Counts,
-    q: Tensor,
-    *,
-    floor: float | None = None,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
-) -> Tensor:
+def cross_entropy(counts: Counts, q: Tensor, *, floor: float | None = None, **how: Unpack[How]) -> Tensor:
     """Return −Σ_c p_c ln q_c, p the shares of ratings.
 
     Infinite where a point that was given has the probability 0; ``floor`` raises all probabilities to at least that.
@@ -49,121 +48,72 @@ def cross_entropy(
     >>> cross_entropy([[1, 1], [3, 1]], torch.tensor([[0.5, 0.5], [0.75, 0.25]]), reduction="none")
     tensor([0.6931, 0.5623])
     """
-    p, prediction = _empirical(counts, q, from_logits, validate, floor)
-    return reduced(_cross_entropy(p, prediction), prediction, reduction)
+    p, prediction = _empirical(counts, q, how, floor)
+    return reduced(_cross_entropy(p, prediction), prediction)
 
 
-def kl(
-    counts: Counts,
-    q: Tensor,
-    *,
-    floor: float | None = None,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
-) -> Tensor:
+def kl(counts: Counts, q: Tensor, *, floor: float | None = None, **how: Unpack[How]) -> Tensor:
     """Return Σ_c p_c ln(p_c/q_c), p the shares of ratings: cross-entropy less a constant, with the same gradients."""
-    p, prediction = _empirical(counts, q, from_logits, validate, floor)
-    return reduced(_cross_entropy(p, prediction) + torch.xlogy(p, p).sum(-1), prediction, reduction)
+    p, prediction = _empirical(counts, q, how, floor)
+    return reduced(_cross_entropy(p, prediction) + torch.xlogy(p, p).sum(-1), prediction)
 
 
-def js(
-    counts: Counts, q: Tensor, *, from_logits: bool = False, reduction: str = "mean", validate: bool = True
-) -> Tensor:
+def js(counts: Counts, q: Tensor, **how: Unpack[How]) -> Tensor:
     """Return ½KL(p‖m) + ½KL(q‖m), m = (p + q)/2, p the shares of ratings."""
-    p, prediction = _empirical(counts, q, from_logits, validate)
+    p, prediction = _empirical(counts, q, how)
     m = (p + prediction.q) / 2
-    return reduced((_xlogx(p) / 2 + _xlogx(prediction.q) / 2 - _xlogx(m)).sum(-1), prediction, reduction)
+    return reduced((_xlogx(p) / 2 + _xlogx(prediction.q) / 2 - _xlogx(m)).sum(-1), prediction)
 
 
 def emd(
-    counts: Counts,
-    q: Tensor,
-    *,
-    normalized: bool = True,
-    values: Sequence[float] | None = None,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
+    counts: Counts, q: Tensor, *, normalized: bool = True, values: Sequence[float] | None = None, **how: Unpack[How]
 ) -> Tensor:
     """Return Σ_{k<K} |F_p(k) − F_q(k)|/K, F cumulative probabilities, p the shares of ratings.
 
     ``values`` are the numbers of the points where steps differ; without ``normalized`` a step has its own length.
     """
-    p, prediction = _empirical(counts, q, from_logits, validate)
+    p, prediction = _empirical(counts, q, how)
     gaps = (_below(p) - _below(prediction.q)).abs()
-    return reduced(gaps @ _steps(gaps, normalized, values), prediction, reduction)
+    return reduced(gaps @ _steps(gaps, normalized, values), prediction)
 
 
-def rps(
-    counts: Counts,
-    q: Tensor,
-    *,
-    normalized: bool = True,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
-) -> Tensor:
+def rps(counts: Counts, q: Tensor, *, normalized: bool = True, **how: Unpack[How]) -> Tensor:
     """Return Σ_{k<K} [F_p(1 − F_p) + (F_p − F_q)²]/K at each k: the ranked probability score of the ratings."""
-    p, prediction = _empirical(counts, q, from_logits, validate)
-    return reduced(_rps(p, prediction, normalized), prediction, reduction)
+    p, prediction = _empirical(counts, q, how)
+    return reduced(_rps(p, prediction, normalized), prediction)
 
 
 # Under the posterior -------------------------------------------------------------------------------------------------
 
 
 def expected_cross_entropy(
-    counts: Counts,
-    q: Tensor,
-    prior: Counts | float = 1.0,
-    *,
-    floor: float | None = None,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
+    counts: Counts, q: Tensor, prior: Counts | float = 1.0, *, floor: float | None = None, **how: Unpack[How]
 ) -> Tensor:
     """Return −Σ_c (a_c/a₀) ln q_c, a = α + n: the cross-entropy of the posterior mean.
 
     ``prior`` is α, a positive number for all points, or one for each.
     """
-    a, prediction = _expected(counts, q, prior, from_logits, validate, floor)
-    return reduced(_cross_entropy(a / a.sum(-1, keepdim=True), prediction), prediction, reduction)
+    a, prediction = _expected(counts, q, prior, how, floor)
+    return reduced(_cross_entropy(a / a.sum(-1, keepdim=True), prediction), prediction)
 
 
 def expected_kl(
-    counts: Counts,
-    q: Tensor,
-    prior: Counts | float = 1.0,
-    *,
-    floor: float | None = None,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
+    counts: Counts, q: Tensor, prior: Counts | float = 1.0, *, floor: float | None = None, **how: Unpack[How]
 ) -> Tensor:
     """Return E[KL] = E[CE] − E[H]: expected cross-entropy less the expected entropy, which is no matter of q."""
-    a, prediction = _expected(counts, q, prior, from_logits, validate, floor)
+    a, prediction = _expected(counts, q, prior, how, floor)
     mean = a / a.sum(-1, keepdim=True)
-    return reduced(_cross_entropy(mean, prediction) - expectations.mean_entropy(a), prediction, reduction)
+    return reduced(_cross_entropy(mean, prediction) - expectations.mean_entropy(a), prediction)
 
 
-def expected_js(
-    counts: Counts,
-    q: Tensor,
-    prior: Counts | float = 1.0,
-    *,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
-) -> Tensor:
+def expected_js(counts: Counts, q: Tensor, prior: Counts | float = 1.0, **how: Unpack[How]) -> Tensor:
     """Return E[JS], the mean of JS(p, q) over p ~ Dirichlet(a), a = α + n, by integration.
 
     There are no gradients in ``counts`` and ``prior``.
     """
-    a, prediction = _expected(counts, q, prior, from_logits, validate)
+    a, prediction = _expected(counts, q, prior, how)
     return reduced(
-        expectations.mean_js(a, a.sum(-1, keepdim=True) - a, prediction.q, single=prediction.single).sum(-1),
-        prediction,
-        reduction,
+        expectations.mean_js(a, a.sum(-1, keepdim=True) - a, prediction.q, single=prediction.single).sum(-1), prediction
     )
 
 
@@ -174,9 +124,7 @@ def expected_emd(
     *,
     normalized: bool = True,
     values: Sequence[float] | None = None,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
+    **how: Unpack[How],
 ) -> Tensor:
     """Return E[EMD], the mean of EMD(p, q) over p ~ Dirichlet(a), a = α + n, exactly.
 
@@ -184,48 +132,50 @@ def expected_emd(
     regularised incomplete beta function. It is 0 where F_q(k) is the median of F_p(k), and unlike that of EMD it is
     smooth. There are no gradients in ``counts`` and ``prior``.
     """
-    a, prediction = _expected(counts, q, prior, from_logits, validate)
+    a, prediction = _expected(counts, q, prior, how)
     above = a.flip(-1).cumsum(-1).flip(-1)[..., 1:]
     gaps = expectations.mean_distance(_below(a), above, _below(prediction.q), single=prediction.single)
-    return reduced(gaps @ _steps(gaps, normalized, values), prediction, reduction)
+    return reduced(gaps @ _steps(gaps, normalized, values), prediction)
 
 
 def expected_rps(
-    counts: Counts,
-    q: Tensor,
-    prior: Counts | float = 1.0,
-    *,
-    normalized: bool = True,
-    from_logits: bool = False,
-    reduction: str = "mean",
-    validate: bool = True,
+    counts: Counts, q: Tensor, prior: Counts | float = 1.0, *, normalized: bool = True, **how: Unpack[How]
 ) -> Tensor:
     """Return E[RPS], the ranked probability score of a next rating, which is the score of the posterior mean."""
-    a, prediction = _expected(counts, q, prior, from_logits, validate)
-    return reduced(_rps(a / a.sum(-1, keepdim=True), prediction, normalized), prediction, reduction)
+    a, prediction = _expected(counts, q, prior, how)
+    return reduced(_rps(a / a.sum(-1, keepdim=True), prediction, normalized), prediction)
 
 
 # Helpers -------------------------------------------------------------------------------------------------------------
 
 
-def _empirical(
-    counts: Counts, q: Tensor, from_logits: bool, validate: bool, floor: float | None = None
-) -> tuple[Tensor, Prediction]:
+def _empirical(counts: Counts, q: Tensor, how: How, floor: float | None = None) -> tuple[Tensor, Prediction]:
     """Return shares of ratings, and the prediction."""
-    prediction = as_prediction(q, from_logits=from_logits, floor=floor)
-    weights = as_counts(counts, prediction.q.dtype, prediction.q.device)
-    check(weights, prediction, validate=validate)
+    weights, prediction = _given(counts, q, floor, **how)
     return shares_of(weights), prediction
 
 
 def _expected(
-    counts: Counts, q: Tensor, prior: Counts | float, from_logits: bool, validate: bool, floor: float | None = None
+    counts: Counts, q: Tensor, prior: Counts | float, how: How, floor: float | None = None
 ) -> tuple[Tensor, Prediction]:
     """Return a = α + n, and the prediction."""
-    prediction = as_prediction(q, from_logits=from_logits, floor=floor)
+    weights, prediction = _given(counts, q, floor, **how)
+    return weights + as_prior(prior, weights), prediction
+
+
+def _given(
+    counts: Counts,
+    q: Tensor,
+    floor: float | None,
+    *,
+    from_logits: bool = False,
+    reduction: str = "mean",
+    validate: bool = True,
+) -> tuple[Tensor, Prediction]:
+    prediction = as_prediction(q, from_logits=from_logits, floor=floor)._replace(reduction=reduction)
     weights = as_counts(counts, prediction.q.dtype, prediction.q.device)
     check(weights, prediction, validate=validate)
-    return weights + as_prior(prior, weights), prediction
+    return weights, prediction
 
 
 def _cross_entropy(p: Tensor, prediction: Prediction) -> Tensor:

@@ -21,9 +21,7 @@ ADVISE = Lens(
         lens=PLAN,
     ),
     csv_tables=("advice", "members", "precision", "pairs"),
-    run="plurivox.actions.advise.run:advise",
     result="plurivox.actions.advise.result:Advice",
-    tables="plurivox.actions.advise.tables:tables",
     show="plurivox.cli.show_actions:show_advice",
     kernel="plurivox.kernels.responsiveness:permuted_tables",
 )

@@ -10,19 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.actions.advise import rules
 from plurivox.actions.advise.result import MEANING, NEXT, SCHEMAS, Advice, seen
-from plurivox.actions.advise.rules import (
-    LIKELY,
-    PEERS,
-    Area,
-    Curve,
-    Evidence,
-    curve_of,
-    found_in_areas,
-    found_in_curve,
-    found_in_use,
-    overall_rise,
-)
 from plurivox.actions.advise.settings import AdviceSettings, Thresholds
 from plurivox.axis import Axis
 from plurivox.engine.grouping import Compared, compared
@@ -118,11 +107,7 @@ class Entries(NamedTuple):
         found = []
         for member in members:
             own = order[np.searchsorted(ordered, member) : np.searchsorted(ordered, member, side="right")]
-            found.append(
-                Entries(
-                    self.member[own], self.item[own], self.point[own], self.share[own], self.ones[own], self.total[own]
-                )
-            )
+            found.append(Entries(*(part[own] for part in self)))
         return found
 
 
@@ -150,8 +135,8 @@ class _Work:
         entries = [own for axis, places in compared_by.shown for own in self._entries(axis).of_each(places)]
         shares = scored.usage / np.maximum(scored.usage.sum(axis=1, keepdims=True), 1)
         areas = np.array([[rows[group, one].value for one in ("mpa", "wra")] for group in scored.groups]).reshape(-1, 2)
-        curves = [curve_of(own.point, own.share, own.ones, own.total, len(self.labels)) for own in entries]
-        rises = np.array([overall_rise(curve, self.found.settings["min_support"])[0] for curve in curves])
+        curves = [rules.curve_of(own.point, own.share, own.ones, own.total, len(self.labels)) for own in entries]
+        rises = np.array([rules.overall_rise(curve, self.found.settings["min_support"])[0] for curve in curves])
         beside = np.column_stack([areas, rises])
         withheld = any(axis.n_withheld for axis, _ in compared_by.shown) and self.reference.kind != "ratings"
         for at, group in enumerate(scored.groups):
@@ -163,29 +148,29 @@ class _Work:
         self,
         scored: Scored,
         at: int,
-        curve: Curve,
+        curve: rules.Curve,
         rows: Mapping[tuple[str, str], Row],
         shares: NDArray[np.float64],
         beside: NDArray[np.float64],
-    ) -> list[Evidence]:
+    ) -> list[rules.Evidence]:
         group = scored.groups[at]
         mpa, wra = rows[group, "mpa"], rows[group, "wra"]
         if mpa.n_items < MIN_ITEMS:
             return []
-        enough = len(shares) >= PEERS
+        enough = len(shares) >= rules.PEERS
         usual = [_median(column) if enough else np.nan for column in beside.T]
         areas = [_usual(row, other) for row, other in zip((mpa, wra), usual[:2], strict=True)]
-        found = list(found_in_areas(_area(mpa), _area(wra), (areas[0], areas[1]), self.thresholds))
-        found += found_in_use(scored.usage[at], np.median(shares, axis=0) if enough else None, self.thresholds)
+        found = list(rules.found_in_areas(_area(mpa), _area(wra), (areas[0], areas[1]), self.thresholds))
+        found += rules.found_in_use(scored.usage[at], np.median(shares, axis=0) if enough else None, self.thresholds)
         support = self.found.settings["min_support"]
-        return [*found, *found_in_curve(curve, self.thresholds, support, usual[2])]
+        return [*found, *rules.found_in_curve(curve, self.thresholds, support, usual[2])]
 
     def _write(
         self,
         axis: str,
         group: str,
-        evidence: Sequence[Evidence],
-        curve: Curve,
+        evidence: Sequence[rules.Evidence],
+        curve: rules.Curve,
         own: Entries,
         rows: Mapping[tuple[str, str], Row],
         *,
@@ -194,12 +179,10 @@ class _Work:
         mpa, wra = rows[group, "mpa"], rows[group, "wra"]
         for one in evidence:
             scores = ", ".join(self.labels[c] for c in one.scores)
-            self.rows["advice"].append(
-                (
-                    axis, group, one.habit, scores, one.value, one.low, one.high, "clear" if one.clear else "likely",
-                    seen(one, self.labels, mpa, wra), MEANING[one.habit], NEXT[one.habit], mpa.n_raters, mpa.n_items,
-                )
-            )  # fmt: skip
+            self.rows["advice"].append((
+                axis, group, one.habit, scores, one.value, one.low, one.high, "clear" if one.clear else "likely",
+                seen(one, self.labels, mpa, wra), MEANING[one.habit], NEXT[one.habit], mpa.n_raters, mpa.n_items,
+            ))  # fmt: skip
         pairs, n_same, n_all = self._pairs(own)
         share = n_same / n_all if n_all else np.nan
         ends = [mpa.value, mpa.ci_low, mpa.ci_high, wra.value, wra.ci_low, wra.ci_high]
@@ -207,7 +190,7 @@ class _Work:
         note = mpa.note if np.isnan(mpa.value) else FEW_ITEMS if mpa.n_items < MIN_ITEMS else ""
         self.rows["members"].append((axis, group, *ends, share, habits, mpa.n_raters, mpa.n_items, note))
         for c, label in enumerate(self.labels):
-            error = curve.error[c] * LIKELY
+            error = curve.error[c] * rules.LIKELY
             low, high = max(0.0, curve.precision[c] - error), min(1.0, curve.precision[c] + error)
             self.rows["precision"].append((axis, group, label, curve.precision[c], low, high, curve.n_items[c]))
         for score, unsafe, high, safe, low in pairs:
@@ -273,8 +256,8 @@ def _median(column: NDArray[np.float64]) -> float:
     return float(np.median(known)) if len(known) else np.nan
 
 
-def _area(row: Row) -> Area:
-    return Area(row.value, *(np.nan if end is None else end for end in (row.ci_low, row.ci_high)))
+def _area(row: Row) -> rules.Area:
+    return rules.Area(row.value, *(np.nan if end is None else end for end in (row.ci_low, row.ci_high)))
 
 
 def _usual(row: Row, others: float) -> float:

@@ -15,8 +15,6 @@ CURATE = Lens(
     "reads it.",
     settings=CurationSettings,
     inputs=(REFERENCE,),
-    run="plurivox.actions.curate.run:curate",
     result="plurivox.actions.curate.result:Curation",
-    tables="plurivox.actions.curate.tables:tables",
     kernel="plurivox.kernels.responsiveness:permuted_tables",
 )

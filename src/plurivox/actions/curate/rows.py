@@ -206,12 +206,10 @@ class Work:
         rows = []
         for at, (low, high) in enumerate(_items_of(pairs)):
             best, worst = (high, low) if self.settings.higher_is_better else (low, high)
-            rows.append(
-                (
-                    texts.prompt(best), texts.text(best), texts.text(worst), float(pairs.margin[at]),
-                    float(weight[at]), group, texts.ids[best], texts.ids[worst],
-                )
-            )  # fmt: skip
+            rows.append((
+                texts.prompt(best), texts.text(best), texts.text(worst), float(pairs.margin[at]),
+                float(weight[at]), group, texts.ids[best], texts.ids[worst],
+            ))  # fmt: skip
         return rows
 
     def _point_rows(
@@ -233,13 +231,11 @@ class Work:
         rows = []
         for group, view in views.items():
             standing, n_selected = self.standings[group], len(self.selected.raters[group])
-            rows.append(
-                (
-                    self.axis.name, group, standing.name, *standing.mpa, *standing.wra, standing.weight,
-                    int(self.axis.sizes[self.axis.groups.index(group)]), n_selected, len(view.scored()),
-                    len(chosen[group]), written.get(group, 0), self._note(group, view),
-                )
-            )  # fmt: skip
+            rows.append((
+                self.axis.name, group, standing.name, *standing.mpa, *standing.wra, standing.weight,
+                int(self.axis.sizes[self.axis.groups.index(group)]), n_selected, len(view.scored()),
+                len(chosen[group]), written.get(group, 0), self._note(group, view),
+            ))  # fmt: skip
         return _frame("groups", rows)
 
     def _note(self, group: str, view: View) -> str:

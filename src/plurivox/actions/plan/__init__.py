@@ -9,7 +9,5 @@ PLAN = Lens(
     question="Tell which analyses apply, which groups are too small, and what to collect next.",
     settings=PlanSettings,
     csv_tables=("lenses", "groups", "power", "collect"),
-    run="plurivox.actions.plan.run:plan",
     result="plurivox.actions.plan.result:Plan",
-    tables="plurivox.actions.plan.tables:tables",
 )

@@ -144,15 +144,18 @@ def _why_no_scale(one: Sides, shared: int) -> str:
 
 def lens_rows(ratings: Ratings, facts: Facts) -> list[tuple[str, ...]]:
     """Return for each lens whether it applies, why, and what to give next."""
+    totals = () if ratings.has_raters else (NO, "the table holds totals, not who rated", _GIVE_RATERS)
+    unpaired = () if facts.n_pairable else (NO, "no item has two ratings", "let at least two raters rate each item")
+    apart = totals or unpaired
     found = (
-        _cohesion(ratings, facts), _against_crowd(ratings, facts), _against_trained(ratings, facts),
-        _psychometrics(ratings, facts), _soft(facts), _alignment(ratings, facts), _items(ratings, facts),
+        apart or _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be told"),
+        apart or _against_crowd(ratings, facts), totals or _against_trained(facts),
+        totals or _psychometrics(ratings), _soft(facts), _alignment(ratings, facts), _items(ratings, facts),
     )  # fmt: skip
     return [(lens, *rest) for lens, rest in zip(LENSES, found, strict=True)]
 
 
 _Says = tuple[str, str, str]
-_TOTALS = "the table holds totals, not who rated"
 
 
 def _groups_say(ratings: Ratings, facts: Facts, lens: str, without: str) -> _Says:
@@ -169,19 +172,7 @@ def _groups_say(ratings: Ratings, facts: Facts, lens: str, without: str) -> _Say
     return YES, f"{counted(n, 'group')} on {counted(axes, 'axis', 'axes')}", f"run plurivox {lens}"
 
 
-def _cohesion(ratings: Ratings, facts: Facts) -> _Says:
-    if not ratings.has_raters:
-        return NO, _TOTALS, _GIVE_RATERS
-    if not facts.n_pairable:
-        return NO, "no item has two ratings", "let at least two raters rate each item"
-    return _groups_say(ratings, facts, "cohesion", "only the agreement of all raters can be told")
-
-
 def _against_crowd(ratings: Ratings, facts: Facts) -> _Says:
-    if not ratings.has_raters:
-        return NO, _TOTALS, _GIVE_RATERS
-    if not facts.n_pairable:
-        return NO, "no item has two ratings", "let at least two raters rate each item"
     applies, why, following = _groups_say(
         ratings, facts, "responsiveness", "only raters can be held against the others, one by one"
     )
@@ -190,16 +181,12 @@ def _against_crowd(ratings: Ratings, facts: Facts) -> _Says:
     return applies, why, following
 
 
-def _against_trained(ratings: Ratings, facts: Facts) -> _Says:
-    if not ratings.has_raters:
-        return NO, _TOTALS, _GIVE_RATERS
+def _against_trained(facts: Facts) -> _Says:
     words = f"there are no ratings of trained raters; {counted(facts.n_items, 'item')} could be held against them"
     return NO, words, "give ratings of trained raters with --reference"
 
 
-def _psychometrics(ratings: Ratings, facts: Facts) -> _Says:
-    if not ratings.has_raters:
-        return NO, _TOTALS, _GIVE_RATERS
+def _psychometrics(ratings: Ratings) -> _Says:
     n_raters = len(np.unique(ratings.codes_of_raters))
     share = _share_of_pairs(ratings)
     if n_raters < MODEL_RATERS:
@@ -235,11 +222,8 @@ def _items(ratings: Ratings, facts: Facts) -> _Says:
             PARTLY, "items that deserve more ratings can be told, but none that divide groups",
             "have more raters of each group rate the same items" if ratings.has_raters else _GIVE_RATERS,
         )  # fmt: skip
-    return (
-        YES,
-        f"on {counted(facts.n_divisible, 'item')} two groups gave enough ratings to compare",
-        "run plurivox items",
-    )
+    words = f"on {counted(facts.n_divisible, 'item')} two groups gave enough ratings to compare"
+    return YES, words, "run plurivox items"
 
 
 def _text_column(ratings: Ratings) -> str | None:

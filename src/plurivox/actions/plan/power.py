@@ -215,10 +215,7 @@ class Widths:
 def _larger(now: Design, what: str, factors: Sequence[int]) -> Iterator[Design]:
     """Yield the designs to try, as far as they can be simulated."""
     for factor in factors:
-        design = now.times(
-            raters=1 if what == MORE_ITEMS else factor,
-            items=1 if what == MORE_RATERS else factor,
-        )
+        design = now.times(raters=1 if what == MORE_ITEMS else factor, items=1 if what == MORE_RATERS else factor)
         if design.too_large:
             return
         yield design

@@ -11,15 +11,7 @@ import numpy as np
 import polars as pl
 
 from plurivox.actions.plan.applicable import Sides, facts_of, lens_rows
-from plurivox.actions.plan.power import (
-    MORE_ITEMS,
-    MORE_RATERS,
-    Step,
-    gai_steps,
-    gai_studies,
-    mpa_steps,
-    mpa_studies,
-)
+from plurivox.actions.plan.power import MORE_ITEMS, MORE_RATERS, Step, gai_steps, gai_studies, mpa_steps, mpa_studies
 from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, larger
 from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design

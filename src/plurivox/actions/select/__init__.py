@@ -16,9 +16,7 @@ SELECT = Lens(
     inputs=(REFERENCE,),
     every_attribute=True,
     csv_tables=("chosen", "groups", "candidates"),
-    run="plurivox.actions.select.run:select_raters",
     result="plurivox.actions.select.result:Selection",
-    tables="plurivox.actions.select.tables:tables",
     show="plurivox.cli.show_actions:show_selection",
     kernel="plurivox.kernels.responsiveness:rater_draws",
 )

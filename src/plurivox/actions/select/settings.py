@@ -47,14 +47,14 @@ class SelectionSettings(Settings):
     )
     seed: int = shared.seed(
         doc="Same seed, same result, whatever the order of rows. It also decides between raters with the same bound "
-        "and as many ratings.",
+        "and as many ratings."
     )
     several: Frozen = shared.several(
         doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Such a '
-        "rater can be chosen in each of their groups.",
+        "rater can be chosen in each of their groups."
     )
     min_group_size: int = shared.min_group_size(
-        doc="Groups with fewer raters are withheld and counted, and their raters not named on that axis.",
+        doc="Groups with fewer raters are withheld and counted, and their raters not named on that axis."
     )
 
     def check(self) -> None:

@@ -29,9 +29,7 @@ LENS = Lens(
         "values", "accounts", "closest", "standings", "contrasts", "alphas", "stand_ins", "prompts", "stability",
         "positions", "distances", "items",
     ),
-    run="plurivox.lenses.alignment.run:alignment",
     result="plurivox.lenses.alignment.result:Alignment",
-    tables="plurivox.lenses.alignment.tables:tables",
     legend="Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the "
     "distance to voters charge the whole scale for a refused or unreadable answer.",
     section="plurivox.report.sections.alignment:section",

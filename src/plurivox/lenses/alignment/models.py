@@ -165,8 +165,7 @@ def stability(answers: Answers) -> pl.DataFrame:
         model, prompt = answers.voices[v]
         own = (answers.voice == v) & (answers.state == ANSWERED)
         counts = np.bincount(
-            answers.item[own].astype(np.int64) * n_points + answers.point[own],
-            minlength=len(answers.items) * n_points,
+            answers.item[own].astype(np.int64) * n_points + answers.point[own], minlength=len(answers.items) * n_points
         ).reshape(-1, n_points)
         counts = counts[counts.sum(axis=1) > 1]
         if not len(counts):

@@ -36,11 +36,9 @@ class AlignmentSettings(Settings):
 
     by: Axes = shared.by((), doc="Rater attributes and crossings of several, whose groups are compared.")
     subset: str | None = setting(
-        None,
-        "Item attribute, by whose values distances are also given.",
-        metavar="COLUMN",
+        None, "Item attribute, by whose values distances are also given.", metavar="COLUMN",
         doc="An item attribute, by whose values the distances from all raters are also given.",
-    )
+    )  # fmt: skip
     several: Frozen = shared.several(
         doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. Their '
         "groups overlap, so that none is called the closest."
@@ -57,18 +55,13 @@ class AlignmentSettings(Settings):
         doc="The weight of each point before any vote, for the expected earth mover's distance.",
     )
     families: Frozen | None = setting(
-        None,
-        "Models of a family: 'gpt=gpt-4o,gpt-3.5'. Repeatable.",
-        option="--family",
-        metavar="NAME=MODELS",
-        parse=_read_families,
-        repeated=True,
-        canonical=ordered_mapping,
+        None, "Models of a family: 'gpt=gpt-4o,gpt-3.5'. Repeatable.", option="--family", metavar="NAME=MODELS",
+        parse=_read_families, repeated=True, canonical=ordered_mapping,
         hint="Give the models of each family: {'gpt': ['gpt-4o', 'gpt-3.5']}.",
         accepts="Mapping[str, Sequence[str]] | None",
         doc="Models by family, for alpha within families; by default as the answers tell, or by the beginning of their "
         "names.",
-    )
+    )  # fmt: skip
     threshold: Any = shared.threshold(
         help="Lowest point that means unsafe.",
         doc="The lowest point that means unsafe, where models are judged as raters. Without it all raters and groups "
@@ -76,23 +69,17 @@ class AlignmentSettings(Settings):
     )
     as_rater: bool = setting(True, "Whether to judge models as raters at all.", cli=False)
     tolerance: float = setting(
-        0.1,
-        "How much a model may fall behind a human and still stand in.",
-        check=_tolerance,
+        0.1, "How much a model may fall behind a human and still stand in.", check=_tolerance,
         doc="How much less often than a human a model may be the closer one and still stand in.",
-    )
+    )  # fmt: skip
     bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals.")
     permutations: int = shared.permutations(
         1000, doc="How many times raters are shuffled between groups, to test which group is closest."
     )
     subsamples: int = setting(
-        200,
-        "How often raters are drawn for equal group sizes.",
-        least=0,
-        metavar="N",
-        hint="Give 0 or more.",
+        200, "How often raters are drawn for equal group sizes.", least=0, metavar="N", hint="Give 0 or more.",
         doc="How many times raters are drawn so that all groups are as large as the smallest.",
-    )
+    )  # fmt: skip
     within: tuple[str, ...] | None = shared.within(
         doc="Rater attributes within which raters are shuffled, if they saw different items."
     )

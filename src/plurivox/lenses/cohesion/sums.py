@@ -224,15 +224,12 @@ class Measured:
         """Return the tested values under permutations of the raters."""
         sources = {record.source for record in self.tested}
         work = replace(self.agreement, counted=tuple(one for one in self.agreement.counted if one.name in sources))
-        draws = Draws.permuted(permutations, seed)
-        made = run(self.ratings.parts(), work, draws, Finish(self.tested, self.about), how)
-        return np.concatenate([np.zeros((0, self.agreement.grouping.n_groups, len(self.tested))), *made])
+        return self._run(work, Draws.permuted(permutations, seed), self.tested, how)
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return all values when items, raters (within their groups) or both are drawn with replacement."""
-        records = (*self.tested, *self.beside)
-        made = run(
-            self.ratings.parts(), self.agreement, Draws.resampled(draws, seed, resample), Finish(records, self.about),
-            how,
-        )  # fmt: skip
-        return np.concatenate([np.zeros((0, self.agreement.grouping.n_groups, len(records))), *made])
+        return self._run(self.agreement, Draws.resampled(draws, seed, resample), (*self.tested, *self.beside), how)
+
+    def _run(self, work: Agreement, draws: Draws, records: tuple[Statistic, ...], how: Running) -> Values:
+        made = run(self.ratings.parts(), work, draws, Finish(records, self.about), how)
+        return np.concatenate([np.zeros((0, work.grouping.n_groups, len(records))), *made])

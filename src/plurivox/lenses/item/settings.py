@@ -17,5 +17,5 @@ class ItemViewSettings(Settings):
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size(
         doc="Groups with fewer ratings of this item are withheld and counted, and so are groups that would give them "
-        "away.",
+        "away."
     )

@@ -16,8 +16,6 @@ LENS = Lens(
     showing=ItemsShown,
     threads=False,
     csv_tables=("uncertain", "divided", "distributions"),
-    run="plurivox.lenses.items.run:items",
     result="plurivox.lenses.items.result:Items",
-    tables="plurivox.lenses.items.tables:tables",
     section="plurivox.report.sections.items:section",
 )

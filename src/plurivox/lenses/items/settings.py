@@ -18,7 +18,7 @@ class ItemsSettings(Settings):
         doc="Whether to look for items that deserve more ratings only, and not for those that divide groups.",
     )  # fmt: skip
     several: Frozen = shared.several(
-        doc="Attributes of which a rater may have several values; they are left out here, since such groups overlap.",
+        doc="Attributes of which a rater may have several values; they are left out here, since such groups overlap."
     )
     prior: Any = shared.prior()
     precision: float | None = setting(
@@ -28,7 +28,7 @@ class ItemsSettings(Settings):
         "way from the lowest point to the highest.",
     )  # fmt: skip
     min_group_size: int = shared.min_group_size(
-        doc="Groups with fewer raters, or with fewer ratings of an item, are not compared.",
+        doc="Groups with fewer raters, or with fewer ratings of an item, are not compared."
     )
 
 

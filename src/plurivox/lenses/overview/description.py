@@ -97,13 +97,7 @@ class Description:
     def to_frame(self) -> pl.DataFrame:
         """Return one row per group that is large enough to show."""
         rows = [
-            {
-                "axis": axis.name,
-                "group": g.name,
-                "n_raters": g.n_raters,
-                "n_items": g.n_items,
-                "n_ratings": g.n_ratings,
-            }
+            {"axis": axis.name, "group": g.name, "n_raters": g.n_raters, "n_items": g.n_items, "n_ratings": g.n_ratings}
             for axis in self.axes
             for g in axis.groups
         ]

@@ -27,6 +27,6 @@ class DescriptionSettings(Settings):
     )
     several: Frozen = shared.several(
         doc='Attributes of which a rater may have several values, and what separates them: ``{"race": ";"}``. A rater '
-        "is then in the group of each, and the attribute is not crossed with others.",
+        "is then in the group of each, and the attribute is not crossed with others."
     )
     min_group_size: int = shared.min_group_size()

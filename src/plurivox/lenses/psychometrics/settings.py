@@ -29,17 +29,14 @@ class PsychometricsSettings(Settings):
     group_score: str = shared.group_score()
     ties: str = shared.ties(
         "lowest",
-        choices=[one for one in shared.TIES if one != "share"],
+        choices=tuple(one for one in shared.TIES if one != "share"),
         help="Which of tied points is a group's score: lowest or random.",
         doc='Of points that tie the ``"lowest"`` is the group\'s score, or one at ``"random"`` by seed.',
     )
     lower_bound: float = setting(
-        LOWER_BOUND,
-        "The H_j that raters of one Mokken scale must reach.",
-        metavar="H",
-        check=_from_0_to_1,
+        LOWER_BOUND, "The H_j that raters of one Mokken scale must reach.", metavar="H", check=_from_0_to_1,
         doc="The H_j that raters must reach to be put into one scale by Mokken's selection procedure.",
-    )
+    )  # fmt: skip
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()
     seed: int = shared.seed(doc="For ties at random.")

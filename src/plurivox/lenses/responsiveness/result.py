@@ -48,14 +48,10 @@ class Scored:
     def from_dict(cls, data: dict[str, Any]) -> Scored:
         """Undo :meth:`as_dict`."""
         shape = data["shape"]
-        return cls(
-            data["axis"],
-            tuple(data["groups"]),
-            np.array(data["tables"], dtype=float).reshape(shape),
-            np.array(data["votes"], dtype=float).reshape(shape[:2]),
-            np.array(data["usage"], dtype=np.int64).reshape(shape[:2]),
-            data["subset"],
-        )
+        tables = np.array(data["tables"], dtype=float).reshape(shape)
+        votes = np.array(data["votes"], dtype=float).reshape(shape[:2])
+        usage = np.array(data["usage"], dtype=np.int64).reshape(shape[:2])
+        return cls(data["axis"], tuple(data["groups"]), tables, votes, usage, data["subset"])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -46,15 +46,12 @@ class ResponsivenessSettings(Settings):
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
     family: Frozen = setting(
-        Frozen(),
-        "Test whether all groups with this value lie below, or above, all others: ethnicity=Latinx.",
-        metavar="ATTRIBUTE=VALUE",
-        parse=read_value,
-        canonical=lambda given: ordered_mapping(given or {}),
+        Frozen(), "Test whether all groups with this value lie below, or above, all others: ethnicity=Latinx.",
+        metavar="ATTRIBUTE=VALUE", parse=read_value, canonical=lambda given: ordered_mapping(given or {}),
         accepts="Mapping[str, Any] | None",
         doc='A value that several groups share, as ``{"ethnicity": "Latinx"}``: do all of them lie below, or above, '
         "all others?",
-    )
+    )  # fmt: skip
     psychometrics: bool | str = setting(
         False,
         "Also Mokken's H_j and the discrimination of a graded response model, for up to 200 raters or groups of an "
@@ -65,12 +62,9 @@ class ResponsivenessSettings(Settings):
         'groups with each other and not with the reference. True leaves axes of more than 200 out, ``"always"`` none.',
     )
     min_support: float = setting(
-        5,
-        "Name scores given to fewer items.",
-        least=0,
-        metavar="N",
+        5, "Name scores given to fewer items.", least=0, metavar="N",
         doc="Scores given to fewer items are named in a note, since MPA weighs every score alike.",
-    )
+    )  # fmt: skip
     min_group_size: int = shared.min_group_size()
     seed: int = shared.seed()
 

@@ -233,12 +233,8 @@ class Responses:
             return each[0]
         starts = np.cumsum([0, *(one.offsets[-1] for one in each[:-1])])
         offsets = [one.offsets[1:] + start for one, start in zip(each, starts, strict=True)]
-        return Entries(
-            np.concatenate([np.zeros(1, np.int64), *offsets]),
-            np.concatenate([one.places for one in each]),
-            np.concatenate([one.shares for one in each]),
-            np.concatenate([one.references for one in each]),
-        )
+        others = zip(*(one[1:] for one in each), strict=True)
+        return Entries(np.concatenate([np.zeros(1, np.int64), *offsets]), *map(np.concatenate, others))
 
     def votes(self) -> Support:
         """Return what each group's scores rest on.

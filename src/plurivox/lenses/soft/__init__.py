@@ -26,9 +26,7 @@ LENS = Lens(
         ),
     ),
     csv_tables=("values", "comparisons", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing"),
-    run="plurivox.lenses.soft.run:soft_scores",
     result="plurivox.lenses.soft.result:SoftScores",
-    tables="plurivox.lenses.soft.tables:tables",
     notes="plurivox.lenses.soft.tables:notes",
     legend="Lower is better; in parentheses the rank among models. Uniform, marginal and posterior mean are to compare "
     "with.",

@@ -116,21 +116,17 @@ def calibration(target: Target, labels: list[str], seed: int) -> dict[str, pl.Da
         for k, label in enumerate(labels[1:]):
             for b in np.flatnonzero(found.n_items[k]).tolist():
                 observed, n = float(found.observed[k, b]), int(found.n_items[k, b])
-                tables["reliability"].append(
-                    (
-                        name, label, b / BARS, (b + 1) / BARS, float(found.predicted[k, b]), observed,
-                        *wilson(observed, n), n, int(found.n_ratings[k, b]),
-                    )
-                )  # fmt: skip
+                tables["reliability"].append((
+                    name, label, b / BARS, (b + 1) / BARS, float(found.predicted[k, b]), observed,
+                    *wilson(observed, n), n, int(found.n_ratings[k, b]),
+                ))  # fmt: skip
         distance, p = kolmogorov(pit(drawn, q, seed))
         slope = calibration_slope(counts, q)
         reach = NORMAL_95 * slope.error
-        tables["calibration"].append(
-            (
-                name, bars.mean, bars.variance, float(found.errors().mean()), slope.value, slope.value - reach,
-                slope.value + reach, distance, p, len(counts), int(counts.sum()),
-            )
-        )  # fmt: skip
+        tables["calibration"].append((
+            name, bars.mean, bars.variance, float(found.errors().mean()), slope.value, slope.value - reach,
+            slope.value + reach, distance, p, len(counts), int(counts.sum()),
+        ))  # fmt: skip
     schemas = {"pit": PIT, "reliability": RELIABILITY, "calibration": CALIBRATION}
     return {name: pl.DataFrame(rows, schema=schemas[name], orient="row") for name, rows in tables.items()}
 

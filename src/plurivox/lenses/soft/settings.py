@@ -46,51 +46,34 @@ class SoftSettings(Settings):
         "prior under which the ratings of ``train``, or else of the scored items, are most likely."
     )
     bins: tuple[str, ...] | None = setting(
-        None,
-        "Numbers of ratings to sort items by: 2-3,4-5,6-10,11+.",
-        metavar="BINS",
-        parse=_bins,
-        canonical=_bins,
+        None, "Numbers of ratings to sort items by: 2-3,4-5,6-10,11+.", metavar="BINS", parse=_bins, canonical=_bins,
         accepts="str | Iterable[str] | None",
         doc='Numbers of ratings that items are sorted by: ``["2-3", "4-5", "6-10", "11+"]``. By default up to five '
         "bins of about as many items.",
-    )
+    )  # fmt: skip
     by: Axes = shared.by(
-        (),
-        doc="Rater attributes and crossings of several: models are also scored against the ratings of each group.",
+        (), doc="Rater attributes and crossings of several: models are also scored against the ratings of each group."
     )
     several: Frozen = shared.several()
     metrics: tuple[str, ...] = setting(
-        METRICS,
-        "Which scores to compute.",
-        canonical=_metrics,
-        accepts="Sequence[str]",
-        cli=False,
+        METRICS, "Which scores to compute.", canonical=_metrics, accepts="Sequence[str]", cli=False,
         doc="Which scores to compute. Expected JS takes most of the time.",
-    )
+    )  # fmt: skip
     floor: float | None = setting(
-        None,
-        "Count no probability as less, in CE and KL: 1e-6. Without it, ∞.",
-        metavar="Q",
-        hint="Give a small probability above 0, such as 1e-6.",
-        check=_probability,
+        None, "Count no probability as less, in CE and KL: 1e-6. Without it, ∞.", metavar="Q",
+        hint="Give a small probability above 0, such as 1e-6.", check=_probability,
         doc="What no predicted probability counts as less than, in cross-entropy and KL; without it, a point that was "
         "given and held impossible makes the score infinite.",
-    )
+    )  # fmt: skip
     normalized: bool = setting(
-        True,
-        "EMD and RPS in steps of the scale, not in its whole length.",
-        option="--unnormalized",
+        True, "EMD and RPS in steps of the scale, not in its whole length.", option="--unnormalized",
         doc="Whether the whole scale has the length 1 for earth mover's distance and ranked probability score; else a "
         "step has its length in the scale's values.",
-    )
+    )  # fmt: skip
     min_ratings: int = setting(
-        0,
-        "Leave out items with fewer ratings.",
-        least=0,
-        metavar="N",
+        0, "Leave out items with fewer ratings.", least=0, metavar="N",
         doc="Items with fewer ratings are left out and counted.",
-    )
+    )  # fmt: skip
     strict: bool = setting(
         False,
         "Fail if a rated item is not predicted, or a predicted one not rated.",

@@ -16,14 +16,6 @@ from plurivox.statistics.cohesion.functions import (
 )
 
 __all__ = [
-    "ac1",
-    "ac2",
-    "cross_negentropy",
-    "gai",
-    "krippendorff_alpha",
-    "negentropy",
-    "percent_agreement",
-    "plurality_size",
-    "voting_agreement",
-    "xrr",
-]
+    "ac1", "ac2", "cross_negentropy", "gai", "krippendorff_alpha", "negentropy", "percent_agreement", "plurality_size",
+    "voting_agreement", "xrr",
+]  # fmt: skip

@@ -179,19 +179,12 @@ def _of_scores(scores: Floats) -> tuple[float, str]:
 
 RECORDS = (
     Statistic(
-        name="weighted_kappa",
-        label="weighted κ",
-        function=weighted_kappa,
-        needs="scores",
-        symmetric=False,
-        range=(-1.0, 1.0),
+        name="weighted_kappa", label="weighted κ", function=weighted_kappa, needs="scores", range=(-1.0, 1.0),
+        role="whole", order=130, whole=_of_scores,
         equation="mean over pairs of raters of 1 − Σ_ck d_ck p_ck / Σ_ck d_ck p_c q_k, d_ck = (v_c − v_k)²",
         meaning="how far every two raters of a group agree beyond chance, near misses counting in part (Cohen's "
         "weighted kappa, mean over pairs)",
         higher_means="more agreement within the group",
         reference="Cohen (1968), Weighted kappa; Light (1971), Measures of response agreement for qualitative data",
-        role="whole",
-        order=130,
-        whole=_of_scores,
     ),
-)
+)  # fmt: skip

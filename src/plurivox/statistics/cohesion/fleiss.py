@@ -1,14 +1,7 @@
 """Fleiss' kappa: agreement of many raters beyond what their shared use of the points gives by chance.
 
-A sum over items, then a finish: an item adds its share of agreeing pairs and its shares of points.
-
-================ ======= ===================================================== ==================================
-contribution     parts   layout                                                items that count
-================ ======= ===================================================== ==================================
-fleiss_parts     3 + L   share of agreeing pairs; 1; 1; shares of points n/m   m ≥ 2; m ≥ 2; m ≥ 1; m ≥ 1
-================ ======= ===================================================== ==================================
-
-The layout is that of AC1, from which Fleiss' kappa differs in its chance alone.
+It finishes the sums of AC1 (:func:`~plurivox.statistics.cohesion.parts.ac_parts`), from which it differs in its chance
+alone.
 """
 
 from __future__ import annotations
@@ -19,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.statistics.checks import counts_of
-from plurivox.statistics.cohesion.parts import Counts, ratio, shares_of
-from plurivox.statistics.cohesion.sums import paired
+from plurivox.statistics.cohesion.parts import ac_parts, ratio
 from plurivox.statistics.levels import Floats
 from plurivox.statistics.records import About, Known, Slots, Statistic
 from plurivox.statistics.undefined import ONE_POINT, why_mean
@@ -49,18 +41,7 @@ def fleiss_kappa(counts: ArrayLike) -> float:
     >>> fleiss_kappa([[2, 0], [0, 2], [2, 0], [1, 1]])  # p_a = 3/4, π = (5/8, 3/8), p_e = 17/32
     0.4666666666666667
     """
-    return float(fleiss_from(fleiss_parts(counts_of("counts", counts)).sum(axis=0)))
-
-
-def fleiss_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
-    """Contribute (Σ_c n_c² − Q)/(W² − Q), 1 if W² > Q, 1 if W > 0, and n/W; (items, …, 3 + L).
-
-    ``self_pairs`` Q (items, …) is Σw² in a bootstrap over raters, m by default; see
-    :mod:`~plurivox.statistics.cohesion.sums`.
-    """
-    n, total, q, pairs = paired(counts, self_pairs)
-    agreeing = np.where(pairs > 0, (n**2).sum(axis=-1) - q, 0.0) / np.where(pairs > 0, pairs, 1.0)
-    return np.concatenate([np.stack([agreeing, pairs > 0, total > 0], axis=-1), shares_of(n)], axis=-1)
+    return float(fleiss_from(ac_parts(counts_of("counts", counts)).sum(axis=0)))
 
 
 def fleiss_from(sums: Floats) -> Floats:
@@ -80,34 +61,21 @@ def why_fleiss(sums: Floats, *, n_raters: int | None = None) -> str | None:
 # The record ----------------------------------------------------------------------------------------------------------
 
 
-def _parts(counts: Counts, self_pairs: Counts | None, about: About) -> Floats:
-    return fleiss_parts(counts, self_pairs=self_pairs)
-
-
 def _finish(s: Slots, about: About, known: Known) -> Floats:
-    return fleiss_from(s["fleiss_kappa"])
+    return fleiss_from(s["ac1"])
 
 
 def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
-    return why_fleiss(s["fleiss_kappa"], n_raters=n_raters)
+    return why_fleiss(s["ac1"], n_raters=n_raters)
 
 
 RECORDS = (
     Statistic(
-        name="fleiss_kappa",
-        label="Fleiss' κ",
-        function=fleiss_kappa,
-        needs="group",
-        symmetric=False,
-        range=(-math.inf, 1.0),
+        name="fleiss_kappa", label="Fleiss' κ", function=fleiss_kappa, needs="group", range=(-math.inf, 1.0),
+        role="beside", order=120, sums_of="ac1", finish=_finish, why=_why,
         equation="κ = (p_a − p_e)/(1 − p_e), p_e = Σ_c π_c², π_c = mean_i n_ic/m_i",
         meaning="how far raters of a group agree beyond chance, on the nominal level (Fleiss' kappa)",
         higher_means="more agreement within the group",
         reference="Fleiss (1971), Measuring nominal scale agreement among many raters",
-        role="beside",
-        order=120,
-        contribution=_parts,
-        finish=_finish,
-        why=_why,
     ),
-)
+)  # fmt: skip

@@ -159,7 +159,7 @@ def plurality_size(counts: ArrayLike) -> float:
     >>> plurality_size([[2, 2], [4, 0], [0, 0]])
     0.75
     """
-    return float(parts.mean_from(*parts.plurality_parts(counts_of("counts", counts)).sum(axis=0)))
+    return float(parts.ratio(*parts.plurality_parts(counts_of("counts", counts)).sum(axis=0)))
 
 
 def percent_agreement(counts: ArrayLike) -> float:
@@ -178,7 +178,7 @@ def percent_agreement(counts: ArrayLike) -> float:
     >>> round(percent_agreement([[2, 1], [3, 0], [1, 0]]), 6)  # one of three pairs, then three of three
     0.666667
     """
-    return float(parts.mean_from(*parts.percent_agreement_parts(counts_of("counts", counts)).sum(axis=0)))
+    return float(parts.ratio(*parts.percent_agreement_parts(counts_of("counts", counts)).sum(axis=0)))
 
 
 def negentropy(counts: ArrayLike) -> float:

@@ -16,6 +16,7 @@ and ICC(C,1) ICC(1,1), ICC(2,1) and ICC(3,1). Scale values are numbers throughou
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -288,20 +289,12 @@ def _parts(counts: Counts, self_pairs: Counts | None, about: About) -> Floats:
     return icc1_parts(counts, about.values, self_pairs=self_pairs)
 
 
-def _icc1(s: Slots, about: About, known: Known) -> Floats:
-    return icc1_from(s["icc1"], about.values)
+def _finish(finish: Callable[..., Floats], s: Slots, about: About, known: Known) -> Floats:
+    return finish(s["icc1"], about.values)
 
 
-def _icc1k(s: Slots, about: About, known: Known) -> Floats:
-    return icc1k_from(s["icc1"], about.values)
-
-
-def _why_icc1(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
-    return why_icc1(s["icc1"], about.values, n_raters=n_raters)
-
-
-def _why_icc1k(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
-    return why_icc1k(s["icc1"], about.values, n_raters=n_raters)
+def _why(why: Callable[..., str | None], s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    return why(s["icc1"], about.values, n_raters=n_raters)
 
 
 def _of_scores(name: str, scores: Floats) -> tuple[float, str]:
@@ -313,74 +306,44 @@ _MCGRAW = "McGraw and Wong (1996), Forming inferences about some intraclass corr
 _MORE = "scores that tell items apart more, beside the noise of raters"
 
 
-def _two_way_record(name: str, label: str, order: int, equation: str, meaning: str) -> Statistic:
-    return Statistic(
-        name=name,
-        label=label,
-        function=None,
-        needs="scores",
-        symmetric=False,
-        range=(-math.inf, 1.0),
-        equation=equation,
-        meaning=meaning,
-        higher_means=_MORE,
-        reference=_MCGRAW,
-        role="whole",
-        order=order,
-        whole=partial(_of_scores, name),
-    )
-
+_two_way_record = partial(
+    Statistic, needs="scores", range=(-math.inf, 1.0), higher_means=_MORE, reference=_MCGRAW, role="whole"
+)
 
 RECORDS = (
     Statistic(
-        name="icc1",
-        label="ICC(1)",
-        function=icc1,
-        needs="group",
-        symmetric=False,
-        range=(-1.0, 1.0),
+        name="icc1", label="ICC(1)", function=icc1, needs="group", range=(-1.0, 1.0), role="beside", order=140,
+        contribution=_parts, finish=partial(_finish, icc1_from), why=partial(_why, why_icc1),
         equation="(MSB − MSW)/(MSB + (k₀ − 1)·MSW), k₀ = (N − Σ m_i²/N)/(n − 1)",
         meaning="the reliability of a single rating where raters differ from item to item (one-way intraclass "
         "correlation)",
-        higher_means=_MORE,
-        reference=_MCGRAW,
-        role="beside",
-        order=140,
-        contribution=_parts,
-        finish=_icc1,
-        why=_why_icc1,
+        higher_means=_MORE, reference=_MCGRAW,
     ),
     Statistic(
-        name="icc1k",
-        label="ICC(1,k)",
-        function=icc1k,
-        needs="group",
-        symmetric=False,
-        range=(-math.inf, 1.0),
+        name="icc1k", label="ICC(1,k)", function=icc1k, needs="group", range=(-math.inf, 1.0), role="beside", order=150,
+        sums_of="icc1", finish=partial(_finish, icc1k_from), why=partial(_why, why_icc1k),
         equation="(MSB − MSW)/MSB",
         meaning="the reliability of the mean of an item's ratings where raters differ from item to item",
-        higher_means=_MORE,
-        reference=_MCGRAW,
-        role="beside",
-        order=150,
-        sums_of="icc1",
-        finish=_icc1k,
-        why=_why_icc1k,
+        higher_means=_MORE, reference=_MCGRAW,
     ),
     _two_way_record(
-        "icc_a1", "ICC(A,1)", 160, "(MSR − MSE)/(MSR + (k − 1)·MSE + k/n·(MSC − MSE))",
-        "the reliability of a single rating, raters' own levels counting as error (absolute agreement)",
+        name="icc_a1", label="ICC(A,1)", order=160, whole=partial(_of_scores, "icc_a1"),
+        equation="(MSR − MSE)/(MSR + (k − 1)·MSE + k/n·(MSC − MSE))",
+        meaning="the reliability of a single rating, raters' own levels counting as error (absolute agreement)",
     ),
     _two_way_record(
-        "icc_ak", "ICC(A,k)", 161, "(MSR − MSE)/(MSR + (MSC − MSE)/n)",
-        "the reliability of the mean of all raters, their own levels counting as error",
+        name="icc_ak", label="ICC(A,k)", order=161, whole=partial(_of_scores, "icc_ak"),
+        equation="(MSR − MSE)/(MSR + (MSC − MSE)/n)",
+        meaning="the reliability of the mean of all raters, their own levels counting as error",
     ),
     _two_way_record(
-        "icc_c1", "ICC(C,1)", 162, "(MSR − MSE)/(MSR + (k − 1)·MSE)",
-        "the reliability of a single rating, raters' own levels taken out (consistency)",
+        name="icc_c1", label="ICC(C,1)", order=162, whole=partial(_of_scores, "icc_c1"),
+        equation="(MSR − MSE)/(MSR + (k − 1)·MSE)",
+        meaning="the reliability of a single rating, raters' own levels taken out (consistency)",
     ),
     _two_way_record(
-        "icc_ck", "ICC(C,k)", 163, "(MSR − MSE)/MSR",
-        "the reliability of the mean of all raters, their own levels taken out (Cronbach's alpha)",
+        name="icc_ck", label="ICC(C,k)", order=163, whole=partial(_of_scores, "icc_ck"),
+        equation="(MSR − MSE)/MSR",
+        meaning="the reliability of the mean of all raters, their own levels taken out (Cronbach's alpha)",
     ),
 )  # fmt: skip

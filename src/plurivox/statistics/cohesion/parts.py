@@ -67,7 +67,7 @@ def alpha_nominal_from(agreeing: Sums, marginals: Counts, *, self_pairs: Sums | 
 def alpha_interval_parts(counts: Counts, values: Floats) -> Floats:
     """Contribute Σ_ck n_c n_k (v_c − v_k)²/(m − 1) = 2m²·variance/(m − 1) and n; (items, …, 1 + L)."""
     n, m = _pairable(counts)
-    return _packed(2 * m**2 * _moments(n, values)[1] / np.maximum(m - 1, 1), n)
+    return _packed(2 * m**2 * moments(n, values)[1] / np.maximum(m - 1, 1), n)
 
 
 def alpha_interval_from(
@@ -75,7 +75,7 @@ def alpha_interval_from(
 ) -> Floats:
     """Return alpha of disagreement (…) and marginals (…, L), with the squared difference of values as distance."""
     marginals, n = _summed(marginals)
-    expected = 2 * n**2 * _moments(marginals, values)[1]
+    expected = 2 * n**2 * moments(marginals, values)[1]
     return _corrected(disagreement * _chance_pairs(n, self_pairs), n * expected)
 
 
@@ -100,11 +100,7 @@ def alpha_sum(counts: Counts) -> Floats:
 
 
 def alpha_from(
-    coincidences: Counts,
-    level: Level = "nominal",
-    values: Floats | None = None,
-    *,
-    self_pairs: Sums | None = None,
+    coincidences: Counts, level: Level = "nominal", values: Floats | None = None, *, self_pairs: Sums | None = None
 ) -> Floats:
     """Return alpha of coincidences (…, L, L), whose row sums are the marginals, at any level."""
     marginals, n = _summed(coincidences.sum(axis=-1))
@@ -174,11 +170,6 @@ def gai_from(irr: Sums, xrr: Sums) -> Floats:
 
 
 # Means over items ----------------------------------------------------------------------------------------------------
-
-
-def mean_from(total: Sums, count: Sums) -> Floats:
-    """Return the mean of items: plurality size, percent agreement."""
-    return ratio(total, count)
 
 
 def plurality_parts(counts: Counts) -> Floats:
@@ -260,7 +251,7 @@ def ac_parts(counts: Counts, values: Floats | None = None, *, self_pairs: Counts
     else:
         n, m, q = pairable(counts, self_pairs)
         others = (m * m - q) / np.where(m > 0, m, 1)
-        lost = 2 * m * _moments(n, values)[1] / (np.where(others > 0, others, 1) * (values[-1] - values[0]) ** 2)
+        lost = 2 * m * moments(n, values)[1] / (np.where(others > 0, others, 1) * (values[-1] - values[0]) ** 2)
         parts = _packed(np.where(m > 0, 1 - lost, 0.0), _any(n))
     return np.concatenate([parts, _any(shares), shares], axis=-1)
 
@@ -271,7 +262,7 @@ def ac_from(agreement: Sums, n_pairable: Sums, n_rated: Sums, shares: Counts, va
     pi = ratio(shares, np.asarray(n_rated)[..., None])
     weight = float(n_points)
     if values is not None:
-        spread = _moments(np.ones(n_points), values)[1] / (values[-1] - values[0]) ** 2
+        spread = moments(np.ones(n_points), values)[1] / (values[-1] - values[0]) ** 2
         weight = n_points**2 * (1 - 2 * float(spread))  # Σ_ck w_ck
     chance = weight / (n_points * (n_points - 1)) * (pi * (1 - pi)).sum(axis=-1)
     value: Floats = (ratio(agreement, n_pairable) - chance) / (1 - chance)
@@ -329,7 +320,7 @@ def shares_of(counts: Counts) -> Floats:
     return shares
 
 
-def _moments(weights: Counts, values: Floats) -> tuple[Floats, Floats]:
+def moments(weights: Counts, values: Floats) -> tuple[Floats, Floats]:
     """Return the weighted mean and variance of values counted from the lowest, so that little cancels.
 
     On one point the share is exactly 1 and the variance exactly 0, which the finishes rely on.
@@ -341,7 +332,7 @@ def _moments(weights: Counts, values: Floats) -> tuple[Floats, Floats]:
 
 def _mean_square(x: Counts, y: Counts, values: Floats) -> Floats:
     """Return the mean of (v_c − v_k)² over pairs: the sum of both variances and the squared difference of means."""
-    (mean_x, variance_x), (mean_y, variance_y) = _moments(x, values), _moments(y, values)
+    (mean_x, variance_x), (mean_y, variance_y) = moments(x, values), moments(y, values)
     mean: Floats = variance_x + variance_y + (mean_x - mean_y) ** 2
     return mean
 

@@ -11,15 +11,16 @@ ndfu_parts       2       distance from unimodality; 1        m ≥ 2
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from plurivox.statistics.checks import counts_of
 from plurivox.statistics.cohesion.parts import Counts, ratio
-from plurivox.statistics.cohesion.sums import paired
+from plurivox.statistics.cohesion.sums import mean_of, paired, why_unpaired
 from plurivox.statistics.levels import Floats
-from plurivox.statistics.records import About, Known, Slots, Statistic
-from plurivox.statistics.undefined import why_mean
+from plurivox.statistics.records import About, Statistic
 
 
 def ndfu(counts: ArrayLike) -> float:
@@ -47,7 +48,7 @@ def ndfu(counts: ArrayLike) -> float:
     >>> ndfu([[4, 0, 0, 4], [1, 3, 2, 0], [4, 1, 2, 1]])  # the mean of 1, 0 and 1/4
     0.4166666666666667
     """
-    return float(ndfu_from(ndfu_parts(counts_of("counts", counts)).sum(axis=0)))
+    return float(ratio(*ndfu_parts(counts_of("counts", counts)).sum(axis=0)))
 
 
 def distance_from_unimodality(counts: Counts) -> Floats:
@@ -77,16 +78,6 @@ def ndfu_parts(counts: Counts, *, self_pairs: Counts | None = None) -> Floats:
     return np.stack([distance_from_unimodality(counts), paired(counts, self_pairs).pairs > 0], axis=-1)
 
 
-def ndfu_from(sums: Floats) -> Floats:
-    """Return the mean over items of sums (…, 2)."""
-    return ratio(sums[..., 0], sums[..., 1])
-
-
-def why_ndfu(sums: Floats, *, n_raters: int | None = None) -> str | None:
-    """Tell why nDFU is undefined, from its sums (2,); None where it is not."""
-    return why_mean(float(sums[1]), "pairable", n_raters=n_raters)
-
-
 # The record ----------------------------------------------------------------------------------------------------------
 
 
@@ -94,31 +85,14 @@ def _parts(counts: Counts, self_pairs: Counts | None, about: About) -> Floats:
     return ndfu_parts(counts, self_pairs=self_pairs)
 
 
-def _finish(s: Slots, about: About, known: Known) -> Floats:
-    return ndfu_from(s["ndfu"])
-
-
-def _why(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
-    return why_ndfu(s["ndfu"], n_raters=n_raters)
-
-
 RECORDS = (
     Statistic(
-        name="ndfu",
-        label="nDFU",
-        function=ndfu,
-        needs="group",
-        symmetric=False,
-        range=(0.0, 1.0),
+        name="ndfu", label="nDFU", function=ndfu, needs="group", range=(0.0, 1.0), role="beside", order=180,
+        contribution=_parts, finish=partial(mean_of, "ndfu"), why=partial(why_unpaired, "ndfu"),
         equation="mean_i max(0, largest rise of n_ic away from the mode)/max_c n_ic",
         meaning="how far the ratings of an item are, on average, from having a single peak (normalised distance from "
         "unimodality)",
         higher_means="more polarised ratings",
         reference="Pavlopoulos and Likas (2024), Polarized Opinion Detection Improves the Detection of Toxic Language",
-        role="beside",
-        order=180,
-        contribution=_parts,
-        finish=_finish,
-        why=_why,
     ),
-)
+)  # fmt: skip

@@ -7,15 +7,15 @@ an item with the total W has W² − Q ordered pairs. Where every rater counts o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plurivox.statistics.cohesion.parts import shares_of
+from plurivox.statistics.cohesion.parts import Counts, moments, ratio
 from plurivox.statistics.levels import Floats
+from plurivox.statistics.records import About, Known, Slots
+from plurivox.statistics.undefined import why_mean
 
-Counts = NDArray[Any]
 ROUNDING = 1e-12
 """A part of a sum of squares that is at most this share of the whole is 0 but for rounding."""
 
@@ -39,7 +39,15 @@ def paired(counts: Counts, self_pairs: Counts | None = None) -> Paired:
 
 def squares_of(counts: Counts, values: Floats) -> Floats:
     """Return Σ_c n_c(v_c − mean)², exactly 0 where one point was used, since its share is exactly 1."""
-    share, height = shares_of(counts), values - values[0]
-    mean = (share * height).sum(axis=-1, keepdims=True)
-    squares: Floats = counts.sum(axis=-1) * (share * (height - mean) ** 2).sum(axis=-1)
+    squares: Floats = counts.sum(axis=-1) * moments(counts, values)[1]
     return squares
+
+
+def mean_of(name: str, s: Slots, about: About, known: Known) -> Floats:
+    """Finish a statistic whose first two sums are a total and how many items count."""
+    return ratio(s[name][..., 0], s[name][..., 1])
+
+
+def why_unpaired(name: str, s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
+    """Tell why there is no value where the second sum, of items with two ratings, is 0."""
+    return why_mean(float(s[name][1]), "pairable", n_raters=n_raters)
