@@ -107,7 +107,7 @@ class Entries(NamedTuple):
         found = []
         for member in members:
             own = order[np.searchsorted(ordered, member) : np.searchsorted(ordered, member, side="right")]
-            found.append(Entries(*(part[own] for part in self)))
+            found.append(Entries._make(part[own] for part in self))
         return found
 
 
