@@ -58,7 +58,7 @@ class Part:
         if items == slice(0, self.n_items):
             return self
         start, stop = int(self.offsets[items.start]), int(self.offsets[items.stop])
-        given = (array[start:stop] for array in (self.raters, self.scores, self.multiplicity))
+        given: list[NDArray[Any]] = [array[start:stop] for array in (self.raters, self.scores, self.multiplicity)]
         return Part(self.first + items.start, self.offsets[items.start : items.stop + 1] - start, *given)
 
     def item_of_each(self) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -107,7 +107,8 @@ class Entries(NamedTuple):
         found = []
         for member in members:
             own = order[np.searchsorted(ordered, member) : np.searchsorted(ordered, member, side="right")]
-            found.append(Entries(*(part[own] for part in self)))
+            parts: list[NDArray[Any]] = [part[own] for part in self]
+            found.append(Entries(*parts))
         return found
 
 
