@@ -158,12 +158,9 @@ def row_frame(rows: Iterable[Row], *columns: str) -> pl.DataFrame:
 
 
 _NUMBERS = {
-    "ci low": "ci_low",
-    "ci high": "ci_high",
-    "chance": "null_median",
-    "p": "p_value",
+    "value": "value", "ci low": "ci_low", "ci high": "ci_high", "chance": "null_median", "p": "p_value",
     "p corrected": "p_adjusted",
-}
+}  # fmt: skip
 _COLUMNS: dict[str, tuple[Any, Callable[[Row], Any]]] = {
     **{name: (pl.String, attrgetter(name)) for name in ("model", "prompt", "axis", "group", "other", "note")},
     **{shown: (pl.Float64, attrgetter(name)) for shown, name in _NUMBERS.items()},
