@@ -162,6 +162,13 @@ KINDS = (
 )  # fmt: skip
 
 
+SOME_KINDS = [
+    kind if kind in ("crowd", "group", "trained, some of the crowd") else pytest.param(kind, marks=pytest.mark.slow)
+    for kind in KINDS
+]
+"""Each kind, of which most run with the slow tests: they fit models, in several processes."""
+
+
 def voting(ratings: pv.Ratings, score: str, ties: str, seed: int) -> tuple[Any, twin.Decide | None]:
     """Return how the twin finds the candidates for a score, and which of them it takes."""
     numbers = [int(value) for value in ratings.scale.values]
@@ -828,7 +835,7 @@ def processes() -> Iterator[ProcessPoolExecutor]:
         yield executor
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SOME_KINDS)
 def test_processes_change_no_bit(kind: str, processes: ProcessPoolExecutor) -> None:
     ratings = study(21, n_items=25, n_raters=20)
     other = against(kind, ratings, 21)
@@ -851,7 +858,7 @@ def in_parts(ratings: pv.Ratings, size: int) -> pv.Ratings:
     return again
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SOME_KINDS)
 @pytest.mark.parametrize(("resample", "ties", "score"), [
     ("items", "lowest", "plurality"), ("raters", "random", "plurality"), ("both", "lowest", "mean"),
     ("items", "share", "median"),
