@@ -5,7 +5,8 @@ Most statistics share one compiled pass over the ratings; those that are functio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from plurivox.statistics.ties import tie_ranks
 
 MOST_RATERS, MOST_CELLS, MOST_POINTS = 300, 20_000_000, 200
 """Raters, scores and points up to which statistics of whole scores are computed: those of pairs take long."""
+MOST_KNOWN = 20_000_000
+"""Numbers that may be kept of what items add to statistics of counts, for a bootstrap over items."""
 TOO_MANY = f"of more than {MOST_RATERS} raters, or very many items or points, it is not computed"
 
 
@@ -48,6 +51,8 @@ class Agreement:
         The statistics whose contribution is a function of counts.
     cost
         About how many seconds a draw takes.
+    known
+        What the items of a part add to statistics of counts, by its first item, where that was computed before.
     """
 
     grouping: Grouping
@@ -57,6 +62,7 @@ class Agreement:
     ranks: NDArray[np.int32]
     counted: tuple[Statistic, ...]
     cost: float
+    known: Mapping[int, Values] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -70,9 +76,24 @@ class Agreement:
         items = items[:, part.items] if items.shape[1] else items
         raters = draws.rater_weights(self.grouping.codes)
         sums = self._pass(part, draws, items, raters)
-        for record in self.counted:
-            sums[record.name] = self._counted(record, part, draws, items, raters)
+        if self.counted:
+            sums |= self._counted(part, draws, items, raters)
         return sums
+
+    def contributed(self, part: Part, codes: NDArray[Any], raters: NDArray[Any], start: int, stop: int) -> Values:
+        """Return what items add to the statistics that are functions of counts: items × groups × all their parts."""
+        n_groups, n_points, squares = self.grouping.n_groups, self.about.n_points, None
+        counts: NDArray[Any]
+        if len(raters):
+            counts, squares = weighted_counts(part, codes, n_groups, n_points, raters, start, stop)
+        else:
+            counts = group_counts(part, codes, n_groups, n_points, start, stop)
+        return np.concatenate([self._parts(record, counts, squares) for record in self.counted], axis=-1)
+
+    def _parts(self, record: Statistic, counts: NDArray[Any], squares: NDArray[Any] | None) -> NDArray[Any]:
+        assert record.contribution is not None
+        beside = counts.sum(axis=1, keepdims=True) - counts if record.needs == "pair" else squares
+        return record.contribution(counts, beside, self.about)
 
     def _pass(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
         """Return the sums of the compiled pass, in the order of :data:`SLOTS`."""
@@ -99,29 +120,24 @@ class Agreement:
             k.weighted_passes(*given, raters, items, *tables, self.published, ranks, *sums.values())
         return sums
 
-    def _counted(
-        self, record: Statistic, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]
-    ) -> NDArray[np.float64]:
-        """Return the sums of a statistic that is a function of counts, draws × groups × parts."""
+    def _counted(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
+        """Return the sums of the statistics that are functions of counts, each draws × groups × parts."""
         shuffled = draws.kind == "permuted" and draws.last > 1
         labels = self.grouping.labels(draws) if shuffled else self.grouping.codes[np.newaxis]
-        n_groups, n_points = self.grouping.n_groups, self.about.n_points
-        contribution = record.contribution
-        assert contribution is not None
+        known, none = self.known.get(part.first), np.zeros(0, np.int32)
 
         def contributed(d: int, start: int, stop: int) -> NDArray[Any]:
-            codes, squares = labels[d if shuffled else 0], None
-            counts: NDArray[Any]
-            if raters.shape[1]:
-                counts, squares = weighted_counts(part, codes, n_groups, n_points, raters[d], start, stop)
-            else:
-                counts = group_counts(part, codes, n_groups, n_points, start, stop)
-            if record.needs == "pair":
-                return contribution(counts, counts.sum(axis=1, keepdims=True) - counts, self.about)
-            return contribution(counts, squares, self.about)
+            if known is not None and not shuffled and not raters.shape[1]:
+                return known[start:stop]
+            weights = raters[d] if raters.shape[1] else none
+            return self.contributed(part, labels[d if shuffled else 0], weights, start, stop)
 
         same = not shuffled and not raters.shape[1]
-        return add_up(contributed, part.n_items, draws.total, items, same=same)
+        whole = add_up(contributed, part.n_items, draws.total, items, same=same)
+        nothing = np.zeros((0, 1, self.about.n_points))
+        widths = [self._parts(record, nothing, None).shape[-1] for record in self.counted]
+        each = np.split(whole, np.cumsum(widths)[:-1], axis=-1)
+        return Sums({record.name: own for record, own in zip(self.counted, each, strict=True)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +244,16 @@ class Measured:
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return all values when items, raters (within their groups) or both are drawn with replacement."""
-        return self._run(self.agreement, Draws.resampled(draws, seed, resample), (*self.tested, *self.beside), how)
+        work = self.agreement
+        if resample == "items" and draws and work.counted:  # what items add does not change when items are drawn
+            none = np.zeros(0, np.int32)
+            known = {
+                part.first: work.contributed(part, work.grouping.codes, none, 0, part.n_items)
+                for part in self.ratings.parts()
+                if part.n_items * work.grouping.n_groups * 8 * work.about.n_points <= MOST_KNOWN
+            }
+            work = replace(work, known=known)
+        return self._run(work, Draws.resampled(draws, seed, resample), (*self.tested, *self.beside), how)
 
     def _run(self, work: Agreement, draws: Draws, records: tuple[Statistic, ...], how: Running) -> Values:
         made = run(self.ratings.parts(), work, draws, Finish(records, self.about), how)
