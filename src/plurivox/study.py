@@ -59,10 +59,13 @@ class Study:
         given = {one: known[one] for one in takes if known.get(one) is not None}
         record = function.settings.from_dict(settings)
         key = (name, record.key(), *((one, id(value)) for one, value in given.items()))
-        return self.once(key, lambda: function.run(self.ratings, **given, settings=record, how=self.how))
+        return self.once(key, lambda: function.run(self.ratings, **given, settings=record, how=self.how), given)
 
-    def once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what is made of results, made the first time that it is asked for by this key."""
+    def once(self, key: tuple[Any, ...], make: Callable[[], Any], kept: Any = None) -> Any:
+        """Return what is made of results, made the first time that it is asked for by this key.
+
+        What the key names by its ``id`` is ``kept``, so that nothing else can come to have the same one.
+        """
         if key not in self._found:
-            self._found[key] = make()
-        return self._found[key]
+            self._found[key] = (make(), kept)
+        return self._found[key][0]
