@@ -9,9 +9,93 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plurivox.engine.permutation import TOLERANCE
 from plurivox.errors import InputError
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+SIGNIFICANT = 0.05
+"""Below this, after correction, a value stands apart from chance."""
+ERRORS = 2.0
+"""A p-value within so many of its standard errors from what decides is undecided."""
+
+
+def standardised(observed: ArrayLike, null: ArrayLike) -> tuple[Floats, Floats]:
+    """Return values and their draws in standard deviations from the mean of both together.
+
+    The observed labelling is one of the relabellings, so it counts in mean and deviation. All is NaN where a value is
+    undefined or draws do not vary.
+
+    Examples
+    --------
+    >>> z, draws = standardised([3.0], [[1.0], [1.0], [3.0]])
+    >>> z.tolist(), draws[:, 0].tolist()
+    ([1.0], [-1.0, -1.0, 1.0])
+    """
+    values, draws = np.asarray(observed, dtype=np.float64), np.asarray(null, dtype=np.float64)
+    together = np.concatenate([values[np.newaxis], draws])
+    defined = np.isfinite(together)
+    n = np.maximum(np.count_nonzero(defined, axis=0), 1)
+    mean = np.where(defined, together, 0.0).sum(axis=0) / n
+    deviation = np.sqrt(np.where(defined, (together - mean) ** 2, 0.0).sum(axis=0) / n)
+    deviation = np.where(np.isfinite(values) & (deviation > TOLERANCE * np.maximum(1.0, np.abs(mean))), deviation, np.nan)
+    scaled = np.where(defined, (together - mean) / deviation, np.nan)
+    return scaled[0], scaled[1:]
+
+
+def step_down(observed: ArrayLike, null: ArrayLike) -> Floats:
+    """Return p-values adjusted for all values at once, from the largest deviation of every joint shuffle.
+
+    Each value is standardised by its own null, z = (o − mean)/sd. From the largest ``|z|`` down, a value is compared
+    with the largest ``|z*|`` that it and those below it have in each draw, and no p may be smaller than the one before::
+
+        p = (#{max |z*| ≥ |z|} + 1) / (N + 1)
+
+    Dependence between values is kept, and the smallest p does not grow with their number. Values that are undefined or
+    do not vary are in no family: NaN. A draw that is undefined for a value leaves it out of that draw's maximum.
+
+    Parameters
+    ----------
+    observed
+        One value for each hypothesis.
+    null
+        Draws × hypotheses, the same shuffles for all.
+
+    References
+    ----------
+    Westfall & Young (1993), Resampling-based multiple testing, Wiley, algorithm 2.8.
+
+    Examples
+    --------
+    >>> step_down([9.0, 0.0], [[1.0, -1.0], [-1.0, 2.0], [0.0, -2.0]]).tolist()
+    [0.25, 1.0]
+    """
+    z, draws = standardised(observed, null)
+    adjusted = np.full(z.shape, np.nan)
+    order = np.argsort(np.where(np.isnan(z), np.inf, -np.abs(z)), kind="stable")[: np.count_nonzero(~np.isnan(z))]
+    if len(order) == 0 or len(draws) == 0:
+        return adjusted
+    extent = np.abs(z[order])
+    reached = np.where(np.isnan(draws[:, order]), -np.inf, np.abs(draws[:, order]))
+    largest = np.maximum.accumulate(reached[:, ::-1], axis=1)[:, ::-1]  # of each value and those below it
+    count = np.count_nonzero(largest >= extent * (1 - TOLERANCE), axis=0)
+    adjusted[order] = np.maximum.accumulate((count + 1) / (len(draws) + 1))
+    return adjusted
+
+
+def undecided(p: ArrayLike, draws: ArrayLike, at: float = SIGNIFICANT) -> Bools:
+    """Tell which p-values from so many draws lie too close to what decides to be on one side of it for certain.
+
+    Examples
+    --------
+    >>> undecided([0.04, 0.001, 0.2], 999).tolist()
+    [True, False, False]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    error = np.sqrt(values * (1 - values) / np.maximum(np.asarray(draws, dtype=np.float64), 1.0))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(values - at) <= ERRORS * error)
 
 
 def adjust(p: ArrayLike, method: str = "bh") -> Floats:
