@@ -28,14 +28,14 @@ class Grouping:
     ----------
     codes
         The group of each rater, -1 outside the axis.
-    shuffled, bounds
-        The raters that a permutation shuffles, or of whom subsamples are drawn, stratum by stratum, and where each
-        stratum starts.
+    everyone, bounds
+        All raters, stratum by stratum, -1 − r for those that a permutation does not shuffle, and where each stratum
+        starts. A draw puts all of them into one random order, so that all axes of a call share their shuffles.
     """
 
     codes: NDArray[np.int32]
     n_groups: int
-    shuffled: NDArray[np.int64]
+    everyone: NDArray[np.int64]
     bounds: NDArray[np.int64]
 
     @classmethod
@@ -57,17 +57,34 @@ class Grouping:
             Which raters to shuffle; those with a group without it. A rater without ratings is never shuffled.
         """
         rated = raters_who_rated(ratings)
-        chosen = np.flatnonzero((codes >= 0) & rated if among is None else among & rated)
+        chosen = (codes >= 0) & rated if among is None else among & rated
         own = np.zeros(ratings.n_raters, np.int32) if strata is None else strata
-        shuffled = chosen[np.argsort(own[chosen], kind="stable")]
-        starts = np.flatnonzero(np.diff(own[shuffled])) + 1
-        bounds = np.concatenate(([0], starts, [len(shuffled)])).astype(np.int64)
-        return cls(codes, n_groups, shuffled.astype(np.int64), bounds)
+        order = np.argsort(own, kind="stable")
+        starts = np.flatnonzero(np.diff(own[order])) + 1
+        bounds = np.concatenate(([0], starts, [len(order)])).astype(np.int64)
+        return cls(codes, n_groups, np.where(chosen[order], order, -1 - order).astype(np.int64), bounds)
 
     @classmethod
     def together(cls, ratings: Ratings) -> Grouping:
         """Put all raters into one group."""
         return cls.of(ratings, np.zeros(ratings.n_raters, np.int32), 1)
+
+    @property
+    def shuffled(self) -> NDArray[np.int64]:
+        """The raters that a permutation shuffles, or of whom subsamples are drawn, stratum by stratum."""
+        return self.everyone[self.everyone >= 0]
+
+    @property
+    def exchangeable(self) -> NDArray[np.bool_]:
+        """Which groups share a stratum with raters of others, so that a shuffle can change them at all."""
+        stratum = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))[self.everyone >= 0]
+        codes = self.codes[self.shuffled]
+        size = np.bincount(stratum, minlength=len(self.bounds) - 1)
+        cells, own = np.unique(stratum * self.n_groups + codes, return_counts=True)
+        mixed = cells[own < size[cells // self.n_groups]]
+        found = np.zeros(self.n_groups, bool)
+        found[mixed % self.n_groups] = True
+        return found
 
     @property
     def kernel_codes(self) -> NDArray[Any]:
@@ -83,7 +100,7 @@ class Grouping:
             return self._subsampled(draws)
         made = np.tile(self.codes, (draws.total, 1))
         for row, number in zip(made, range(draws.first, draws.last), strict=True):
-            permute(self.codes, self.shuffled, self.bounds, np.uint64(draws.seed), number, row)
+            permute(self.codes, self.everyone, self.bounds, np.uint64(draws.seed), number, row)
         return made
 
     def _subsampled(self, draws: Draws) -> NDArray[np.int32]:

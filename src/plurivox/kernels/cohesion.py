@@ -377,13 +377,12 @@ def _empty_lanes(lanes, vectors):
 
 @compiled
 def permuted_passes(
-    offsets, raters, scores, group_of, inside, bounds, seed, first, most, inverse, log, n_log_n, published, ranks,
+    offsets, raters, scores, group_of, everyone, bounds, seed, first, most, inverse, log, n_log_n, published, ranks,
     sums, vectors, matrices,
 ):  # fmt: skip
     """Fill ``sums[p]``, ``vectors[p]`` and ``matrices[p]`` with the parts under permutation number ``first + p``.
 
-    Number 0 leaves the raters as they are. ``inside`` lists the raters to shuffle, stratum by stratum, and ``bounds``
-    where each stratum starts; ``most`` is the largest number of ratings that an item has.
+    Number 0 leaves the raters as they are. ``everyone`` and ``bounds`` are those of :func:`permute`; ``most`` is the largest number of ratings that an item has.
     """
     permuted = group_of.copy()
     none = np.zeros(0, np.int32)
@@ -392,7 +391,7 @@ def permuted_passes(
         and not published and len(ranks) == 0 and matrices.shape[1] == 0
     )  # fmt: skip
     for p in range(len(sums)):
-        permute(group_of, inside, bounds, seed, first + p, permuted)
+        permute(group_of, everyone, bounds, seed, first + p, permuted)
         if packed:
             _add_items_packed(offsets, raters, scores, permuted, inverse, log, n_log_n, sums[p], vectors[p])
             continue

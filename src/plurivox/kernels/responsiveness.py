@@ -269,13 +269,13 @@ def _fill_tables(given, reference, voting, group_of, rater_weights, item_weights
 
 
 @compiled
-def permuted_tables(given, reference, voting, group_of, inside, bounds, seed, first, tables):
+def permuted_tables(given, reference, voting, group_of, everyone, bounds, seed, first, tables):
     """Fill ``tables[p]``, which are 0, under permutation number ``first + p``."""
     room = _scratch(*tables.shape[1:])
     permuted = group_of.copy()
     none = np.zeros(0, np.int32)
     for p in range(len(tables)):
-        permute(group_of, inside, bounds, seed, first + p, permuted)
+        permute(group_of, everyone, bounds, seed, first + p, permuted)
         _fill_tables(given, reference, voting, permuted, none, none, room, tables[p])
 
 

@@ -17,8 +17,8 @@ def _mixed(word):
 
 
 @compiled
-def _shuffle(codes, bounds, key):
-    """Shuffle the codes within each stratum; ``key`` alone decides how."""
+def _shuffle(order, bounds, key):
+    """Shuffle a list within each stratum; ``key`` alone decides how."""
     state = key
     for s in range(len(bounds) - 1):
         for i in range(bounds[s + 1] - 1, bounds[s], -1):
@@ -26,17 +26,29 @@ def _shuffle(codes, bounds, key):
             width = np.uint64(i - bounds[s] + 1)
             # The upper half of a 32 × 32 bit product is uniform on 0..width-1, up to width in 2³².
             j = bounds[s] + np.int64(((_mixed(state) >> np.uint64(32)) * width) >> np.uint64(32))
-            codes[i], codes[j] = codes[j], codes[i]
+            order[i], order[j] = order[j], order[i]
 
 
 @compiled
-def permute(group_of, inside, bounds, seed, number, permuted):
+def permute(group_of, everyone, bounds, seed, number, permuted):
     """Fill ``permuted`` with the groups of the raters under a permutation; number 0 leaves them as they are.
 
-    ``inside`` lists the raters to shuffle, stratum by stratum, and ``bounds`` where each stratum starts.
+    ``everyone`` lists all raters, stratum by stratum, -1 − r for those that are not shuffled, and ``bounds`` where each
+    stratum starts. All are put into one random order, in which those to be shuffled take each other's places, so that
+    axes which lack different raters still make the same shuffle of those that they share.
     """
-    codes = group_of[inside]
-    if number > 0:
-        _shuffle(codes, bounds, _mixed(np.uint64(seed) + np.uint64(number) * np.uint64(0xD1342543DE82EF95)))
-    for j in range(len(inside)):
-        permuted[inside[j]] = codes[j]
+    if number == 0:
+        for r in everyone:
+            if r >= 0:
+                permuted[r] = group_of[r]
+        return
+    order = everyone.copy()
+    _shuffle(order, bounds, _mixed(np.uint64(seed) + np.uint64(number) * np.uint64(0xD1342543DE82EF95)))
+    for s in range(len(bounds) - 1):
+        j = bounds[s]
+        for i in range(bounds[s], bounds[s + 1]):
+            if order[i] >= 0:
+                while everyone[j] < 0:
+                    j += 1
+                permuted[order[i]] = group_of[everyone[j]]
+                j += 1

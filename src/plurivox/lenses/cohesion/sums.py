@@ -112,7 +112,7 @@ class Agreement:
         most = int(np.diff(part.offsets).max(initial=0))
         if draws.kind == "permuted":
             k.permuted_passes(
-                *given, grouping.shuffled, grouping.bounds, np.uint64(draws.seed), draws.first, most,
+                *given, grouping.everyone, grouping.bounds, np.uint64(draws.seed), draws.first, most,
                 *k.make_tables(most, n_points), self.published, ranks, *sums.values(),
             )  # fmt: skip
         else:

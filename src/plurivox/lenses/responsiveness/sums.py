@@ -107,7 +107,7 @@ class Scores:
         grouping, tables = self.grouping, np.zeros((draws.total, *self.shape))
         given = self._given(part)
         if draws.kind == "permuted":
-            shuffled = (grouping.shuffled, grouping.bounds, np.uint64(draws.seed), draws.first)
+            shuffled = (grouping.everyone, grouping.bounds, np.uint64(draws.seed), draws.first)
             permuted_tables(*given, *shuffled, tables)
         else:
             items = _own_weights(draws, part, len(self.totals))

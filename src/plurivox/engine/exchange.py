@@ -1,0 +1,263 @@
+"""Who may be exchanged with whom: raters who saw the same items, or all, if groups and assignment are not entangled.
+
+Shuffling profiles asks what a study would look like if raters were exchangeable given the items they saw. Where raters
+were assigned in batches that holds within a batch only; where items and groups travel together it does not hold at all,
+and no difference may be claimed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import Axis
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Grouping, raters_who_rated
+from plurivox.engine.part import Part
+from plurivox.engine.permutation import upper_p
+from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.ratings import Ratings
+
+ALIKE = 0.9
+"""Raters of a block share at least this part of the items that either of any two of them saw (Jaccard's index)."""
+COVERED = 0.9
+"""At least this part of the raters must be in blocks of two or more."""
+MOST_SETS = 20_000
+"""Different sets of items up to which blocks are looked for."""
+ENTANGLED = 0.01
+"""Up to this p, who rated what depends on the group."""
+ALONE = "no rater of another group shares its {where}, so there is nobody to exchange it with"
+
+Within = tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchange:
+    """Who is shuffled with whom in a call.
+
+    Attributes
+    ----------
+    kind
+        ``"all"`` raters, those of ``"blocks"`` who saw the same items, or those ``"within"`` given attributes.
+    strata
+        A number for each rater, within which raters are shuffled; None for all together.
+    n_blocks, n_fixed
+        How many strata have two raters or more, and how many raters stay put.
+    within
+        The attributes given.
+    """
+
+    kind: Literal["all", "blocks", "within"]
+    strata: NDArray[np.int32] | None
+    n_blocks: int
+    n_fixed: int
+    within: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, ratings: Ratings, within: Within = ("auto",)) -> Exchange:
+        """Find who may be exchanged: by the items they saw (``auto``), within attributes, or all (None)."""
+        rated = raters_who_rated(ratings)
+        if within is None or not ratings.has_raters:
+            return cls("all", None, 1, 0)
+        if within == ("auto",):
+            blocks = blocks_of(ratings)
+            if blocks is None:
+                return cls("all", None, 1, 0)
+            sizes = np.bincount(blocks[rated])
+            n_blocks = int(np.count_nonzero(sizes > 1))
+            strata = None if n_blocks == 1 and sizes.max() == np.count_nonzero(rated) else blocks
+            return cls("blocks", strata, n_blocks, int(np.count_nonzero(sizes == 1)))
+        strata = Axis.of(ratings, within, min_group_size=1).codes
+        sizes = np.unique(strata[rated], return_counts=True)[1]
+        return cls("within", strata, int(np.count_nonzero(sizes > 1)), int(np.count_nonzero(sizes == 1)), within)
+
+    def finer(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return strata within which raters also share another code."""
+        own = np.zeros(len(codes), np.int64) if self.strata is None else self.strata.astype(np.int64)
+        together = np.unique(np.stack([own, codes.astype(np.int64)]), axis=1, return_inverse=True)[1]
+        return together.reshape(-1).astype(np.int32)
+
+    @property
+    def alone(self) -> str:
+        """Why a group has no p-value if nobody can be exchanged with its raters."""
+        return ALONE.format(where="block of raters who saw the same items" if self.kind == "blocks" else "stratum")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what a result remembers."""
+        return {"kind": self.kind, "blocks": self.n_blocks, "raters_fixed": self.n_fixed, "within": list(self.within)}
+
+
+class Entanglement(NamedTuple):
+    """How far who rated what depends on the group, as p-values under the shuffles of the call."""
+
+    exposure: float
+    """Of the χ² of items × groups."""
+    workload: float
+    """Of the variance between groups of how much their raters rated."""
+
+    @property
+    def entangled(self) -> bool:
+        """Whether no difference may be claimed."""
+        return self.exposure <= ENTANGLED or self.workload <= ENTANGLED
+
+    @property
+    def reason(self) -> str:
+        """What depends on the group."""
+        found = []
+        if self.exposure <= ENTANGLED:
+            found.append("which items raters saw")
+        if self.workload <= ENTANGLED:
+            found.append("how many items raters rated")
+        return " and ".join(found)
+
+
+def entanglement(
+    ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running
+) -> Entanglement:
+    """Tell how far items and workload depend on the group, under the same shuffles as every test of the call.
+
+    With n_ig ratings of item i by group g, and n_i, n_g, n their sums, and R_g raters::
+
+        χ² = Σ_ig (n_ig − n_i n_g / n)² / (n_i n_g / n) = n · Σ_g Σ_i n_ig² / n_i / n_g − n
+        workload: Σ_g n_g² / R_g, which grows with the variance between groups of ratings per rater
+    """
+    work = Exposure(grouping, len(ratings.scores) * 3e-9)
+    parts = ratings.parts()
+    observed = work.statistics(total(parts, work))[0]
+    made = run(parts, work, Draws.permuted(permutations, seed), work.statistics, how)
+    null = np.concatenate([np.zeros((0, 2)), *made])
+    exposure, workload = upper_p(observed, null).tolist()
+    return Entanglement(exposure, workload)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exposure:
+    """The contribution of a part: for each group Σ n_ig²/n_i, and its ratings."""
+
+    grouping: Grouping
+    cost: float
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return 2 * self.grouping.n_groups
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        from plurivox.kernels.exposure import permuted_exposure
+
+        own = self.grouping
+        sums = np.zeros((draws.total, own.n_groups, 2))
+        permuted_exposure(
+            part.offsets, part.raters, own.kernel_codes, own.everyone, own.bounds, np.uint64(draws.seed), draws.first,
+            sums,
+        )  # fmt: skip
+        return Sums(exposure=sums)
+
+    def statistics(self, sums: Sums) -> Values:
+        """Return χ² and the variance of workload, up to what shuffles do not change, draws × 2."""
+        squares, ratings = np.moveaxis(sums["exposure"], -1, 0)
+        codes = self.grouping.codes
+        raters = np.bincount(codes[codes >= 0], minlength=self.grouping.n_groups)
+        chi = np.divide(squares, ratings, out=np.zeros_like(squares), where=ratings > 0).sum(axis=-1)
+        workload = (ratings**2 / np.maximum(raters, 1)).sum(axis=-1)
+        return np.stack([chi, workload], axis=-1)
+
+
+def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
+    """Return the block of each rater who saw the same or nearly the same items; None if too few raters are in any.
+
+    Raters with the same set of items are together; sets join by complete linkage, so that any two of a block are alike.
+    Raters who rated nothing are in no block, and have the number -1.
+    """
+    sets, members = _distinct_sets(ratings)
+    rated = members >= 0
+    n_rated = int(np.count_nonzero(rated))
+    if n_rated == 0 or len(sets) > MOST_SETS:
+        return None
+    linked = np.zeros(len(sets), np.int64) if len(sets) == 1 else _linked(sets, ratings.n_items)
+    blocks = np.where(rated, linked[members], -1)
+    sizes = np.bincount(blocks[rated])
+    if sizes[sizes > 1].sum() < COVERED * n_rated:
+        return None
+    # Numbered by their first rater, so that nothing depends on how sets were sorted.
+    _, first, place = np.unique(blocks[rated], return_index=True, return_inverse=True)
+    blocks[rated] = np.argsort(np.argsort(first))[place]
+    return blocks.astype(np.int32)
+
+
+def _distinct_sets(ratings: Ratings) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+    """Return the different sets of items that raters saw, and which of them each rater saw, -1 for none."""
+    raters = ratings.codes_of_raters
+    order = np.argsort(raters, kind="stable")
+    items = ratings.item_codes[order]
+    ends = np.cumsum(np.bincount(raters, minlength=ratings.n_raters))
+    starts = np.concatenate(([0], ends[:-1]))
+    known: dict[bytes, int] = {}
+    sets: list[NDArray[np.int32]] = []
+    members = np.full(ratings.n_raters, -1, np.int64)
+    for rater in np.flatnonzero(ends > starts).tolist():
+        own = items[starts[rater] : ends[rater]]
+        at = known.setdefault(own.tobytes(), len(sets))
+        if at == len(sets):
+            sets.append(own)
+            if at > MOST_SETS:
+                break
+        members[rater] = at
+    return sets, members
+
+
+def _linked(sets: list[NDArray[np.int32]], n_items: int) -> NDArray[np.int64]:
+    """Return the block of each set: complete linkage, cut where any two would share less than :data:`ALIKE`."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first, second, distance = _close_pairs(sets, n_items)
+    n = len(sets)
+    _, component = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), directed=False)
+    linked = np.arange(n) + n  # alone, unless below
+    edge = component[first]
+    for number in np.unique(edge):
+        own = np.flatnonzero(component == number)
+        mine = edge == number
+        if 2 * np.count_nonzero(mine) == len(own) * (len(own) - 1):
+            linked[own] = own[0]
+            continue
+        place = np.full(n, -1)
+        place[own] = np.arange(len(own))
+        condensed = np.ones(len(own) * (len(own) - 1) // 2)
+        a, b = place[first[mine]], place[second[mine]]
+        condensed[a * len(own) - a * (a + 1) // 2 + b - a - 1] = distance[mine]
+        cut = fcluster(linkage(condensed, "complete"), (1 - ALIKE) * (1 + 1e-9), "distance")
+        for cluster in np.unique(cut):
+            together = own[cut == cluster]
+            linked[together] = together[0]
+    return linked
+
+
+def _close_pairs(
+    sets: list[NDArray[np.int32]], n_items: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return every pair of sets that are alike, the first before the second, and their Jaccard distance."""
+    from scipy.sparse import csr_array
+
+    sizes = np.array([len(one) for one in sets])
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    table = csr_array((np.ones(offsets[-1], np.float32), np.concatenate(sets), offsets), shape=(len(sets), n_items))
+    dense = offsets[-1] > 0.02 * len(sets) * n_items and len(sets) * n_items <= 200_000_000
+    right = table.toarray().T if dense else table.T.tocsr()
+    found = []
+    for start in range(0, len(sets), 512):
+        left = table[start : start + 512]
+        common = left.toarray() @ right if dense else (left @ right).toarray()
+        jaccard = common / (sizes[start : start + 512, np.newaxis] + sizes - common)
+        a, b = np.nonzero(jaccard >= ALIKE - 1e-9)
+        later = b > a + start
+        found.append((a[later] + start, b[later], 1.0 - jaccard[a[later], b[later]]))
+    first, second, distance = (np.concatenate(each) for each in zip(*found, strict=True))
+    return first, second, distance
