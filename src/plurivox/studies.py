@@ -13,6 +13,7 @@ import polars as pl
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
+from plurivox.results.result import Statement, told
 from plurivox.scale import Scale
 from plurivox.simulation.simulate import STYLES, simulate
 from plurivox.statistics.responsiveness_records import MEASURES
@@ -62,7 +63,15 @@ class ResponsivenessStudy:
             raise SelectionError(f"there is no {statistic} of {pattern!r} at K = {top}")
         return float(found["value"][0])
 
+    def statements(self) -> list[Statement]:
+        """Return what matters as statements, none of which claims a difference."""
+        return told(self._said())
+
     def findings(self) -> list[str]:
+        """Return what the patterns do, one sentence each."""
+        return self._said()
+
+    def _said(self) -> list[str]:
         """Return what the patterns do to MPA, WRA and the metrics beside them, in sentences."""
         return [
             _sentence(self, pattern, top)

@@ -115,9 +115,7 @@ class Entanglement(NamedTuple):
         return " and ".join(found)
 
 
-def entanglement(
-    ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running
-) -> Entanglement:
+def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running) -> Entanglement:
     """Tell how far items and workload depend on the group, under the same shuffles as every test of the call.
 
     With n_ig ratings of item i by group g, and n_i, n_g, n their sums, and R_g raters::

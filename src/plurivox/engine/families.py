@@ -39,7 +39,9 @@ def standardised(observed: ArrayLike, null: ArrayLike) -> tuple[Floats, Floats]:
     n = np.maximum(np.count_nonzero(defined, axis=0), 1)
     mean = np.where(defined, together, 0.0).sum(axis=0) / n
     deviation = np.sqrt(np.where(defined, (together - mean) ** 2, 0.0).sum(axis=0) / n)
-    deviation = np.where(np.isfinite(values) & (deviation > TOLERANCE * np.maximum(1.0, np.abs(mean))), deviation, np.nan)
+    deviation = np.where(
+        np.isfinite(values) & (deviation > TOLERANCE * np.maximum(1.0, np.abs(mean))), deviation, np.nan
+    )
     scaled = np.where(defined, (together - mean) / deviation, np.nan)
     return scaled[0], scaled[1:]
 
@@ -48,7 +50,7 @@ def step_down(observed: ArrayLike, null: ArrayLike) -> Floats:
     """Return p-values adjusted for all values at once, from the largest deviation of every joint shuffle.
 
     Each value is standardised by its own null, z = (o − mean)/sd. From the largest ``|z|`` down, a value is compared
-    with the largest ``|z*|`` that it and those below it have in each draw, and no p may be smaller than the one before::
+    with the largest ``|z*|`` that it and those below it have in each draw; no p is smaller than the one before::
 
         p = (#{max |z*| ≥ |z|} + 1) / (N + 1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,9 @@ from numpy.typing import NDArray
 
 from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, memberships
 from plurivox.engine.draws import Draws, subsamples
-from plurivox.errors import DifferentItemsWarning, InputError, SelectionError
+from plurivox.errors import InputError, SelectionError
 from plurivox.intake.attributes import category_order
 from plurivox.ratings import Ratings, chosen_rows, with_items
-
-APART = 0.5
-"""Below this share of items in common with the rest, a group is said to have seen different items."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +106,6 @@ class Grouping:
         for row, chosen in zip(made, subsamples(groups, draws.total, draws.seed, draws.first), strict=True):
             row[chosen] = self.codes[chosen]
         return made
-
-
-def strata_of(ratings: Ratings, within: str | tuple[str, ...] | None) -> NDArray[np.int32] | None:
-    """Return a stratum for each rater; those without a value make one of their own."""
-    return None if within is None else Axis.of(ratings, within, min_group_size=1).codes
 
 
 def raters_who_rated(ratings: Ratings) -> NDArray[np.bool_]:
@@ -228,23 +219,3 @@ def subsets_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
             chosen = chosen_rows(ratings.items, {items_by: value}, "item")
             subsets[f"{items_by} = all" if value == "all" else value] = with_items(ratings, chosen)
     return subsets
-
-
-def warn_apart(ratings: Ratings, axis: Axis) -> None:
-    """Warn if a group rated mostly items that nobody else of the axis did, since shuffling then compares items."""
-    group = axis.codes[ratings.codes_of_raters].astype(np.int64)
-    inside = group >= 0
-    cells = np.unique(group[inside] * ratings.n_items + ratings.item_codes[inside])
-    owner, item = np.divmod(cells, max(ratings.n_items, 1))
-    by_others = np.bincount(item, minlength=ratings.n_items)[item] > 1
-    rated = np.bincount(owner, minlength=len(axis))
-    shared = np.bincount(owner[by_others], minlength=len(axis))
-    apart = [g for g in np.flatnonzero(~axis.withheld) if rated[g] > 0 and shared[g] < APART * rated[g]]
-    if apart and len(axis) > 1:
-        names = ", ".join(axis.groups[g] for g in apart[:3]) + (" and others" if len(apart) > 3 else "")
-        warnings.warn(
-            f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
-            "if raters were assigned by batch or region, give it as within=",
-            DifferentItemsWarning,
-            stacklevel=5,
-        )

@@ -122,7 +122,7 @@ def among_peers(observed: ArrayLike, strata: ArrayLike | None = None) -> Permuta
     observed
         Peers × anything, NaN where undefined.
     strata
-        For each peer a number; values are compared within a stratum only.
+        For each peer a number; values are compared within a stratum only, and NaN for who is alone in one.
 
     Examples
     --------
@@ -145,6 +145,8 @@ def among_peers(observed: ArrayLike, strata: ArrayLike | None = None) -> Permuta
             at_least = len(peers) - np.searchsorted(peers, found - margin, side="left")
             place = _Place(np.full(len(found), len(peers)), at_most, at_least, margin)
             p[at] = np.minimum(1.0, 2 * _share(place, np.minimum(at_most, at_least), found))
+            if len(peers) == 1:
+                p[at] = np.nan  # nobody to compare with
             middle = float(np.median(peers)) if len(peers) else np.nan
             median[at], n_undefined[at] = middle, len(found) - len(peers)
             sides = np.where(found > middle + margin, "above", np.where(found < middle - margin, "below", ""))

@@ -382,7 +382,8 @@ def permuted_passes(
 ):  # fmt: skip
     """Fill ``sums[p]``, ``vectors[p]`` and ``matrices[p]`` with the parts under permutation number ``first + p``.
 
-    Number 0 leaves the raters as they are. ``everyone`` and ``bounds`` are those of :func:`permute`; ``most`` is the largest number of ratings that an item has.
+    Number 0 leaves the raters as they are. ``everyone`` and ``bounds`` are those of :func:`permute`; ``most`` is the
+    largest number of ratings that an item has.
     """
     permuted = group_of.copy()
     none = np.zeros(0, np.int32)

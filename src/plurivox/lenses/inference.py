@@ -1,24 +1,34 @@
-"""Draws, tests and intervals of groups' values, and the rows they make: the same in every lens that compares groups."""
+"""Shuffles, families and intervals of groups' values, and their rows: the same in every lens that compares groups."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
+from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.exchange import Entanglement, Exchange, entanglement
+from plurivox.engine.families import SIGNIFICANT, adjust, adjust_families, step_down, undecided
+from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import Interval, percentile_interval
 from plurivox.engine.permutation import PermutationResult, compare
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
-from plurivox.results.result import Draws, Row
+from plurivox.ratings import Ratings
+from plurivox.results.result import Row
+from plurivox.statistics.registry import with_trait
 
 Sizes = tuple[int, int, int]
 """Raters, items and ratings that a value rests on."""
+MORE = 10
+"""Up to so many times the permutations asked for are made where a p-value is undecided."""
 
 
 class Asked(Protocol):
@@ -27,6 +37,18 @@ class Asked(Protocol):
     @property
     def permutations(self) -> int:
         """How often raters are shuffled."""
+
+    @property
+    def max_permutations(self) -> int | None:
+        """How often at most, where p-values are undecided."""
+
+    @property
+    def families(self) -> int:
+        """How many lenses' claims are corrected together."""
+
+    @property
+    def correction(self) -> str:
+        """How p-values of a family are corrected."""
 
     @property
     def bootstrap(self) -> int:
@@ -44,26 +66,34 @@ class Asked(Protocol):
 class Measures(Protocol):
     """Something with values of groups, draws × groups × statistics."""
 
-    def null(self, permutations: int, seed: int, how: Running) -> Values:
+    def null(self, shuffles: Shuffles, how: Running) -> Values:
         """Return the values of shuffled raters."""
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the values of items or raters drawn with replacement."""
 
 
-class Grouped(Protocol):
-    """What a lens found for the groups of one axis."""
+class Tested(Protocol):
+    """Some groups of an axis, measured and tested."""
 
     @property
-    def rows(self) -> list[Row]:
-        """Their rows."""
+    def axis(self) -> Axis:
+        """The axis."""
 
     @property
-    def draws(self) -> Draws:
-        """The draws behind them."""
+    def places(self) -> list[int]:
+        """Where they stand on it."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Their names."""
+
+    @property
+    def tested(self) -> Shuffled:
+        """Their values, observed and shuffled."""
 
 
-G = TypeVar("G", bound=Grouped)
+P = TypeVar("P", bound=Tested)
 
 
 class Pair(NamedTuple):
@@ -102,6 +132,49 @@ class Pair(NamedTuple):
         return values[..., [self.a], :] - values[..., [self.b], :]
 
 
+@dataclass(slots=True, eq=False)
+class Shuffled:
+    """Values of some groups beside those of shuffled raters, of which more can be made.
+
+    Attributes
+    ----------
+    what
+        For who is told how far it is.
+    names
+        The statistics of the columns.
+    observed
+        Groups × statistics.
+    make
+        From shuffles to values, draws × groups × statistics.
+    alone
+        Which groups have nobody to be exchanged with.
+    mirrored
+        Statistics of which all groups say the same, one hypothesis.
+    null, test, adjusted
+        What :meth:`Inference.decide` found: values of the shuffles made so far, their test, corrected p-values.
+    """
+
+    what: str
+    names: tuple[str, ...]
+    observed: Values
+    make: Callable[[Shuffles, Running], Values]
+    alone: NDArray[np.bool_]
+    mirrored: tuple[str, ...] = ()
+    null: Values = field(default_factory=lambda: np.zeros(0))
+    test: PermutationResult | None = None
+    adjusted: Values = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        self.null = np.zeros((0, *self.observed.shape))
+        self.adjusted = np.full(self.observed.shape, np.nan)
+
+    def compare(self, convention: str) -> None:
+        """Find where the values lie among the shuffles; nowhere for groups that cannot be exchanged."""
+        test = compare(self.observed, self.null, convention=convention)
+        test.p_value[self.alone], test.direction[self.alone], test.null_median[self.alone] = np.nan, None, np.nan
+        self.test = test
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Inference:
     """How the values of one call, on one set of items, are tested and resampled.
@@ -112,38 +185,187 @@ class Inference:
         How many draws of what.
     how
         Who makes them, and who is told.
+    exchange
+        Who may be exchanged with whom.
     convention
         Whose rule p-values follow.
     subset
         The set of items.
+    design
+        For each axis how far who rated what depends on its groups; filled by :meth:`check`.
     """
 
     asked: Asked
     how: Running
+    exchange: Exchange
     convention: str = "default"
     subset: str = "all"
+    design: dict[str, Entanglement] = field(default_factory=dict)
 
     def doing(self, what: str) -> Running:
         """Return how something is run."""
         where = "" if self.subset == "all" else f"{self.subset}: "
         return self.how.doing(where + what)
 
-    def null(self, measured: Measures, what: str) -> Values:
-        """Return the values under permutations."""
-        return measured.null(self.asked.permutations, self.asked.seed, self.doing(f"permuting {what}"))
+    @property
+    def most(self) -> int:
+        """How many permutations may be made."""
+        asked = self.asked.permutations
+        if self.convention == "published":
+            return asked
+        return max(asked, MORE * asked if self.asked.max_permutations is None else self.asked.max_permutations)
+
+    # Tests ------------------------------------------------------------------------------------------------------------
+
+    def shuffled(
+        self, measured: Measures, grouping: Grouping, names: Sequence[str], observed: Values, shown: Sequence[int],
+        what: str, mirrored: tuple[str, ...] = (),
+    ) -> Shuffled:  # fmt: skip
+        """Prepare the test of some groups, whose values are groups × statistics."""
+        places = list(shown)
+
+        def make(shuffles: Shuffles, how: Running) -> Values:
+            return measured.null(shuffles, how)[:, places]
+
+        return Shuffled(what, tuple(names), observed[places], make, ~grouping.exchangeable[places], mirrored)
+
+    def check(self, ratings: Ratings, name: str, grouping: Grouping) -> None:
+        """Remember how far who rated what depends on the groups of an axis, unless blocks take care of it."""
+        if self.asked.permutations and self.exchange.kind != "blocks":
+            how = self.doing(f"checking the design of {name}")
+            found = entanglement(ratings, grouping, self.asked.permutations, self.asked.seed, how)
+            before = self.design.get(name, Entanglement(1.0, 1.0))
+            self.design[name] = Entanglement(*map(min, found, before))
+
+    def decide(self, tested: Sequence[Shuffled], also: Callable[[], Values] | None = None) -> None:
+        """Shuffle raters until each corrected p-value of a family is on one side of .05, or as often as allowed.
+
+        Parameters
+        ----------
+        tested
+            All values of one kind of hypothesis; the shuffles are the same for all.
+        also
+            Further p-values that should be decided.
+        """
+        if not self.asked.permutations or not tested:
+            return
+        made, wanted = 0, self.asked.permutations
+        while True:
+            shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
+            for one in tested:
+                more = one.make(shuffles, self.doing(f"permuting {one.what}"))
+                one.null = np.concatenate([one.null, more])
+                one.compare(self.convention)
+            made = wanted
+            self._adjust(tested)
+            p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
+            p = p if also is None else np.concatenate([p, also()])
+            levels = [SIGNIFICANT / k for k in range(1, self.asked.families + 1)]
+            if made >= self.most or not any(undecided(p, made, at).any() for at in levels):
+                return
+            wanted = min(2 * made, self.most)
+
+    def _adjust(self, tested: Sequence[Shuffled]) -> None:
+        """Correct the p-values of all that make claims together, and of every other statistic on its own."""
+        claims = with_trait("claims")
+        cells = sorted(
+            (
+                ("" if name in claims and self.asked.correction == "maxt" else name, t, g, s)
+                for t, one in enumerate(tested)
+                for g in np.flatnonzero(~one.alone).tolist()
+                for s, name in enumerate(one.names)
+            ),
+        )
+        for _, family in groupby(cells, key=lambda cell: cell[0]):
+            places = [(tested[t], g, s) for _, t, g, s in family]
+            p = np.array([one.test.p_value[g, s] for one, g, s in places if one.test is not None])
+            if self.asked.correction == "maxt":
+                observed = np.array([one.observed[g, s] for one, g, s in places])
+                null = np.stack([one.null[:, g, s] for one, g, s in places], axis=1)
+                adjusted = np.fmax(p, step_down(observed, null))
+            else:
+                same = [id(one) if one.names[s] in one.mirrored else (id(one), g) for one, g, s in places]
+                adjusted = np.array(adjust_families(p.tolist(), [0] * len(p), same, self.asked.correction))
+            for (one, g, s), value in zip(places, adjusted.tolist(), strict=True):
+                one.adjusted[g, s] = value
+
+    def held(
+        self,
+        ratings: Ratings,
+        by: Sequence[tuple[str, ...]],
+        rows: Sequence[Row],
+        prepared: Mapping[tuple[str, str], P],
+        measure: Callable[[P, NDArray[np.int32]], Measures],
+    ) -> list[Row]:
+        """Test what is claimed of groups again with raters shuffled within each other attribute of the call.
+
+        A group whose raters differ from others in a second attribute, too, may stand apart because of that one. Where a
+        claim also holds within it, it does not. p-values are corrected after Holm over the other attributes.
+
+        Parameters
+        ----------
+        prepared
+            What was measured of each axis and group.
+        measure
+            The same with other strata.
+        """
+        claims = [row for row in rows if row.claim and row.kind == "group" and row.subset == "all"]
+        others = list(dict.fromkeys(attribute for one in by for attribute in one if attribute != "rater"))
+        tests: dict[tuple[int, str], Shuffled] = {}
+        found = []
+        for row in claims:
+            one = prepared[row.axis, row.group]
+            inside = one.axis.attributes
+            own = []
+            for other in (attribute for attribute in others if attribute not in inside):
+                again = tests.get((id(one), other)) or self._again(ratings, one, other, measure)
+                tests[id(one), other] = again
+                own.append(self._held(row, other, again, one.groups.index(row.group)))
+            p = adjust([math.nan if each.p_value is None else each.p_value for each in own], "holm").tolist()
+            found += [replace(each, p_adjusted=value) for each, value in zip(own, p, strict=True)]
+        return found
+
+    def _again(
+        self, ratings: Ratings, one: P, other: str, measure: Callable[[P, NDArray[np.int32]], Measures]
+    ) -> Shuffled:
+        """Shuffle the raters of an axis within another attribute."""
+        codes = Axis.of(ratings, other, min_group_size=1).codes
+        strata = self.exchange.finer(codes)
+        grouping = Grouping.of(ratings, one.axis.codes, len(one.axis), strata)
+        tested = self.shuffled(
+            measure(one, strata),
+            grouping,
+            one.tested.names,
+            _spread(one),
+            one.places,
+            f"{one.axis.name} within {other}",
+        )
+        shuffles = Shuffles.permuted(self.asked.permutations, self.asked.seed)
+        tested.null = tested.make(shuffles, self.doing(f"permuting {tested.what}"))
+        tested.compare(self.convention)
+        return tested
+
+    def _held(self, row: Row, other: str, again: Shuffled, g: int) -> Row:
+        test, s = again.test, again.names.index(row.statistic)
+        assert test is not None
+        return replace(
+            row, kind="held", other=other, p_value=float(test.p_value[g, s]), direction=test.direction[g, s],
+            null_median=float(test.null_median[g, s]), n_permutations=len(again.null), claim=None, p_adjusted=None,
+            ci_low=None, ci_high=None, note=self.exchange.alone if again.alone[g] else "",
+        )  # fmt: skip
+
+    # Intervals --------------------------------------------------------------------------------------------------------
 
     def resampled(self, measured: Measures, what: str) -> Values:
         """Return the values under bootstrap draws."""
         asked = self.asked
         return measured.bootstrap(asked.bootstrap, asked.seed, asked.resample, self.doing(f"resampling {what}"))
 
-    def test(self, values: Values, null: Values) -> PermutationResult | None:
-        """Return where values lie among their permutations, if there are any."""
-        return compare(values, null, convention=self.convention) if self.asked.permutations else None
-
     def interval(self, resampled: Values | None) -> Interval | None:
         """Return the interval of bootstrap draws, if there are any."""
         return percentile_interval(resampled) if self.asked.bootstrap and resampled is not None else None
+
+    # Rows -------------------------------------------------------------------------------------------------------------
 
     def rows(
         self,
@@ -155,84 +377,89 @@ class Inference:
         sizes: Sequence[Sizes],
         notes: Sequence[Mapping[str, str]],
         interval: Interval | None = None,
-        test: PermutationResult | None = None,
+        tested: Shuffled | None = None,
     ) -> list[Row]:
         """Return a row for each group and statistic, with all that belongs to it.
 
         Parameters
         ----------
         columns
-            Which statistics, and where each stands in values, interval and test, which are groups × statistics.
+            Which statistics, and where each stands in values and interval, which are groups × statistics.
         sizes, notes
             Of each group, notes by statistic.
         """
-        rows = []
-        for g, group in enumerate(groups):
-            n_raters, n_items, n_ratings = sizes[g]
-            for at, name in columns:
-                row = Row(
+        return [
+            self._row(
+                Row(
                     kind, axis, group, name, float(values[g, at]),
                     ci_low=None if interval is None else float(interval.low[g, at]),
                     ci_high=None if interval is None else float(interval.high[g, at]),
-                    p_value=None if test is None else float(test.p_value[g, at]),
-                    direction=None if test is None else test.direction[g, at],
-                    null_median=None if test is None else float(test.null_median[g, at]),
-                    n_raters=n_raters, n_items=n_items, n_ratings=n_ratings,
+                    n_raters=sizes[g][0], n_items=sizes[g][1], n_ratings=sizes[g][2],
                     note=notes[g].get(name, ""), subset=self.subset,
-                )  # fmt: skip
-                if interval is not None:
-                    undefined = int(interval.n_undefined[g, at]) / self.asked.bootstrap
-                    row = row.with_undefined(undefined, "bootstrap draws")
-                if test is not None:
-                    row = row.with_undefined(int(test.n_undefined[g, at]) / self.asked.permutations)
-                rows.append(row)
-        return rows
+                ),
+                g, tested,
+            )
+            for g, group in enumerate(groups)
+            for at, name in columns
+        ]  # fmt: skip
 
     def contrast(
-        self,
-        kind: str,
-        pair: Pair,
-        columns: Sequence[tuple[int, str]],
-        observed: Values,
-        null: Values,
-        resampled: Values,
-        sizes: Sizes,
-    ) -> list[Row]:
-        """Return the difference of two groups.
-
-        Parameters
-        ----------
-        observed, null
-            Groups × statistics, and those of shuffled raters.
-        resampled
-            Draws × 1 × statistics: bootstrap draws of the difference; of no use without them.
-        """
-        values = pair.difference(observed)
+        self, pair: Pair, columns: Sequence[tuple[int, str]], sizes: Sizes, interval: Interval | None,
+        tested: Shuffled, kind: str = "contrast",
+    ) -> list[Row]:  # fmt: skip
+        """Return the difference of two groups, which was tested."""
+        values = tested.observed
         undefined = {name: "undefined in one of the two" for at, name in columns if np.isnan(values[0, at])}
-        test = self.test(values, pair.difference(null))
-        interval = self.interval(resampled)
-        return self.rows(kind, pair.axis.name, (pair.label,), columns, values, [sizes], [undefined], interval, test)
+        return self.rows(kind, pair.axis.name, (pair.label,), columns, values, [sizes], [undefined], interval, tested)
 
-    def overlapping(
-        self,
-        name: str,
-        axes: Sequence[Axis],
-        analyse: Callable[[Axis], G],
-        tested: tuple[str, ...],
-        resampled: tuple[str, ...],
-    ) -> tuple[list[Row], Draws, list[G]]:
-        """Put the first groups of several axes together, each of which has a group and its rest, and their draws.
+    def _row(self, row: Row, g: int, tested: Shuffled | None) -> Row:
+        """Return a row with its test."""
+        test = None if tested is None else tested.test
+        if tested is None or test is None:
+            return row
+        s = tested.names.index(row.statistic)
+        if tested.alone[g]:
+            row = row.with_note(self.exchange.alone)
+        n_permutations = len(tested.null)
+        row = row.with_test(
+            test.p_value[g, s], test.direction[g, s], test.null_median[g, s],
+            0.0 if tested.alone[g] else int(test.n_undefined[g, s]) / n_permutations,
+            n_permutations=n_permutations, p_adjusted=float(tested.adjusted[g, s]),
+        )  # fmt: skip
+        return row.with_claim(self.claims(row))
 
-        All axes shuffle the same raters in the same way, so one draw is one shuffle of whole profiles. Also return what
-        was found for each axis.
-        """
-        found = [(axis.groups[0], analyse(axis)) for axis in axes if not axis.withheld.any()]
-        rows = [
-            row for group, one in found for row in one.rows if row.group == group and row.kind in ("group", "beside")
-        ]
-        null = [np.zeros((self.asked.permutations, 0, len(tested))), *(one.draws.null[:, :1] for _, one in found)]
-        kept = [np.zeros((self.asked.bootstrap, 0, len(resampled))), *(one.draws.bootstrap[:, :1] for _, one in found)]
-        shown = tuple(group for group, _ in found)
-        null_together, kept_together = (np.concatenate(draws, axis=1) for draws in (null, kept))
-        draws = Draws(name, shown, tested, null_together, resampled, kept_together, self.subset)
-        return rows, draws, [one for _, one in found]
+    def claims(self, row: Row) -> bool:
+        """Tell whether a difference stands: the right null, corrected, decided."""
+        design = self.design.get(row.axis)
+        return (
+            row.survives and not row.undecided and self.asked.correction != "none" and self.convention != "published"
+            and row.statistic in with_trait("claims") and not (design is not None and design.entangled)
+        )  # fmt: skip
+
+    def remembered(self) -> dict[str, Any]:
+        """Return what a result tells about the design."""
+        return {
+            **self.exchange.as_dict(),
+            "axes": {name: {**found._asdict(), "entangled": found.entangled} for name, found in self.design.items()},
+        }
+
+
+def with_tests(rows: Sequence[Row], test: PermutationResult, n_permutations: int | None = None) -> list[Row]:
+    """Return rows, in the order of groups × statistics, with tests of that shape."""
+    flat = zip(*(np.asarray(part).ravel().tolist() for part in test), strict=True)
+    return [
+        row.with_test(p, direction, median, undefined / (n_permutations or 1), n_permutations=n_permutations)
+        for row, (p, direction, median, undefined) in zip(rows, flat, strict=True)
+    ]
+
+
+def _spread(one: Tested) -> Values:
+    """Return the observed values at the places of their groups on the axis."""
+    values = np.full((len(one.axis), one.tested.observed.shape[1]), np.nan)
+    values[one.places] = one.tested.observed
+    return values
+
+
+def _claiming(one: Shuffled) -> list[int]:
+    """Return the columns of statistics that make claims."""
+    return [s for s, name in enumerate(one.names) if name in with_trait("claims")]

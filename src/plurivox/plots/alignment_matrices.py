@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from plurivox.engine.families import SIGNIFICANT
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
@@ -14,7 +15,6 @@ from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis,
 from plurivox.plots.once import once
 from plurivox.plots.theme import HIGH_HUE, INK, ON_DARK, ON_LIGHT, SEQUENCE, WIDTH, load_altair, saying, themed
 from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_on
-from plurivox.results.result import SIGNIFICANT
 
 MAX_MODELS, MAX_GROUPS = 30, 24
 _STEP, _HIGH, _GAP = 46, 22, 16

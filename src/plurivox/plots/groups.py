@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 
 from plurivox.axis import names_raters as names_raters
+from plurivox.engine.families import SIGNIFICANT
 from plurivox.errors import SelectionError
 from plurivox.plots.pieces import looks
 from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
-from plurivox.results.result import SIGNIFICANT, GroupResult, Row
+from plurivox.results.result import GroupResult, Row
 from plurivox.statistics.registry import LABELS
 
 CHANCE = "not distinguishable from chance"

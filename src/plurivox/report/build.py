@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
 from plurivox.lenses import lenses
@@ -23,9 +24,11 @@ from plurivox.results.files import replacing
 from plurivox.study import Study
 
 MOST = 10
-"""Findings at the top of the report."""
-LEAST_OF_EACH = 2
-"""Findings of every section that are among them, if it has any."""
+"""Claims at the top of the report."""
+NOTHING = (
+    "No difference between groups is certain: nothing that was tested stands after correction over all groups, "
+    "attributes and lenses."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,13 +116,26 @@ def sections() -> Iterator[Any]:
 
 
 def top_findings(shown: Sequence[Section]) -> list[Finding]:
-    """Return the findings that matter most, at least one of every section that has any, the weightiest first."""
-    chosen: list[Finding] = []
-    for section in shown:
-        chosen += sorted(section.findings, key=_weight)[:LEAST_OF_EACH]
-    others = [finding for section in shown for finding in section.findings if finding not in chosen]
-    chosen += sorted(others, key=_weight)[: max(MOST - len(chosen), 0)]
-    return sorted(chosen, key=_weight)
+    """Return what is claimed after correction over the lenses, the surest first, or that nothing is; and facts.
+
+    Each lens keeps its own error rate; p-values of their claims are corrected after Holm by the number of lenses, so
+    that a study without any difference has a headline at most in 5 of 100. What is only notable stays in its section.
+    """
+    tested = {section.id: [one for one in section.findings if one.p is not None] for section in shown}
+    least = {name: min(one.p or 0.0 for one in found) for name, found in tested.items() if found}
+    order = sorted(least, key=lambda name: least[name])
+    claims, before = [], 0.0
+    for rank, name in enumerate(order):
+        factor = len(order) - rank
+        for one in sorted(tested[name], key=lambda one: one.p or 0.0):
+            p = max(before, min(1.0, factor * (one.p or 0.0)))
+            doubtful = bool(undecided(one.p or 0.0, one.n_permutations or 1, SIGNIFICANT / factor))
+            if one.claim and p < SIGNIFICANT and not (one.n_permutations and doubtful):
+                claims.append(one)
+        before = max(before, min(1.0, factor * least[name]))
+    facts = [one for section in shown for one in section.findings if one.fact]
+    nothing = [Finding(NOTHING, 2.0, order[0])] if order and not claims else []
+    return [*sorted(claims, key=_weight)[:MOST], *nothing, *facts]
 
 
 def _weight(finding: Finding) -> float:

@@ -45,8 +45,14 @@ def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
 
 def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] | None = None) -> list[Finding]:
     """Return what stands out, each with the id of its evidence: that of its statistic, or the usual one."""
-    stated = [one for one in found.statements() if one.weight > 0]
-    return [Finding(one.text, one.weight, (anchors or {}).get(one.statistic, default)) for one in stated]
+    return [
+        Finding(
+            one.text, one.weight, (anchors or {}).get(one.statistic, default), one.claim, one.p, one.n_permutations,
+            fact=one.group == "all",
+        )
+        for one in sorted(found.statements(), key=lambda one: -one.weight)
+        if one.weight > 0
+    ]  # fmt: skip
 
 
 def remarks_of(found: Result) -> list[str]:

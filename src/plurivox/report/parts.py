@@ -16,11 +16,18 @@ from plurivox.study import Study
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence, how much it matters (see :class:`plurivox.results.result.Statement`), and the id of its evidence."""
+    """A sentence, how much it matters (see :class:`plurivox.results.result.Statement`), and the id of its evidence.
+
+    ``claim``, ``p`` and ``n_permutations`` are those of the statement; ``fact`` marks what holds for all raters.
+    """
 
     text: str
     weight: float
     anchor: str
+    claim: bool = False
+    p: float | None = None
+    n_permutations: int | None = None
+    fact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

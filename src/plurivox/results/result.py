@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.errors import SelectionError
 from plurivox.results.wording import counted, withheld_sentence
 
-SIGNIFICANT = 0.05
 FEW = 3
 """Values that stand out before correction only and get a sentence each."""
 MANY_UNDEFINED = 0.05  # a larger share of undefined permutations is noted
@@ -24,7 +24,7 @@ _SCHEMA = {
     "axis": pl.String, "group": pl.String, "subset": pl.String, "statistic": pl.String, "value": pl.Float64,
     "ci_low": pl.Float64, "ci_high": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64,
     "direction": pl.String, "null_median": pl.Float64, "n_raters": pl.Int64, "n_items": pl.Int64,
-    "n_ratings": pl.Int64, "note": pl.String,
+    "n_ratings": pl.Int64, "n_permutations": pl.Int64, "claim": pl.Boolean, "note": pl.String,
 }  # fmt: skip
 
 
@@ -33,6 +33,8 @@ class Row:
     """One value with all that belongs to it.
 
     ``other`` is the second group of a pair, ``model`` who predicted or answered, ``prompt`` what it was asked with.
+    ``n_permutations`` counts the shuffles behind a p-value; ``claim`` says that a difference stands: it is tested
+    against the right null, survives correction, and more shuffles would not change that.
     """
 
     kind: str
@@ -54,15 +56,21 @@ class Row:
     subset: str = "all"
     model: str = ""
     prompt: str = ""
+    n_permutations: int | None = None
+    claim: bool | None = None
 
     def with_interval(self, low: float, high: float, undefined: float = 0.0) -> Row:
         """Return the row with a 95 % interval; many undefined draws are noted."""
         return replace(self, ci_low=float(low), ci_high=float(high)).with_undefined(undefined, "bootstrap draws")
 
-    def with_test(self, p: float, direction: str | None, median: float, undefined: float) -> Row:
+    def with_test(self, p: float, direction: str | None, median: float, undefined: float, **more: Any) -> Row:
         """Return the row with the result of a permutation test; many undefined draws are noted."""
-        tested = replace(self, p_value=float(p), direction=direction, null_median=float(median))
+        tested = replace(self, p_value=float(p), direction=direction, null_median=float(median), **more)
         return tested.with_undefined(undefined)
+
+    def with_claim(self, claim: bool) -> Row:
+        """Return the row with whether a difference stands."""
+        return replace(self, claim=claim)
 
     def with_undefined(self, share: float, draws: str = "permutations") -> Row:
         """Return the row with a note if many draws are undefined."""
@@ -108,6 +116,13 @@ class Row:
         return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
 
     @property
+    def undecided(self) -> bool:
+        """Whether more shuffles could move the corrected p-value to the other side of .05."""
+        if self.p_adjusted is None or not self.n_permutations:
+            return False
+        return bool(undecided(self.p_adjusted, self.n_permutations))
+
+    @property
     def tested(self) -> bool:
         """Whether there is a p-value."""
         return self.p_value is not None and not math.isnan(self.p_value)
@@ -115,16 +130,38 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A finding in words: what it is about, and how much it matters.
+    """A finding in words: what it is about, whether it is claimed, and how much it matters.
 
-    ``weight`` puts statements of all lenses in one order: 3 and more for what survives correction, 2 for what holds for
-    the whole study, 1 and more for what is notable before correction only, 0 for remarks on the analysis itself.
+    Attributes
+    ----------
+    text
+        One sentence, or two.
+    weight
+        Puts statements of all lenses in one order: 3 and more for what is claimed, 2 for what holds for the whole
+        study, 1 and more for what is notable before correction only, 0 for remarks on the analysis itself.
+    axis, group, statistic
+        What it is about; ``"all"`` raters unless it is about groups.
+    claim
+        True only where the tool stands behind a difference: tested against the right null, corrected, decided.
+    p
+        After correction, if there is one.
+    rests_on, n_permutations
+        What was shuffled and over what was corrected, and how many shuffles there were.
     """
 
     text: str
     weight: float
     axis: str = "all"
     statistic: str = ""
+    group: str = ""
+    claim: bool = False
+    p: float | None = None
+    rests_on: str = ""
+    n_permutations: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +287,9 @@ class Result(ABC):
             if field.name in self.PARTS:
                 value = [part.as_dict() for part in value if draws or field.name != "draws"]
             data[field.name] = value
-        data["findings"] = self.findings()
+        said = self.statements()
+        data["findings"] = [statement.text for statement in said]
+        data["statements"] = [statement.as_dict() for statement in said]
         return json.dumps(strict(data), ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -312,6 +351,11 @@ def stated(rows: Sequence[Row], n_tested: int, sentence: Callable[[Row, int], st
         text = f"{number} p < .05 before correction only; {by_chance}."
         found.append(Statement(text, 1.0, others[0].axis, others[0].statistic))
     return found
+
+
+def told(texts: Iterable[str], weight: float = 1.5) -> list[Statement]:
+    """Return sentences that claim no difference as statements."""
+    return [Statement(text, weight) for text in texts]
 
 
 def frame_of(rows: Iterable[Row]) -> pl.DataFrame:

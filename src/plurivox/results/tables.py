@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from plurivox.errors import SelectionError
-from plurivox.results.result import Table, strict
+from plurivox.results.result import Statement, Table, strict, told
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
@@ -43,8 +43,16 @@ class TableResult(ABC):
         raise SelectionError(f"there is no table {name!r}; there are: {known}")
 
     @abstractmethod
+    def _said(self) -> list[str]:
+        """Return what matters, one sentence each."""
+
+    def statements(self) -> list[Statement]:
+        """Return what matters; nothing of it claims a difference unless a result says so."""
+        return told(self._said())
+
     def findings(self) -> list[str]:
         """Return what matters, one sentence each."""
+        return [statement.text for statement in self.statements()]
 
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""
@@ -59,6 +67,7 @@ class TableResult(ABC):
             "tables": [table.as_dict() for table in self.tables],
             "settings": self.settings,
             "findings": self.findings(),
+            "statements": [statement.as_dict() for statement in self.statements()],
         }
         return json.dumps(strict(data), ensure_ascii=False, allow_nan=False)
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.results.result import SIGNIFICANT, Row
+from plurivox.engine.families import SIGNIFICANT
+from plurivox.results.result import Row
 
 ARROWS = {"above": "↑", "below": "↓", None: " "}
 BARS = "▁▂▃▄▅▆▇█"

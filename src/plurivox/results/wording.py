@@ -30,6 +30,25 @@ def listed(names: Iterable[str], most: int | None = None, word: str = "and") -> 
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}" if len(shown) > 1 else "".join(shown)
 
 
+def named(axis: str, group: str) -> str:
+    """Name a group by its attribute and its value.
+
+    Examples
+    --------
+    >>> named("gender", "Man"), named("age", "50-54"), named("gender × age", "Man × 18-29"), named("all", "all")
+    ('gender: Man', 'age 50-54', 'gender: Man × age 18-29', 'all raters')
+    """
+    if axis == "all":
+        return "all raters"
+    attributes, values = axis.split(" × "), group.split(" × ")
+    if len(attributes) != len(values):
+        attributes, values = [axis], [group]
+    return " × ".join(
+        f"{attribute} {value}" if value[:1].isdigit() else f"{attribute}: {value}"
+        for attribute, value in zip(attributes, values, strict=True)
+    )
+
+
 def are(n: int) -> str:
     """Return the verb that goes with a number."""
     return "is" if n == 1 else "are"

@@ -16,7 +16,8 @@ from plurivox.settings.record import setting
 
 RESAMPLE = ("items", "raters", "both")
 CONVENTIONS = ("default", "published")
-CORRECTIONS = ("bh", "by", "holm", "bonferroni", "none")
+AUTO = "auto"
+CORRECTIONS = ("maxt", "bh", "by", "holm", "bonferroni", "none")
 TIES = ("share", "lowest", "random")
 GROUP_SCORES = ("plurality", "median", "mean")
 LEVELS = ("nominal", "ordinal", "interval")
@@ -85,6 +86,21 @@ def _seed(value: int) -> None:
         raise ValueError("Give a whole number of at least 0.")
 
 
+max_permutations = _shared(
+    None, "Shuffle up to so often where a p-value is undecided (default: 10 times --permutations).", metavar="N",
+    least=0,
+    doc="Up to how many permutations are made where a corrected p-value is too close to .05; ten times "
+    "``permutations`` by default, and as many as those for no more.",
+)  # fmt: skip
+"""Up to how many permutations: ``max_permutations: int | None``."""
+
+families = _shared(
+    1, "How many lenses' claims are corrected together.", metavar="N", least=1, cli=False,
+    doc="How many lenses' claims are corrected together, as in a report: shuffles go on until p-values are on one side "
+    "of what decides there, too.",
+)  # fmt: skip
+"""How many lenses' claims are corrected together: ``families: int``."""
+
 seed = _shared(
     0, "Same seed, same result.", metavar="N", least=0, check=_seed,
     doc="Same seed, same result, whatever the threads and the order of rows.",
@@ -98,15 +114,20 @@ def convention(help: str, doc: str, default: str = "default", **changes: Any) ->
 
 
 within = _shared(
-    None, "Shuffle raters only within groups of this attribute.", metavar="ATTRIBUTE", parse=values.read_names,
-    canonical=values.names, hint="Give an attribute of raters, or several.", accepts="str | tuple[str, ...] | None",
-    doc="A rater attribute (or several) whose values raters are only shuffled within, such as recruitment batch.",
+    AUTO, "Shuffle raters only within groups of this attribute; auto: among those who saw the same items; none: all.",
+    metavar="ATTRIBUTE", parse=values.read_names, canonical=values.names,
+    hint="Give an attribute of raters, or several.", accepts="str | tuple[str, ...] | None",
+    doc='Who is shuffled with whom. ``"auto"``: raters who saw the same items, if nearly all are in such blocks; else '
+    "all raters, and if who rated what depends on the group no difference is claimed. A rater attribute (or several), "
+    "such as recruitment batch: raters with the same values. None: all raters.",
 )  # fmt: skip
 """Who is shuffled with whom: ``within: tuple[str, ...] | None``."""
 
 correction = _shared(
-    "bh", "bh, by, holm, bonferroni or none.", metavar="METHOD", choices=CORRECTIONS,
-    doc="How p-values of one statistic over all groups are corrected: bh, by, holm, bonferroni or none.",
+    "maxt", "maxt, bh, by, holm, bonferroni or none.", metavar="METHOD", choices=CORRECTIONS,
+    doc='How p-values are corrected: ``"maxt"`` over all groups, axes and statistics that make claims, from the '
+    "largest deviation of every shuffle; bh, by, holm or bonferroni over all groups for each statistic; or none, "
+    "without claims.",
 )  # fmt: skip
 """How p-values are corrected: ``correction: str``."""
 
@@ -132,15 +153,16 @@ contrast = _shared(
 
 def _level(given: Any) -> Any:
     value = values.numbers(given)
-    if (isinstance(value, str) and value not in LEVELS) or not isinstance(value, str | tuple):
+    if (isinstance(value, str) and value not in (*LEVELS, AUTO)) or not isinstance(value, str | tuple):
         raise TypeError("neither a level nor a matrix")
     return value
 
 
 level = _shared(
-    "nominal", "How far apart points are: nominal, ordinal or interval.", metavar="LEVEL", canonical=_level,
+    AUTO, "How far apart points are: ordinal (the default), nominal or interval.", metavar="LEVEL", canonical=_level,
     hint=f"Choose one of {', '.join(LEVELS)}, or a matrix of distances between points.", accepts="str | ArrayLike",
-    doc='How far apart two points are: ``"nominal"``, ``"ordinal"``, ``"interval"``, or a matrix of distances.',
+    doc='How far apart two points are: ``"nominal"``, ``"ordinal"``, ``"interval"``, or a matrix of distances. '
+    '``"auto"``: ordinal, interval above 1,000 points, and nominal under the published convention.',
 )  # fmt: skip
 """How far apart points are: ``level: Any``, a name or a matrix, which is checked with the scale."""
 

@@ -129,8 +129,8 @@ def ordered_mapping(value: Any) -> Frozen:
 
 
 def read_names(text: str) -> tuple[str, ...] | None:
-    """Read ``batch,region``."""
-    return tuple(text.split(",")) if text else None
+    """Read ``batch,region``; ``none`` for nothing."""
+    return tuple(text.split(",")) if text and text != "none" else None
 
 
 def read_two(text: str) -> tuple[str, str]:

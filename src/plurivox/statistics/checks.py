@@ -77,6 +77,13 @@ def values_of(values: ArrayLike | None, n_points: int) -> Floats:
     )
 
 
+def usual_level(level: Any, n_points: int, *, published: bool = False) -> Any:
+    """Return the level that ``"auto"`` stands for, or another as it is."""
+    if not isinstance(level, str) or level != "auto":
+        return level
+    return "nominal" if published else "ordinal" if n_points <= MAX_MATRIX_POINTS else "interval"
+
+
 def level_of(level: str | ArrayLike, n_points: int) -> Level:
     """Return the level of measurement: its name, or a matrix of distances, the largest moved to 1."""
     if isinstance(level, str):

@@ -85,10 +85,12 @@ class Statistic:
     slot
         Where the compiled metrics of responsiveness (``kernels/metrics``) put it; -1 if they do not have it.
     traits
-        What a lens has to know besides: ``"stated"`` where sentences tell about it, ``"scores alike"`` where every
-        score weighs the same, so that rarely used ones matter, ``"two scores"`` where one score leaves it undefined,
-        ``"one class"`` where it is defined with nothing but safe or unsafe, ``"of means"`` where it is a function of
-        means over boundaries and so has no value at each, ``"of parts"`` where it is made of other statistics.
+        What a lens has to know besides: ``"stated"`` where sentences tell about it,
+        ``"claims"`` where a difference may be claimed, so that it belongs to the family corrected together,
+        ``"scores alike"`` where every score weighs the same, so that rarely used ones matter, ``"two scores"`` where
+        one score leaves it undefined, ``"one class"`` where it is defined with nothing but safe or unsafe, ``"of
+        means"`` where it is a function of means over boundaries and so has no value at each, ``"of parts"`` where it
+        is made of other statistics.
     sums_of
         The statistic whose contribution it finishes, if not its own.
     finish

@@ -13,7 +13,7 @@ _RESPONSIVENESS = (
 RECORDS = (
     Statistic(
         name="mpa", label="MPA", function=responsiveness.mpa, needs="reference", range=(0.0, 1.0), role="main",
-        order=10, slot=1, traits=("stated", "scores alike"),
+        order=10, slot=1, traits=("stated", "claims", "scores alike"),
         equation="MPA = max(0, Σ_s Y(s) / (⌈L/2⌉·⌊L/2⌋)), Y(s) = Σ_{i<s} [P(s) − max_{j≤i} P(j)] over used scores, "
         "P(s) = one_s/(one_s + zero_s)",
         meaning="how steadily a higher score means that the reference says unsafe more often "
@@ -29,14 +29,14 @@ RECORDS = (
     ),
     Statistic(
         name="wra", label="WRA", function=responsiveness.wra, needs="reference", range=(0.0, 1.0), role="main",
-        order=20, slot=2, traits=("stated",),
+        order=20, slot=2, traits=("stated", "claims"),
         equation="WRA = Σ_s (Σ_{t<s} zero_t)·one_s / (Σzero·Σone) = P(score of a safe sample < score of an unsafe one)",
         meaning="how often an unsafe sample has a higher score than a safe one (weighted recall area)",
         higher_means="unsafe and safe told apart more often", reference=_RESPONSIVENESS,
     ),
     Statistic(
         name="hm", label="HM", needs="reference", range=(0.0, 1.0), role="main", order=30, slot=3,
-        traits=("scores alike", "of parts"),
+        traits=("claims", "scores alike", "of parts"),
         equation="HM = 2·MPA·WRA / (MPA + WRA), 0 where both are 0; with several boundaries, the mean of theirs",
         meaning="the harmonic mean of MPA and WRA, large only if both are",
         higher_means="more responsive to severity, in small steps and broadly", reference=_RESPONSIVENESS,

@@ -101,7 +101,7 @@ class Advice(TableResult):
         frame = self.to_frame().filter(pl.col("group") == group)
         return frame if axis is None else frame.filter(pl.col("axis") == axis)
 
-    def findings(self) -> list[str]:
+    def _said(self) -> list[str]:
         """Return what was seen: of groups one by one, of raters counted."""
         sentences = []
         for axis in self.axes:

@@ -14,6 +14,7 @@ from plurivox.actions.advise import rules
 from plurivox.actions.advise.result import MEANING, NEXT, SCHEMAS, Advice, seen
 from plurivox.actions.advise.settings import AdviceSettings, Thresholds
 from plurivox.axis import Axis
+from plurivox.engine.families import SIGNIFICANT
 from plurivox.engine.grouping import Compared, compared
 from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.raters import RaterResponses
@@ -22,7 +23,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
-from plurivox.results.result import SIGNIFICANT, Row, Table
+from plurivox.results.result import Row, Table
 from plurivox.settings import keywords
 
 MAX_PAIRS = 10

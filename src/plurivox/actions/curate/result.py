@@ -43,7 +43,7 @@ class Curation(TableResult):
         """How many listed pairs wait for a decision."""
         return self.table("decisions").filter(pl.col("decision") == "").height
 
-    def findings(self) -> list[str]:
+    def _said(self) -> list[str]:
         """Return what was made, how groups stand to the reference and what is left to decide, one sentence each."""
         groups = self.table("groups")
         said = [self._made(groups)]

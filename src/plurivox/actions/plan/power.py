@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import BLOCK, GROUP, Crowd, Design, as_ratings
 from plurivox.axis import OUTSIDE
+from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import percentile_interval, wilson
 from plurivox.engine.part import Part
@@ -87,7 +88,7 @@ class Detection:
         value = work.values(work.observed())[0, GROUP, at]
 
         def shuffled(permutations: int) -> NDArray[np.float64]:
-            draws: NDArray[np.float64] = work.null(permutations, seed, Running(threads=1))[:, GROUP, at]
+            draws: NDArray[np.float64] = work.null(Draws.permuted(permutations, seed), Running(threads=1))[:, GROUP, at]
             return draws
 
         reaching = np.count_nonzero(shuffled(min(_FIRST_LOOK, wanted.permutations)) >= value)

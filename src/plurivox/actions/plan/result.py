@@ -62,7 +62,7 @@ class Plan(TableResult):
     def __repr__(self) -> str:
         return f"<Plan: {len(self._applying())} of {len(LENSES)} lenses apply>"
 
-    def findings(self) -> list[str]:
+    def _said(self) -> list[str]:
         """Return which lenses apply, what is too small for what, and what to collect."""
         return [*self._lens_findings(), *self._group_findings(), *self._power_findings()]
 

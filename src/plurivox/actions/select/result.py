@@ -66,7 +66,7 @@ class Selection(TableResult):
     def _groups(self) -> pl.DataFrame:
         return self.table("groups")
 
-    def findings(self) -> list[str]:
+    def _said(self) -> list[str]:
         """Return who is chosen by what, which groups have nobody and why, ties, and how to read it all."""
         return [
             *self._overall(),

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from plurivox.answers import Answers, Voice
-from plurivox.engine.families import adjust
+from plurivox.engine.families import SIGNIFICANT, adjust
 from plurivox.intake.answer_columns import ANSWERED, REFUSED, UNREADABLE
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.alignment.matching import AnsweredItems, Ints
 from plurivox.lenses.alignment.sums import Aligner, Contests, Given
-from plurivox.results.result import SIGNIFICANT
 from plurivox.statistics.alignment import modes, stand_in
 from plurivox.statistics.cohesion import krippendorff_alpha
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import polars as pl
 
 from plurivox.answers import Answers
 from plurivox.axis import Axis
+from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import corrected
-from plurivox.engine.grouping import compared, overlapping_axes, raters_who_rated, strata_of, warn_apart
+from plurivox.engine.grouping import compared, overlapping_axes, raters_who_rated
 from plurivox.engine.running import Running
 from plurivox.errors import DifferentItemsWarning, SelectionError
 from plurivox.lenses.alignment import models
@@ -26,8 +28,10 @@ from plurivox.lenses.alignment.sums import Aligner
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 from plurivox.settings import keywords
-from plurivox.statistics.checks import level_of, prior_of
+from plurivox.statistics.checks import level_of, prior_of, usual_level
 
+APART = 0.5
+"""Below this share of items in common with the rest, a group is said to have seen different items."""
 UNEVEN = 3.0
 """Raters of one group with so many times the items of another's are warned of."""
 
@@ -68,6 +72,7 @@ def alignment(
     >>> round(found.value("model-a"), 2) < round(found.value("model-c"), 2)
     True
     """
+    settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
     given = as_answers(answers, ratings)
     matched = match(ratings, given, settings.subset)
     if (ALL,) in settings.by:
@@ -79,7 +84,7 @@ def alignment(
     work = Analysis(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap
     )
-    strata = strata_of(ratings, settings.within)
+    strata = Exchange.of(ratings, settings.within).strata
     rows, closest = work.overall(), []
     for one in axes:
         rows += work.groups(one)
@@ -106,6 +111,26 @@ def alignment(
         },
         _tables(work, given, closest, settings),
     )  # fmt: skip
+
+
+def warn_apart(ratings: Ratings, axis: Axis) -> None:
+    """Warn if a group rated mostly items that nobody else of the axis did, since shuffling then compares items."""
+    group = axis.codes[ratings.codes_of_raters].astype(np.int64)
+    inside = group >= 0
+    cells = np.unique(group[inside] * ratings.n_items + ratings.item_codes[inside])
+    owner, item = np.divmod(cells, max(ratings.n_items, 1))
+    by_others = np.bincount(item, minlength=ratings.n_items)[item] > 1
+    rated = np.bincount(owner, minlength=len(axis))
+    shared = np.bincount(owner[by_others], minlength=len(axis))
+    apart = [g for g in np.flatnonzero(~axis.withheld) if rated[g] > 0 and shared[g] < APART * rated[g]]
+    if apart and len(axis) > 1:
+        names = ", ".join(axis.groups[g] for g in apart[:3]) + (" and others" if len(apart) > 3 else "")
+        warnings.warn(
+            f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
+            "if raters were assigned by batch or region, give it as within=",
+            DifferentItemsWarning,
+            stacklevel=4,
+        )
 
 
 def warn_uneven(ratings: Ratings, axis: Axis) -> None:

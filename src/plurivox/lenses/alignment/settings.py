@@ -88,7 +88,10 @@ class AlignmentSettings(Settings):
         '``"published"`` counts refusals as categories in alpha.',
     )
     correction: str = shared.correction(
-        doc="How p-values are corrected over models, prompts and attributes: bh, by, holm, bonferroni or none."
+        "bh",
+        help="bh, by, holm, bonferroni or none.",
+        choices=shared.CORRECTIONS[1:],
+        doc="How p-values are corrected over models, prompts and attributes: bh, by, holm, bonferroni or none.",
     )
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()

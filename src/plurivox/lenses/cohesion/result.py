@@ -22,12 +22,15 @@ class Cohesion(GroupResult):
     ----------
     pair_rows
         Every pair of groups, if asked for.
+    held_rows
+        What is claimed of a group, tested again within each other attribute of the call, which is ``other``.
     """
 
     pair_rows: tuple[Row, ...] = ()
+    held_rows: tuple[Row, ...] = ()
 
     KIND: ClassVar[str] = "cohesion"
-    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row}
+    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "held_rows": Row}
 
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind == "group"})
@@ -39,6 +42,7 @@ class Cohesion(GroupResult):
             self,
             rows=tuple(replace(row, subset=question) for row in self.rows),
             pair_rows=tuple(replace(row, subset=question) for row in self.pair_rows),
+            held_rows=tuple(replace(row, subset=question) for row in self.held_rows),
             draws=tuple(replace(draws, subset=question) for draws in self.draws),
             settings={**self.settings, "question": question},
         )
@@ -49,9 +53,9 @@ class Cohesion(GroupResult):
         return frame_of(self.pair_rows).insert_column(2, others)
 
     def ranked_axes(self) -> list[Row]:
-        """Return the DSI rows, the most dividing axis first: by p-value, then by size."""
+        """Return the DSI rows, the most dividing axis first: by corrected p-value, then by size."""
         rows = [row for row in self.rows if row.statistic == "dsi" and not math.isnan(row.value)]
-        return sorted(rows, key=lambda row: (1.0 if row.p_value is None else row.p_value, -row.value))
+        return sorted(rows, key=lambda row: (1.0 if row.p_adjusted is None else row.p_adjusted, -row.value))
 
     def statements(self) -> list[Statement]:
         """Return which groups stand out, which axis divides most, and what was withheld."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.grouping import Grouping, raters_who_rated, warn_apart
-from plurivox.engine.permutation import max_t
-from plurivox.engine.run import Values
+from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.families import corrected, standardised
+from plurivox.engine.grouping import Compared, Grouping, raters_who_rated
+from plurivox.engine.intervals import Interval
+from plurivox.engine.permutation import Maximum, max_t, upper_p
+from plurivox.engine.run import Sums, Values
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of
-from plurivox.lenses.inference import Inference, Pair, Sizes
+from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 from plurivox.statistics.levels import Level
@@ -34,19 +37,40 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """The groups of an axis that are shown, measured and ready to be tested."""
+
+    axis: Axis
+    places: list[int]
+    measured: Measured
+    sums: Sums
+    values: Values
+    tested: Shuffled
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.axis.groups[g] for g in self.places)
+
+    @property
+    def gai(self) -> Values:
+        """GAI of each group."""
+        return self.tested.observed[:, place_of("gai")]
+
+    @property
+    def null_gai(self) -> Values:
+        """GAI under each shuffle, draws × groups."""
+        return self.tested.null[:, :, place_of("gai")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
     """One call of :func:`plurivox.cohesion`: what all of its axes share."""
 
     ratings: Ratings
     level: Level
-    strata: NDArray[np.int32] | None
     settings: CohesionSettings
-    how: Running
-
-    @property
-    def inference(self) -> Inference:
-        """How values are tested and resampled."""
-        return Inference(self.settings, self.how, self.settings.convention)
+    inference: Inference
 
     def overall(self) -> list[Row]:
         """Return the rows of all raters together, who have no rest."""
@@ -54,123 +78,186 @@ class Analysis:
         measured = self._measured(Grouping.together(ratings))
         sums = measured.observed()
         values = measured.values(sums)
-        resampled = self.inference.resampled(measured, "all") if self.settings.bootstrap else None
+        resampled = self._resampled(measured, "all")
+        interval = self.inference.interval(resampled)
         sizes = (ratings.n_raters, ratings.n_items, len(ratings))
         rows = []
         for kind, records, n_raters in (("overall", measured.tested, sizes[0]), ("beside", measured.beside, None)):
             columns = [one for one in _columns(measured, records) if _of_group(one[1])]
             notes = {name: measured.why(name, sums, values, 0, n_raters) for _, name in columns}
-            interval = self.inference.interval(resampled)
             rows += self.inference.rows(kind, "all", ("all",), columns, values[0], [sizes], [notes], interval)
         return rows + self._whole("all", "all", np.ones(ratings.n_raters, bool), sizes)
 
-    def axis(self, axis: Axis) -> Found:
-        """Return the rows of an axis, DSI among them, and its draws."""
-        measured = self._measured(self._grouping(axis))
+    def prepare(self, one: Compared) -> list[Prepared]:
+        """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
+        return [self._prepared(axis, places, one) for axis, places in one.shown]
+
+    def _prepared(self, axis: Axis, places: list[int], one: Compared) -> Prepared:
+        grouping = self._grouping(axis)
+        measured = self._measured(grouping)
         sums = measured.observed()
         values = measured.values(sums)
-        shown = np.flatnonzero(~axis.withheld)
-        null = self.inference.null(measured, axis.name)[:, shown]
-        resampled = self.inference.resampled(measured, axis.name)[:, shown] if self.settings.bootstrap else None
-        observed = values[0, shown]
-        test = self.inference.test(observed[:, : len(measured.tested)], null)
-        interval = self.inference.interval(resampled)
-        sizes = _sizes(self.ratings, axis)
-        rows = []
-        for kind, records in (("group", measured.tested), ("beside", measured.beside)):
-            columns = _columns(measured, records)
-            notes = [
-                {name: measured.why(name, sums, values, g, int(axis.sizes[g])) for _, name in columns}
-                for g in shown.tolist()
-            ]
-            rows += self.inference.rows(
-                kind, axis.name, axis.shown, columns, observed, [sizes[group] for group in axis.shown], notes,
-                interval, test if kind == "group" else None,
-            )  # fmt: skip
-        for group in axis.shown:
-            rows += self._whole(axis.name, group, axis.codes == axis.groups.index(group), sizes[group])
-        warn_apart(self.ratings, axis)
-        rows += self._dsi(axis.name, axis.shown, observed, null, rows)
-        names, both = _names(measured.tested), _names((*measured.tested, *measured.beside))
-        kept = np.zeros((0, len(shown), len(both))) if resampled is None else resampled
-        return Found(rows, Draws(axis.name, axis.shown, names, null, both, kept))
+        names = _names(measured.tested)
+        mirrored = tuple(
+            name for name in names if len(axis) == 2 and not one.overlapping and STATISTICS[name].symmetric
+        )
+        observed = values[0, :, : len(names)]
+        self.inference.check(self.ratings, one.axis.name, grouping)
+        tested = self.inference.shuffled(measured, grouping, names, observed, places, axis.name, mirrored)
+        return Prepared(axis, places, measured, sums, values, tested)
 
-    def values(self, name: str, axes: Sequence[Axis]) -> Found:
-        """Return the rows of overlapping groups, each the first of two on an axis of its own, and their draws."""
+    def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
+        """Return the rows of the groups of an axis, and its draws."""
+        rows: list[Row] = []
         names = _names(of_role("tested"))
         both = names + _names(of_role("beside"))
-        rows, draws, _ = self.inference.overlapping(name, axes, self.axis, names, both)
-        observed = np.array(
-            [[row.value for row in rows if row.group == group and row.kind == "group"] for group in draws.groups]
-        ).reshape(len(draws.groups), len(names))
-        return Found([*rows, *self._dsi(name, draws.groups, observed, draws.null, rows)], draws)
+        kept = [np.zeros((self.settings.bootstrap, 0, len(both)))]
+        null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, len(names)))]
+        for one in prepared:
+            resampled = self._resampled(one.measured, one.axis.name)
+            resampled = None if resampled is None else resampled[:, one.places]
+            rows += self._rows(name, one, self.inference.interval(resampled))
+            null.append(one.tested.null)
+            kept += [] if resampled is None else [resampled]
+        draws = Draws(
+            name, tuple(group for one in prepared for group in one.groups), names, np.concatenate(null, axis=1), both,
+            np.concatenate(kept, axis=1),
+        )  # fmt: skip
+        return Found(rows, draws)
 
-    def _dsi(self, name: str, shown: Sequence[str], values: Values, null: Values, rows: Sequence[Row]) -> list[Row]:
-        """Return the largest GAI of the axis with a p-value of its own, raw and standardised."""
-        at = place_of("gai")
-        largest = max_t(values[:, at], null[:, :, at])
-        found = []
-        for statistic, maximum in (("dsi", largest.raw), ("dsi_standardised", largest.standardised)):
-            group = shown[maximum.index] if maximum.index >= 0 else ""
-            sizes = next((row for row in rows if row.group == group), None)
-            note = "" if group else "no group of this axis has a GAI"
-            if statistic == "dsi_standardised" and not self.settings.permutations:
-                continue
-            found.append(
-                Row(
-                    "dsi", name, group, statistic, maximum.value,
-                    p_value=maximum.p_value if self.settings.permutations else None,
-                    null_median=float(np.nanmedian(maximum.null)) if np.isfinite(maximum.null).any() else None,
-                    n_raters=sizes.n_raters if sizes else 0, n_items=sizes.n_items if sizes else 0,
-                    n_ratings=sizes.n_ratings if sizes else 0, note=note,
-                )
+    def _rows(self, name: str, one: Prepared, interval: Interval | None) -> list[Row]:
+        """Return the rows of some groups."""
+        sizes = _sizes(self.ratings, one.axis)
+        rows: list[Row] = []
+        for kind, records in (("group", one.measured.tested), ("beside", one.measured.beside)):
+            columns = _columns(one.measured, records)
+            notes = [
+                {name: one.measured.why(name, one.sums, one.values, g, int(one.axis.sizes[g])) for _, name in columns}
+                for g in one.places
+            ]
+            rows += self.inference.rows(
+                kind, name, one.groups, columns, one.values[0, one.places], [sizes[group] for group in one.groups],
+                notes, interval, one.tested if kind == "group" else None,
             )  # fmt: skip
-        return found
+        for g in one.places:
+            rows += self._whole(name, one.axis.groups[g], one.axis.codes == g, sizes[one.axis.groups[g]])
+        return rows
+
+    # Which axis divides most ------------------------------------------------------------------------------------------
+
+    def dsi(self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row]) -> list[Row]:
+        """Return the largest GAI of each axis with a p-value of its own, raw and standardised."""
+        adjusted = self.dsi_adjusted(prepared)
+        found = []
+        for name, each in prepared.items():
+            shown = [group for one in each for group in one.groups]
+            null = [np.zeros((len(each[0].tested.null) if each else 0, 0)), *(one.null_gai for one in each)]
+            largest = max_t(np.concatenate([np.zeros(0), *(one.gai for one in each)]), np.concatenate(null, axis=1))
+            found.append(self._dsi_row(name, "dsi", largest.raw, shown, rows, adjusted[name]))
+            if self.settings.permutations:
+                found.append(self._dsi_row(name, "dsi_standardised", largest.standardised, shown, rows, None))
+        if self.settings.correction != "maxt":
+            corrected(found, self.settings.correction)
+        return [row.with_claim(self.inference.claims(row)) if row.tested else row for row in found]
+
+    def dsi_adjusted(self, prepared: Mapping[str, Sequence[Prepared]]) -> dict[str, float]:
+        """Return each axis's p-value from the largest standardised GAI of all axes in each shuffle."""
+        each = [(name, one) for name, several in prepared.items() for one in several]
+        if not self.settings.permutations or not each:
+            return dict.fromkeys(prepared, math.nan)
+        z, draws = standardised(
+            np.concatenate([one.gai for _, one in each]), np.concatenate([one.null_gai for _, one in each], axis=1)
+        )
+        owner = np.repeat([name for name, _ in each], [len(one.places) for _, one in each])
+        largest = np.fmax.reduce(draws, axis=1, initial=np.nan)
+        return {name: float(upper_p(_top(z[owner == name]), largest)) for name in prepared}
+
+    def _dsi_row(
+        self, name: str, statistic: str, maximum: Maximum, shown: Sequence[str], rows: Sequence[Row],
+        adjusted: float | None,
+    ) -> Row:  # fmt: skip
+        group = shown[maximum.index] if maximum.index >= 0 else ""
+        own = next((row for row in rows if (row.axis, row.group) == (name, group)), None)
+        row = Row(
+            "dsi", name, group, statistic, maximum.value,
+            n_raters=own.n_raters if own else 0, n_items=own.n_items if own else 0,
+            n_ratings=own.n_ratings if own else 0, note="" if group else "no group of this axis has a GAI",
+        )  # fmt: skip
+        if not self.settings.permutations:
+            return row
+        median = float(np.nanmedian(maximum.null)) if np.isfinite(maximum.null).any() else None
+        n = len(maximum.null)
+        return replace(row, p_value=maximum.p_value, null_median=median, p_adjusted=adjusted, n_permutations=n)
+
+    # Attributes that travel together ----------------------------------------------------------------------------------
+
+    def held(self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row]) -> list[Row]:
+        """Test what is claimed of groups again, within each other attribute of the call."""
+        return self.inference.held(
+            self.ratings, self.settings.by, rows,
+            {(name, group): one for name, each in prepared.items() for one in each for group in one.groups},
+            lambda one, strata: self._measured(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)),
+        )  # fmt: skip
+
+    # Two groups -------------------------------------------------------------------------------------------------------
 
     def contrast(self, axis: Axis, groups: tuple[str, str]) -> list[Row]:
         """Return the difference of two groups; only their raters are shuffled, and only among each other."""
         pair = Pair.of(axis, groups)
-        measured = self._measured(self._grouping(axis, pair.among))
-        values = measured.values(measured.observed())[0, :, : len(measured.tested)]
-        null = self.inference.null(measured, pair.what)
-        resampled = self.inference.resampled(measured, pair.what) if self.settings.bootstrap else null
-        columns = _columns(measured, measured.tested)
+        grouping = self._grouping(axis, pair.among)
+        measured = self._measured(grouping)
+        names = _names(measured.tested)
+        observed = pair.difference(measured.values(measured.observed())[0, :, : len(names)])
+
+        def make(shuffles: Shuffles, how: Running) -> Values:
+            return pair.difference(measured.null(shuffles, how))
+
+        tested = Shuffled(pair.what, names, observed, make, ~grouping.exchangeable[[pair.a]])
+        self.inference.decide([tested])
+        resampled = self._resampled(measured, pair.what)
+        interval = self.inference.interval(None if resampled is None else pair.difference(resampled))
         first, second = (_sizes(self.ratings, axis)[group] for group in groups)
         sizes = (first[0] + second[0], self.ratings.n_items, first[2] + second[2])
-        return self.inference.contrast("contrast", pair, columns, values, null, pair.difference(resampled), sizes)
+        return self.inference.contrast(pair, _columns(measured, measured.tested), sizes, interval, tested)
 
-    def pairs(self, axis: Axis) -> list[Row]:
-        """Return XRR of every pair of groups, with the IRR of each group on the diagonal."""
-        rows = []
-        shown = np.flatnonzero(~axis.withheld).tolist()
-        sizes = _sizes(self.ratings, axis)
+    def pairs(self, axes: Sequence[Axis]) -> list[Row]:
+        """Return XRR of every pair of groups of each axis, with the IRR of each group on the diagonal."""
+        found = [self._alone(axis) for axis in axes]
+        crossed = [
+            [self._crossed(axis, a, b) for a, b in combinations(np.flatnonzero(~axis.withheld).tolist(), 2)]
+            for axis in axes
+        ]
+        self.inference.decide([one.tested for each in crossed for one in each])
+        for rows, each in zip(found, crossed, strict=True):
+            rows += [one.row(self) for one in each]
+        return [row for rows in found for row in rows]
+
+    def _alone(self, axis: Axis) -> list[Row]:
+        """Return the IRR of each group of an axis."""
         own = self._measured(Grouping.of(self.ratings, axis.codes, len(axis)))
-        alone = own.values(own.observed())[0, :, place_of("irr")]
-        for g in shown:
-            name = axis.groups[g]
-            rows.append(Row("pair", axis.name, name, "irr", float(alone[g]), other=name).with_sizes(*sizes[name]))
-        for a, b in combinations(shown, 2):
-            rows.append(self._crossed(axis, a, b, sizes))
-        return rows
+        values = own.values(own.observed())[0, :, place_of("irr")]
+        sizes = _sizes(self.ratings, axis)
+        return [
+            Row("pair", axis.name, name, "irr", float(values[g]), other=name).with_sizes(*sizes[name])
+            for g, name in ((g, axis.groups[g]) for g in np.flatnonzero(~axis.withheld).tolist())
+        ]
 
-    def _crossed(self, axis: Axis, a: int, b: int, sizes: dict[str, Sizes]) -> Row:
-        """Return XRR of two groups."""
-        at, first, second = place_of("xrr"), axis.groups[a], axis.groups[b]
+    def _crossed(self, axis: Axis, a: int, b: int) -> Crossed:
+        """Prepare XRR of two groups."""
         codes = np.select([axis.codes == a, axis.codes == b], [0, 1], -1).astype(np.int32)
-        measured = self._measured(Grouping.of(self.ratings, codes, 2, self.strata))
+        grouping = Grouping.of(self.ratings, codes, 2, self.inference.exchange.strata)
+        measured = self._measured(grouping)
         sums = measured.observed()
         values = measured.values(sums)
-        notes = {"xrr": measured.why("xrr", sums, values, 0, int(axis.sizes[a]))}
-        test = None
-        if self.settings.permutations:
-            null = self.inference.null(measured, f"{axis.name}: {first} and {second}")
-            test = self.inference.test(values[0, :1, : len(measured.tested)], null[:, :1])
-        n_raters, n_items, n_ratings = (one + other for one, other in zip(sizes[first], sizes[second], strict=True))
-        (row,) = self.inference.rows(
-            "pair", axis.name, (first,), [(at, "xrr")], values[0, :1], [(n_raters, n_items, n_ratings)], [notes],
-            test=test,
-        )  # fmt: skip
-        return replace(row, other=second)
+        note = measured.why("xrr", sums, values, 0, int(axis.sizes[a]))
+        at = place_of("xrr")
+
+        def make(shuffles: Shuffles, how: Running) -> Values:
+            return measured.null(shuffles, how)[:, :1, [at]]
+
+        what = f"{axis.name}: {axis.groups[a]} and {axis.groups[b]}"
+        tested = Shuffled(what, ("xrr",), values[0, :1, [at]].T, make, ~grouping.exchangeable[:1])
+        return Crossed(axis, a, b, note, tested)
 
     def _whole(self, axis: str, group: str, chosen: NDArray[np.bool_], sizes: Sizes) -> list[Row]:
         """Return the statistics of a group that are not sums over items."""
@@ -184,7 +271,10 @@ class Analysis:
         return rows
 
     def _grouping(self, axis: Axis, among: NDArray[np.bool_] | None = None) -> Grouping:
-        return Grouping.of(self.ratings, axis.codes, len(axis), self.strata, among)
+        return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata, among)
+
+    def _resampled(self, measured: Measured, what: str) -> Values | None:
+        return self.inference.resampled(measured, what) if self.settings.bootstrap else None
 
     def _measured(self, grouping: Grouping) -> Measured:
         wanted = self.settings
@@ -192,6 +282,33 @@ class Analysis:
             self.ratings, grouping, level=self.level, published=wanted.convention == "published", ties=wanted.ties,
             seed=wanted.seed,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossed:
+    """XRR of two groups, ready to be tested."""
+
+    axis: Axis
+    a: int
+    b: int
+    note: str
+    tested: Shuffled
+
+    def row(self, work: Analysis) -> Row:
+        """Return the row of the pair."""
+        sizes = _sizes(work.ratings, self.axis)
+        first, second = self.axis.groups[self.a], self.axis.groups[self.b]
+        n_raters, n_items, n_ratings = (one + other for one, other in zip(sizes[first], sizes[second], strict=True))
+        (row,) = work.inference.rows(
+            "pair", self.axis.name, (first,), [(0, "xrr")], self.tested.observed, [(n_raters, n_items, n_ratings)],
+            [{"xrr": self.note}], tested=self.tested,
+        )  # fmt: skip
+        return replace(row, other=second)
+
+
+def _top(z: Values) -> float:
+    """Return the largest defined value, NaN if there is none."""
+    return float(np.fmax.reduce(z, initial=np.nan))
 
 
 def _of_group(name: str) -> bool:

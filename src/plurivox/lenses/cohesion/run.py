@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from plurivox.engine.families import corrected
-from plurivox.engine.grouping import compared, overlapping_axes, strata_of
+from dataclasses import replace
+
+import numpy as np
+
+from plurivox.engine.exchange import Exchange
+from plurivox.engine.grouping import Compared, compared, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.cohesion.rows import Analysis
 from plurivox.lenses.cohesion.settings import CohesionSettings
+from plurivox.lenses.inference import Inference
 from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Row
+from plurivox.results.result import Row
 from plurivox.settings import keywords
-from plurivox.statistics.checks import level_of
-from plurivox.statistics.registry import STATISTICS
+from plurivox.settings.shared import AUTO
+from plurivox.statistics.checks import level_of, usual_level
+
+LEVEL_NOTE = "The scale has {:,} points, too many for the ordinal level: alpha, XRR and GAI are on the interval level."
 
 
 @keywords(CohesionSettings)
@@ -33,42 +40,54 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     >>> result.value("gender", "Man", "gai") > 1
     True
     """
-    level = level_of(settings.level, len(ratings.scale))
+    n_points, auto = len(ratings.scale), settings.level == AUTO
+    settings = _settled(settings, n_points)
+    note = LEVEL_NOTE.format(n_points) if auto and settings.level == "interval" else ""
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
-    work = Analysis(ratings, level, strata_of(ratings, settings.within), settings, how)
-    contrast = settings.contrast
-    rows = work.overall()
-    draws: list[Draws] = []
-    pair_rows: list[Row] = []
+    exchange = Exchange.of(ratings, settings.within)
+    inference = Inference(settings, how, exchange, settings.convention)
+    work = Analysis(ratings, level_of(settings.level, n_points), settings, inference)
     axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    rows = work.overall()
+    prepared = {one.axis.name: work.prepare(one) for one in axes}
+    tested = [one.tested for each in prepared.values() for one in each]
+    inference.decide(tested, lambda: np.array(list(work.dsi_adjusted(prepared).values())))
+    draws = []
     for one in axes:
-        if one.overlapping:
-            axis_rows, axis_draws = work.values(one.axis.name, one.each)
-        else:
-            axis_rows, axis_draws = work.axis(one.axis)
-            if contrast is not None and set(contrast) <= set(one.axis.groups):
-                axis_rows += work.contrast(one.axis, contrast)
-            if settings.pairs:
-                pair_rows += work.pairs(one.axis)
+        axis_rows, axis_draws = work.found(one.axis.name, prepared[one.axis.name])
         rows += axis_rows
         draws.append(axis_draws)
+        contrast = settings.contrast
+        if contrast is not None and not one.overlapping and set(contrast) <= set(one.axis.groups):
+            rows += work.contrast(one.axis, contrast)
+    _check(settings.contrast, axes, rows)
+    rows += work.dsi(prepared, rows)
+    named_level = settings.level if isinstance(settings.level, str) else "matrix"
+    return Cohesion(
+        rows=tuple(rows),
+        withheld={one.axis.name: one.n_withheld for one in axes},
+        outside={one.axis.name: one.axis.n_outside for one in axes},
+        draws=tuple(draws),
+        settings={
+            **settings.as_dict(), "level": named_level, "several": overlapping, "question": "all",
+            "design": inference.remembered(), "level_note": note,
+        },
+        pair_rows=tuple(work.pairs([one.axis for one in axes]) if settings.pairs else ()),
+        held_rows=tuple(work.held(prepared, rows)),
+    )  # fmt: skip
+
+
+def _settled(settings: CohesionSettings, n_points: int) -> CohesionSettings:
+    """Return the settings with what follows from the convention and the scale."""
+    published = settings.convention == "published"
+    level, correction = usual_level(settings.level, n_points, published=published), settings.correction
+    return replace(settings, level=level, correction="bh" if published and correction == "maxt" else correction)
+
+
+def _check(contrast: tuple[str, str] | None, axes: list[Compared], rows: list[Row]) -> None:
+    """Raise if a contrast that was asked for concerns no axis."""
     if contrast is not None and not any(row.kind == "contrast" for row in rows):
         raise SelectionError(
             f"no axis has both groups {contrast[0]!r} and {contrast[1]!r}",
             hint=f"The groups shown are: {', '.join(g for one in axes for g in one.axis.shown)}.",
         )
-    binary = {one.axis.name for one in axes if len(one.axis) == 2 and not one.overlapping}
-
-    def symmetric(row: Row) -> bool:
-        """Tell whether both groups of a binary axis say the same."""
-        return row.kind == "group" and row.axis in binary and STATISTICS[row.statistic].symmetric
-
-    named_level = settings.level if isinstance(settings.level, str) else "matrix"
-    return Cohesion(
-        rows=tuple(corrected(rows, settings.correction, symmetric)),
-        withheld={one.axis.name: one.n_withheld for one in axes},
-        outside={one.axis.name: one.axis.n_outside for one in axes},
-        draws=tuple(draws),
-        settings={**settings.as_dict(), "level": named_level, "several": overlapping, "question": "all"},
-        pair_rows=tuple(corrected(pair_rows, settings.correction)),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plurivox.settings import Axes, Frozen, Settings, shared
+from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -13,8 +13,10 @@ class CohesionSettings(Settings):
     """What was asked of cohesion."""
 
     by: Axes = shared.by()
-    level: Any = shared.level("nominal")
+    level: Any = shared.level()
     permutations: int = shared.permutations(1000)
+    max_permutations: int | None = shared.max_permutations()
+    families: int = shared.families()
     bootstrap: int = shared.bootstrap(0)
     resample: str = shared.resample()
     within: tuple[str, ...] | None = shared.within()
@@ -27,5 +29,10 @@ class CohesionSettings(Settings):
     several: Frozen = shared.several()
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
+    same_view: float = setting(
+        0.9, "Below this view correlation, interval included, a group has a view of its own.", metavar="R",
+        doc="A group is said to have a view of its own only where the interval of its view correlation lies below "
+        "this: on a bounded scale leniency and spread alone bring it a little below 1.",
+    )  # fmt: skip
     min_group_size: int = shared.min_group_size()
     seed: int = shared.seed()

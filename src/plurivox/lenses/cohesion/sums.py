@@ -236,11 +236,11 @@ class Measured:
         known = {one.name: values[0, g, at] for at, one in enumerate((*self.tested, *self.beside))}
         return record.why(own, self.about, known, n_raters) or ""
 
-    def null(self, permutations: int, seed: int, how: Running) -> Values:
+    def null(self, shuffles: Draws, how: Running) -> Values:
         """Return the tested values under permutations of the raters."""
         sources = {record.source for record in self.tested}
         work = replace(self.agreement, counted=tuple(one for one in self.agreement.counted if one.name in sources))
-        return self._run(work, Draws.permuted(permutations, seed), self.tested, how)
+        return self._run(work, shuffles, self.tested, how)
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return all values when items, raters (within their groups) or both are drawn with replacement."""

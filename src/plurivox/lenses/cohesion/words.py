@@ -1,42 +1,115 @@
-"""What cohesion says, in sentences."""
+"""What cohesion says, in sentences: agreement, noise and view kept apart."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from plurivox.results.result import SIGNIFICANT, Row, Statement, p_text, stated, survival
+from plurivox.results.claims import group_statements, interval_words, rests_on, values_of
+from plurivox.results.result import Row, Statement, p_text
+from plurivox.results.wording import counted, named
+from plurivox.statistics.registry import LABELS
 
 if TYPE_CHECKING:
     from plurivox.lenses.cohesion.result import Cohesion
 
+VIEW = "view_correlation"
+
 
 def statements(result: Cohesion) -> list[Statement]:
-    """Return which groups stand out, which axis divides most, and what was withheld."""
-    tested = [row for row in result.rows if row.kind == "group" and row.statistic == "gai" and row.tested]
-    found = [row for row in tested if (row.p_value or 0.0) < SIGNIFICANT]
-    found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
-    sentences = stated(found, len(tested), _sentence)
-    if tested and not found:
-        text = f"No group stands out from chance: none of {len(tested)} GAI values has p < .05."
-        sentences.append(Statement(text, 2.0, statistic="gai"))
-    most = next(iter(result.ranked_axes()), None)
-    if most is not None and most.p_value is not None and most.p_value < SIGNIFICANT:
-        text = (
-            f"{most.axis} divides the raters most: its largest GAI, {most.value:.2f} of {most.group}, "
-            f"is more than shuffled raters reach, {p_text(most.p_value)}."
+    """Return how far raters agree, which groups stand apart, which axis divides them, and what was withheld."""
+
+    def claimed(rows: Sequence[Row]) -> str:
+        return _claimed(result, {row.statistic: row for row in rows})
+
+    def notable(row: Row) -> str:
+        return f"Before correction only: {named(row.axis, row.group)} {_habit(result, row)}, {_beside(result, row)}."
+
+    said = group_statements(result, claimed, notable, result.held_rows)
+    return _overall(result) + said + _divides(result) + _level(result) + result.withheld_statement()
+
+
+def _overall(result: Cohesion) -> list[Statement]:
+    row = next((row for row in result.rows if (row.axis, row.statistic) == ("all", "irr")), None)
+    if row is None or math.isnan(row.value):
+        return []
+    text = f"All raters together: alpha {interval_words(row, result.settings)}, {result.settings['level']} level."
+    return [Statement(text, 2.2, statistic="irr", group="all")]
+
+
+def _claimed(result: Cohesion, rows: dict[str, Row]) -> str:
+    """Say what is claimed of a group: a view of its own, agreement, or what both may come from."""
+    first = next(iter(rows.values()))
+    name, view = named(first.axis, first.group), _view(result, first)
+    own_view = VIEW in rows and _own_view(result, rows[VIEW])
+    if own_view:
+        text = f"{name} have a view of their own: {_beside(result, rows[VIEW])}."
+        gai = rows.get("gai")
+        return text + (f" They {_habit(result, gai)}, {_beside(result, gai)}." if gai is not None else "")
+    order = [rows[one] for one in ("gai", "xrr", "irr", VIEW) if one in rows]
+    text = f"{name} {_habit(result, order[0])}, {_beside(result, order[0])}."
+    if order[0].statistic in ("gai", "irr") and view is not None and not math.isnan(view.value):
+        text += (
+            f" That need not be another view: less or more noise does the same, and their item means correlate "
+            f"{interval_words(view, result.settings)} with the others'."
         )
-        sentences.append(Statement(text, 2.5, most.axis, "dsi"))
-    return sentences + result.withheld_statement()
+    return text
 
 
-def _sentence(row: Row, n_tested: int) -> str:
-    if row.direction == "above":
-        others = "others" if row.value > 1 else "a random group of that size would"
-        what = f"agree with each other more than {'with ' if row.value > 1 else ''}{others}"
-    else:
-        what = "agree with each other less than a random group of that size would"
-    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.2f} to {row.ci_high:.2f})"
+def _view(result: Cohesion, row: Row) -> Row | None:
+    found = (one for one in result.rows if (one.axis, one.group, one.statistic) == (row.axis, row.group, VIEW))
+    return next(found, None)
+
+
+def _own_view(result: Cohesion, row: Row) -> bool:
+    """Tell whether a group's view differs by more than a bounded scale makes of leniency and spread."""
+    same = result.settings["same_view"]
+    return row.direction == "below" and row.ci_high is not None and row.ci_high < same
+
+
+def _habit(result: Cohesion, row: Row) -> str:
+    """Say in which way a value differs from that of a random group of the same size."""
+    more = "more" if row.direction == "above" else "less"
+    chance = "a random group of that size would"
+    if row.statistic == "gai":
+        if row.direction == "above" and row.value > 1:
+            return "agree with each other more than with others, and more so than a random group would"
+        return f"agree with each other, compared with others, {more} than {chance}"
+    if row.statistic == "irr":
+        return f"agree with each other {more} than {chance}"
+    if row.statistic == "xrr":
+        return f"agree with the others {more} than {chance}"
+    if row.direction == "below":
+        return f"order items less like the others than {chance}, which leniency or spread alone can do"
+    return f"order items more like the others than {chance}"
+
+
+def _beside(result: Cohesion, row: Row) -> str:
+    p = row.p_adjusted if row.claim else row.p_value
+    after = " after correction" if row.claim else ""
     return (
-        f"{row.group} {what}: GAI {row.value:.2f}{interval} where chance gives about {row.null_median:.2f}, "
-        f"{p_text(row.p_value or 0.0)}, {survival(row, n_tested)}."
+        f"{LABELS[row.statistic]} {interval_words(row, result.settings)} where chance gives about "
+        f"{row.null_median:.2f}, {p_text(p or 0.0)}{after}"
     )
+
+
+def _divides(result: Cohesion) -> list[Statement]:
+    """Say which axis divides the raters, if one does."""
+    ranked = [row for row in result.ranked_axes() if row.claim]
+    if not ranked:
+        return []
+    most, n = ranked[0], len(result.axes)
+    among = f", the surest of {counted(n, 'attribute')} and crossings" if n > 1 else ""
+    text = (
+        f"{most.axis} divides the raters{among}: its largest GAI, {most.value:.2f} of {named(most.axis, most.group)}, "
+        f"is more than shuffled raters reach on any, {p_text(most.p_adjusted or 0.0)}."
+    )
+    basis = rests_on(result.settings, most, len(values_of(result, ("gai",))))
+    return [Statement(text, 2.95, most.axis, "dsi", most.group, True, most.p_adjusted, basis, most.n_permutations)]
+
+
+def _level(result: Cohesion) -> list[Statement]:
+    if not result.settings.get("level_note"):
+        return []
+    return [Statement(result.settings["level_note"], 0.0, statistic="irr")]

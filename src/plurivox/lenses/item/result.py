@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.results.result import SIGNIFICANT, Row, p_text
+from plurivox.engine.families import SIGNIFICANT
+from plurivox.results.result import Row, p_text
 from plurivox.results.tables import TableResult
 from plurivox.results.wording import counted, listed, withheld_groups
 
@@ -55,7 +56,7 @@ class ItemView(TableResult):
             shown = f", {counted(frame.height - 1, 'group')} on {axes}"
         return f"<ItemView: item {self.settings['item']}, {counted(frame['n_ratings'][0], 'rating')}{shown}>"
 
-    def findings(self) -> list[str]:
+    def _said(self) -> list[str]:
         """Return what matters, one sentence each: the item's scores, groups that stand apart, and what is not shown."""
         return [*self._scores(), *self._apart(), *self._unseen()]
 

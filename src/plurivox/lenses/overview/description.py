@@ -17,6 +17,7 @@ from plurivox.engine.grouping import Compared, compared
 from plurivox.engine.running import Running
 from plurivox.lenses.overview.settings import DescriptionSettings
 from plurivox.ratings import Ratings
+from plurivox.results.result import Statement, told
 from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS = 50
@@ -85,6 +86,14 @@ class Description:
     unknown_items: int
     idle_items: int
     notes: tuple[str, ...] = field(default=())
+
+    def statements(self) -> list[Statement]:
+        """Return what to know of the table itself."""
+        return told(self.notes, 0.0)
+
+    def findings(self) -> list[str]:
+        """Return what to know of the table itself, one sentence each."""
+        return list(self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists and dicts."""

@@ -14,6 +14,7 @@ from plurivox.engine.running import Running
 from plurivox.lenses.overview.description import Description, describe
 from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
 from plurivox.ratings import Ratings
+from plurivox.results.result import Statement
 from plurivox.settings import keywords
 
 CELLS = 48
@@ -44,6 +45,14 @@ class Overview:
     design: pl.DataFrame
     usage: pl.DataFrame
     styles: pl.DataFrame
+
+    def statements(self) -> list[Statement]:
+        """Return what to know of the table itself."""
+        return self.description.statements()
+
+    def findings(self) -> list[str]:
+        """Return what to know of the table itself, one sentence each."""
+        return self.description.findings()
 
     def __repr__(self) -> str:
         return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"

@@ -64,6 +64,8 @@ class Responsiveness(GroupResult):
     ----------
     pair_rows
         The difference of every two groups, if asked for.
+    held_rows
+        What is claimed of a group, tested again within each other attribute of the call, which is ``other``.
     scored
         For each axis, the scores against the reference; :meth:`scores` and :meth:`boundaries` show them as tables.
     tables
@@ -71,11 +73,18 @@ class Responsiveness(GroupResult):
     """
 
     pair_rows: tuple[Row, ...] = ()
+    held_rows: tuple[Row, ...] = ()
     scored: tuple[Scored, ...] = ()
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "responsiveness"
-    PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "scored": Scored, "tables": Table}
+    PARTS: ClassVar[dict[str, Any]] = {
+        **GroupResult.PARTS,
+        "pair_rows": Row,
+        "held_rows": Row,
+        "scored": Scored,
+        "tables": Table,
+    }
 
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.grouping import raters_who_rated, warn_apart
+from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.grouping import Compared, raters_who_rated
 from plurivox.engine.intervals import Interval
-from plurivox.engine.permutation import PermutationResult, among_peers, upper_p
+from plurivox.engine.permutation import among_peers, compare, upper_p
 from plurivox.engine.run import Values
-from plurivox.lenses.inference import Inference, Pair, Sizes
+from plurivox.engine.running import Running
+from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes, with_tests
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
@@ -34,6 +35,14 @@ MIN_SUPPORT = 5
 """A score given to fewer items than this is noted beside what weighs every score alike."""
 
 
+class Contrast(NamedTuple):
+    """The difference of two groups, ready to be tested."""
+
+    pair: Pair
+    tested: Shuffled
+    sizes: Sizes
+
+
 class Found(NamedTuple):
     """Rows of an axis, its draws, and the tables behind its values."""
 
@@ -43,13 +52,27 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """The groups of an axis that are shown, measured and ready to be tested."""
+
+    axis: Axis
+    places: list[int]
+    responses: Responses
+    tested: Shuffled
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.axis.groups[g] for g in self.places)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
     """One call of :func:`plurivox.responsiveness` on one set of items: what all of its axes share."""
 
     ratings: Ratings
     reference: Reference
     settings: ResponsivenessSettings
-    strata: NDArray[np.int32] | None
     inference: Inference
 
     @property
@@ -65,51 +88,79 @@ class Analysis:
         usage = np.bincount(self.ratings.scores, minlength=len(self.ratings.scale))[np.newaxis]
         n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
-        return self._found("overall", "all", ("all",), responses, sizes, usage, None, resampled)
+        return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, resampled)
 
-    def axis(self, axis: Axis) -> Found:
-        """Return the rows of the groups of an axis."""
-        if axis.attributes == ("rater",):
-            return self._raters(axis)
-        if self.subset == "all" and self.settings.permutations:
-            warn_apart(self.ratings, axis)
+    def prepare(self, one: Compared) -> list[Prepared]:
+        """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
+        return [self._prepared(axis, places, one) for axis, places in one.shown]
+
+    def _prepared(self, axis: Axis, places: list[int], one: Compared) -> Prepared:
         responses = self._responses(axis.codes, len(axis))
-        null = self.inference.null(responses, axis.name)
-        resampled = self.inference.resampled(responses, axis.name)
-        return self._found(
-            "group", axis.name, axis.groups, responses, axis.sizes, _usage(self.ratings, axis), null, resampled,
-            axis.withheld,
+        grouping = responses.scored.grouping
+        if self.subset == "all":
+            self.inference.check(self.ratings, one.axis.name, grouping)
+        _, values = responses.observed()
+        return Prepared(
+            axis, places, responses,
+            self.inference.shuffled(responses, grouping, MEASURES, values, places, axis.name),
         )  # fmt: skip
 
-    def values(self, name: str, axes: Sequence[Axis]) -> Found:
-        """Return the rows of overlapping groups, each the first of two on an axis of its own."""
-        rows, draws, found = self.inference.overlapping(name, axes, self.axis, MEASURES, MEASURES)
-        n_points = len(self.ratings.scale)
+    def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
+        """Return the rows of the groups of an axis, its draws, and the tables behind its values."""
+        each = [
+            self._found(
+                "group", name, one.axis.groups, one.places, one.responses, one.axis.sizes,
+                _usage(self.ratings, one.axis), one.tested, self.inference.resampled(one.responses, one.axis.name),
+            )
+            for one in prepared
+        ]  # fmt: skip
+        if len(each) == 1:
+            return each[0]
+        n_points, n_draws = len(self.ratings.scale), max([len(one.draws.null) for one in each], default=0)
 
-        def together(arrays: list[NDArray[Any]], *like: int) -> NDArray[Any]:
-            return np.concatenate([np.zeros((0, *like)), *(array[:1] for array in arrays)])
+        def together(arrays: list[NDArray[Any]], *like: int, axis: int = 0) -> NDArray[Any]:
+            return np.concatenate([np.zeros(like), *arrays], axis=axis)
 
-        tables = together([one.scored.tables for one in found], n_points, self.reference.n_points)
-        votes = together([one.scored.votes for one in found], n_points)
-        usage = together([one.scored.usage for one in found], n_points)
-        return Found(rows, draws, Scored(name, draws.groups, tables, votes, usage, self.subset))
+        groups = tuple(group for one in each for group in one.draws.groups)
+        null = together([one.draws.null for one in each], n_draws, 0, len(MEASURES), axis=1)
+        kept = together([one.draws.bootstrap for one in each], self.settings.bootstrap, 0, len(MEASURES), axis=1)
+        scored = Scored(
+            name, groups, together([one.scored.tables for one in each], 0, n_points, self.reference.n_points),
+            together([one.scored.votes for one in each], 0, n_points),
+            together([one.scored.usage for one in each], 0, n_points), self.subset,
+        )  # fmt: skip
+        draws = Draws(name, groups, MEASURES, null, MEASURES, kept, self.subset)
+        return Found([row for one in each for row in one.rows], draws, scored)
 
-    def contrast(self, axis: Axis, groups: tuple[str, str], found: Found, kind: str = "contrast") -> list[Row]:
-        """Return the difference of two groups; only their raters are shuffled, and only among each other."""
+    def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
+        """Test what is claimed of groups again, within each other attribute of the call."""
+        return self.inference.held(
+            self.ratings, self.settings.by, rows, prepared,
+            lambda one, strata: self._responses(one.axis.codes, len(one.axis), strata=strata),
+        )  # fmt: skip
+
+    def contrast(self, axis: Axis, groups: tuple[str, str]) -> Contrast:
+        """Prepare the difference of two groups; only their raters are shuffled, and only among each other."""
         pair = Pair.of(axis, groups)
         responses = self._responses(axis.codes, len(axis), among=pair.among)
         _, values = responses.observed()
-        null = self.inference.null(responses, pair.what)
-        first, second = (found.draws.bootstrap[:, [found.draws.groups.index(group)]] for group in groups)
+
+        def make(shuffles: Shuffles, how: Running) -> Values:
+            return pair.difference(responses.null(shuffles, how))
+
+        alone = ~responses.scored.grouping.exchangeable[[pair.a]]
         support, both = responses.votes(), [pair.a, pair.b]
         sizes = (
             int(axis.sizes[both].sum()), int(support.n_items[both].min()), int(support.n_ratings[both].sum())
         )  # fmt: skip
-        return self.inference.contrast(kind, pair, COLUMNS, values, null, first - second, sizes)
+        return Contrast(pair, Shuffled(pair.what, MEASURES, pair.difference(values), make, alone), sizes)
 
-    def pairs(self, axis: Axis, found: Found) -> list[Row]:
-        """Return the difference of every two groups."""
-        return [row for two in combinations(axis.shown, 2) for row in self.contrast(axis, two, found, kind="pair")]
+    def compared(self, contrast: Contrast, found: Found, kind: str) -> list[Row]:
+        """Return the rows of a difference that was tested."""
+        groups = contrast.pair.names
+        first, second = (found.draws.bootstrap[:, [found.draws.groups.index(group)]] for group in groups)
+        interval = self.inference.interval(first - second)
+        return self.inference.contrast(contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind)
 
     def family(self, axis: Axis, condition: dict[str, Any], found: Found) -> list[Row]:
         """Return how the groups that share a value lie against all others: mean difference, all lowest, all highest.
@@ -125,21 +176,30 @@ class Analysis:
         name = " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
         own = [row for row in found.rows if row.statistic == MEASURES[0] and row.group in np.array(axis.shown)[inside]]
         sizes = (sum(row.n_raters for row in own), max(row.n_items for row in own), sum(row.n_ratings for row in own))
-        rows = []
+        rows: list[Row] = []
         for what, measure in (("against the others", _difference), ("all lowest", _lowest), ("all highest", _highest)):
             values = measure(observed[np.newaxis], inside)
             null = measure(found.draws.null, inside)[:, np.newaxis]
-            test = self.inference.test(values, null)
-            if test is not None and measure is not _difference:
-                test = test._replace(p_value=upper_p(values, null))
             interval = self.inference.interval(measure(found.draws.bootstrap, inside)[:, np.newaxis])
             reason = "undefined in all of them, or in all others"
             notes = {name: reason for at, name in COLUMNS if np.isnan(values[0, at])}
             label = (f"{name} ({len(own)} of {len(inside)} groups), {what}",)
-            rows += self.inference.rows("family", axis.name, label, COLUMNS, values, [sizes], [notes], interval, test)
+            own_rows = self.inference.rows("family", axis.name, label, COLUMNS, values, [sizes], [notes], interval)
+            if len(null):
+                test = compare(values, null)
+                test = test if measure is _difference else test._replace(p_value=upper_p(values, null))
+                own_rows = with_tests(own_rows, test, len(null))
+            rows += own_rows
         return rows
 
-    def _raters(self, axis: Axis) -> Found:
+    def _among_peers(self, rows: list[Row], values: Values, order: NDArray[np.intp]) -> list[Row]:
+        """Return the rows of raters with where they lie among the others of their stratum."""
+        strata = self.inference.exchange.strata
+        test = among_peers(values, None if strata is None else strata[order])
+        test = test._replace(n_undefined=np.zeros_like(test.n_undefined))  # of raters, not of draws
+        return with_tests(rows, test)
+
+    def raters(self, axis: Axis) -> Found:
         """Return the rows of every rater, compared with the other raters of their stratum."""
         responses = RaterResponses.of(self.ratings, self.reference, capped=self._capped)
         tables, values = responses.observed()
@@ -152,14 +212,12 @@ class Analysis:
             how = self.inference.doing("resampling raters")
             whole, kept = responses.bootstrap(self.settings.bootstrap, self.settings.seed, how)
             interval = Interval(whole.low[order], whole.high[order], whole.n_undefined[order])
-        test = None
-        if self.settings.permutations:
-            test = among_peers(values[order], None if self.strata is None else self.strata[order])
-            test = test._replace(n_undefined=np.zeros_like(test.n_undefined))  # of raters, not of draws
         rows = self._rows(
             "rater", axis.name, axis.shown, tables[order], values[order], np.ones(len(order), np.int64), support,
-            interval, test,
+            interval, None,
         )  # fmt: skip
+        if self.settings.permutations:
+            rows = self._among_peers(rows, values[order], order)
         null = np.zeros((0, len(order), len(MEASURES)))
         return Found(
             rows,
@@ -172,24 +230,24 @@ class Analysis:
         kind: str,
         name: str,
         groups: tuple[str, ...],
+        places: list[int],
         responses: Responses,
         sizes: NDArray[np.int64],
         usage: NDArray[np.int64],
-        null: Values | None,
+        tested: Shuffled | None,
         resampled: Values,
-        withheld: NDArray[np.bool_] | None = None,
     ) -> Found:
         """Return the rows of the groups that may be shown."""
-        shown = np.arange(len(groups)) if withheld is None else np.flatnonzero(~withheld)
-        names = tuple(groups[g] for g in shown)
+        shown = np.array(places, dtype=np.intp)
+        names = tuple(groups[g] for g in places)
         tables, values = (array[shown] for array in responses.observed())
         support = responses.votes().of(shown)
         everyone = kind == "overall" and self.reference.kind in (CROWD, "group")
         alone = "nobody is left as the reference" if everyone else undefined.NO_REFERENCE
-        null = np.zeros((0, len(shown), len(MEASURES))) if null is None else null[:, shown]
+        null = np.zeros((0, len(shown), len(MEASURES))) if tested is None else tested.null
         rows = self._rows(
             kind, name, names, tables, values, sizes[shown], support, self.inference.interval(resampled[:, shown]),
-            self.inference.test(values, null) if len(null) else None, alone,
+            tested, alone,
         )  # fmt: skip
         return Found(
             rows,
@@ -207,7 +265,7 @@ class Analysis:
         n_raters: NDArray[np.int64],
         support: Support,
         interval: Interval | None,
-        test: PermutationResult | None,
+        tested: Shuffled | None,
         alone: str = undefined.NO_REFERENCE,
     ) -> list[Row]:
         """Put rows together, with notes on why values are undefined or what to beware of."""
@@ -215,15 +273,17 @@ class Analysis:
             zip(n_raters.tolist(), support.n_items.tolist(), support.n_ratings.tolist(), strict=True)
         )
         notes = notes_of(tables, values, support.votes, self.ratings.scale, self.settings.min_support, alone)
-        return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, test)
+        return self.inference.rows(kind, axis, groups, COLUMNS, values, sizes, notes, interval, tested)
 
     def _responses(
-        self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None
-    ) -> Responses:
+        self, codes: NDArray[np.int32], n_groups: int, *, among: NDArray[np.bool_] | None = None,
+        strata: NDArray[np.int32] | None = None,
+    ) -> Responses:  # fmt: skip
         wanted = self.settings
+        strata = self.inference.exchange.strata if strata is None else strata
         return Responses.of(
             self.ratings, codes, n_groups, self.reference, group_score=wanted.group_score, ties=wanted.ties,
-            seed=wanted.seed, capped=self._capped, strata=self.strata, among=among,
+            seed=wanted.seed, capped=self._capped, strata=strata, among=among,
         )  # fmt: skip
 
     @property

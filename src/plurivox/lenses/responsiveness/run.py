@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
-from plurivox.axis import Axis
+from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import corrected
-from plurivox.engine.grouping import Compared, compared, overlapping_axes, raters_who_rated, strata_of, subsets_by
+from plurivox.engine.grouping import Compared, compared, overlapping_axes, raters_who_rated, subsets_by
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.lenses.inference import Inference
@@ -14,10 +16,10 @@ from plurivox.lenses.psychometrics.scales import MANY, Scale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
-from plurivox.lenses.responsiveness.rows import Analysis, Found
+from plurivox.lenses.responsiveness.rows import Analysis, Contrast, Found, Prepared
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Row
+from plurivox.results.result import Row
 from plurivox.settings import keywords
 
 
@@ -55,55 +57,97 @@ def responsiveness(
     against = resolve(ratings, reference, threshold=settings.threshold, min_group_size=size)
     limit = None if settings.psychometrics == ALWAYS else MANY
     scaling = Scaling(settings.ties, settings.group_score, LOWER_BOUND, settings.seed, limit)
+    exchange = Exchange.of(ratings, settings.within)
+    whole = Inference(settings, how, exchange)
     rows: list[Row] = []
-    pair_rows: list[Row] = []
-    draws: list[Draws] = []
     scored: list[Scored] = []
     scales: list[Scale] = []
     withheld: dict[str, int] = {}
+    each: list[_Part] = []
     axes = list(compared(ratings, settings.by, overlapping, size))
     for subset, part in subsets_by(ratings, settings.items_by).items():
-        whole = part is ratings
-        own = against if whole else against.within(ratings, part)
-        work = Analysis(part, own, settings, strata_of(part, settings.within), Inference(settings, how, subset=subset))
+        all_items = part is ratings
+        compared_with = against if all_items else against.within(ratings, part)
+        work = Analysis(part, compared_with, settings, replace(whole, subset=subset))
         overall = work.overall()
         rows += overall.rows
         scored.append(overall.scored)
-        for one in axes if whole else compared(part, settings.by, overlapping, size, raters_who_rated(part)):
-            withheld[one.axis.name if whole else f"{one.axis.name}, {subset}"] = one.n_withheld
-            found = work.values(one.axis.name, one.each) if one.overlapping else work.axis(one.axis)
+        for one in axes if all_items else compared(part, settings.by, overlapping, size, raters_who_rated(part)):
+            withheld[one.axis.name if all_items else f"{one.axis.name}, {subset}"] = one.n_withheld
+            each.append(_Part.of(work, one))
             if settings.psychometrics:
                 scales += scaling.scale(part, one, subset)
-            if not one.overlapping and one.axis.attributes != ("rater",):  # nobody is shuffled there
-                rows += _more(work, one.axis, found)
-                pair_rows += work.pairs(one.axis, found) if settings.pairs else []
-            rows += found.rows
-            draws.append(found.draws)
-            scored.append(found.scored)
+    whole.decide([one.tested for part in each for one in part.prepared])
+    whole.decide([contrast.tested for part in each for contrast in part.contrasts])
+    whole.decide([contrast.tested for part in each for contrast in part.pairs])
+    found = [(own, own.found()) for own in each]
+    for own, axis in found:
+        rows += own.compared(own.contrasts, axis, "contrast")
+        rows += axis.rows
+    families = [row for own, axis in found for row in own.family(axis)]
+    simple = "holm" if settings.correction == "maxt" else settings.correction
+    rows += [row.with_claim(whole.claims(row)) for row in corrected(families, simple)]
+    corrected([row for row in rows if row.kind == "rater"], simple)
     _check(settings, axes, rows)
     scaled = fitted(scales, how)
+    known = {
+        (part.one.axis.name, group): one for part in each if part.work.subset == "all" for one in part.prepared
+        for group in one.groups
+    }  # fmt: skip
     return Responsiveness(
-        rows=(*corrected(rows, settings.correction), *scaled.rows),
+        rows=(*rows, *scaled.rows),
         withheld=withheld,
         outside={one.axis.name: one.axis.n_outside for one in axes},
-        draws=tuple(draws),
-        settings=_remembered(settings, ratings, against, overlapping),
-        pair_rows=tuple(corrected(pair_rows, settings.correction)),
-        scored=tuple(scored),
+        draws=tuple(axis.draws for _, axis in found),
+        settings={**_remembered(settings, ratings, against, overlapping), "design": whole.remembered()},
+        pair_rows=tuple(row for own, axis in found for row in own.compared(own.pairs, axis, "pair")),
+        held_rows=tuple(Analysis(ratings, against, settings, whole).held(known, rows)),
+        scored=(*scored, *(axis.scored for _, axis in found)),
         tables=scaled.tables() if settings.psychometrics else (),
     )
 
 
-def _more(work: Analysis, axis: Axis, found: Found) -> list[Row]:
-    """Return contrasts and families of an axis, as far as they were asked for and concern it."""
-    rows: list[Row] = []
-    contrast, family = work.settings.contrast, dict(work.settings.family)
-    groups = axis.groups if work.subset == "all" else axis.shown  # too small in a part of the items is no error
-    if contrast is not None and set(contrast) <= set(groups):
-        rows += work.contrast(axis, contrast, found)
-    if family and set(family) <= set(axis.attributes):
-        rows += work.family(axis, family, found)
-    return rows
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The groups of one axis on one set of items, ready to be tested, and what else was asked of them."""
+
+    work: Analysis
+    one: Compared
+    prepared: list[Prepared]
+    contrasts: list[Contrast]
+    pairs: list[Contrast]
+
+    @classmethod
+    def of(cls, work: Analysis, one: Compared) -> _Part:
+        """Measure the groups; raters one by one are not shuffled."""
+        axis, asked = one.axis, work.settings
+        if axis.attributes == ("rater",):
+            return cls(work, one, [], [], [])
+        contrasts, pairs = [], []
+        if not one.overlapping:
+            groups = axis.groups if work.subset == "all" else axis.shown  # too small in a part of the items is no error
+            if asked.contrast is not None and set(asked.contrast) <= set(groups):
+                contrasts.append(work.contrast(axis, asked.contrast))
+            if asked.pairs:
+                pairs = [work.contrast(axis, two) for two in combinations(axis.shown, 2)]
+        return cls(work, one, work.prepare(one), contrasts, pairs)
+
+    def found(self) -> Found:
+        """Return the rows of the groups, or raters."""
+        if self.one.axis.attributes == ("rater",):
+            return self.work.raters(self.one.axis)
+        return self.work.found(self.one.axis.name, self.prepared)
+
+    def compared(self, contrasts: list[Contrast], found: Found, kind: str) -> list[Row]:
+        """Return the rows of contrasts or pairs."""
+        return [row for contrast in contrasts for row in self.work.compared(contrast, found, kind)]
+
+    def family(self, found: Found) -> list[Row]:
+        """Return how the groups of a family lie against all others, if one of this axis was asked for."""
+        family, axis = dict(self.work.settings.family), self.one.axis
+        if not family or self.one.overlapping or not self.prepared or not set(family) <= set(axis.attributes):
+            return []
+        return self.work.family(axis, family, found)
 
 
 def _check(settings: ResponsivenessSettings, axes: list[Compared], rows: list[Row]) -> None:

@@ -30,6 +30,8 @@ class ResponsivenessSettings(Settings):
         doc="How often rater profiles are shuffled to see what chance does; 0 for values without p. Raters on their "
         "own are compared with each other, which needs no draws.",
     )
+    max_permutations: int | None = shared.max_permutations()
+    families: int = shared.families()
     bootstrap: int = shared.bootstrap(1000)
     resample: str = shared.resample(
         doc='What the bootstrap draws: ``"items"``, ``"raters"`` (within their groups) or ``"both"``; raters on their '

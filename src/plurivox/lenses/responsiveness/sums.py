@@ -255,9 +255,9 @@ class Responses:
             np.bincount(given, minlength=n_groups).astype(np.int64),
         )
 
-    def null(self, permutations: int, seed: int, how: Running) -> Values:
-        """Return the values under permutations 1 to ``permutations`` of the raters."""
-        return self._run(self.scored, Draws.permuted(permutations, seed), how)
+    def null(self, shuffles: Draws, how: Running) -> Values:
+        """Return the values under permutations of the raters."""
+        return self._run(self.scored, shuffles, how)
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the values when items, raters (within their groups) or both are drawn with replacement.

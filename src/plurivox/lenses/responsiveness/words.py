@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plurivox.results.result import SIGNIFICANT, Row, Statement, p_text, stated, survival, value_text, weight_of
+from plurivox.results.claims import group_statements, interval_words, rests_on
+from plurivox.results.result import Row, Statement, p_text, weight_of
+from plurivox.results.wording import named
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 if TYPE_CHECKING:
@@ -16,18 +19,17 @@ if TYPE_CHECKING:
 
 def statements(result: Responsiveness) -> list[Statement]:
     """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
-    tested = {name: _tested(result, name) for name in with_trait("stated")}
-    found = [row for rows in tested.values() for row in rows if (row.p_value or 0.0) < SIGNIFICANT]
-    found.sort(key=lambda row: (row.p_adjusted or 0.0, row.p_value or 0.0))
-    sentences = _overall(result) + _families(result)
-    for name, rows in tested.items():
-        whole = [row for row in found if row.statistic == name and row.subset == "all"]
-        sentences += stated(whole, len(rows), _sentence)
-    sentences += _on_parts([row for row in found if row.subset != "all" and row.survives])
-    if any(tested.values()) and not found:
-        numbers = " and ".join(f"{len(rows)} {LABELS[name]}" for name, rows in tested.items())
-        text = f"No group stands out from chance: none of {numbers} values has p < .05."
-        sentences.append(Statement(text, 2.0, statistic="mpa"))
+
+    def claimed(rows: Sequence[Row]) -> str:
+        where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
+        own = [row for row in rows if row.statistic in with_trait("stated")] or rows
+        habits = " and ".join(f"{_habit(row)} ({_beside(result, row)})" for row in own)
+        return f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
+
+    def notable(row: Row) -> str:
+        return f"Before correction only: {named(row.axis, row.group)} {_habit(row)} ({_beside(result, row)})."
+
+    sentences = _overall(result) + _families(result) + group_statements(result, claimed, notable, result.held_rows)
     if result.tables:
         found_beside = result.psychometrics().statements()
         sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
@@ -39,23 +41,25 @@ def _overall(result: Responsiveness) -> list[Statement]:
     if math.isnan(mpa.value):
         return []
     text = (
-        f"All raters together, against {result.settings['reference']['name']}: MPA {value_text(mpa)}, "
-        f"WRA {value_text(wra)}."
+        f"All raters together, against {result.settings['reference']['name']}: MPA "
+        f"{interval_words(mpa, result.settings)}, WRA {interval_words(wra, result.settings)}."
     )
-    return [Statement(text, 2.2, statistic="mpa")]
+    return [Statement(text, 2.2, statistic="mpa", group="all")]
 
 
 def _families(result: Responsiveness) -> list[Statement]:
     """Return the families of which all groups lie below, or above, all others, more than chance would put them."""
+    rows = [row for row in result.rows if row.kind == "family" and row.statistic in names_of("main") and row.tested]
     return [
         Statement(
             f"{row.group.rpartition(', all')[0]} have {'lower' if 'lowest' in row.group else 'higher'} "
-            f"{LABELS[row.statistic]} than every other group of {row.axis}, {p_text(row.p_value or 0.0)}.",
-            weight_of(row), row.axis, row.statistic,
+            f"{LABELS[row.statistic]} than every other group of {row.axis}, {p_text(row.p_adjusted or 0.0)} after "
+            "correction.",
+            weight_of(row), row.axis, row.statistic, row.group, True, row.p_adjusted,
+            rests_on({**result.settings, "correction": "holm"}, row, len(rows)), row.n_permutations,
         )
-        for row in result.rows
-        if row.kind == "family" and row.statistic in names_of("main") and row.subset == "all"
-        and ", all " in row.group and row.value > 0 and row.tested and row.survives
+        for row in rows
+        if row.subset == "all" and ", all " in row.group and row.value > 0 and row.claim
     ]  # fmt: skip
 
 
@@ -87,34 +91,19 @@ def _left_out(result: Responsiveness) -> list[Statement]:
     return [Statement(text, 0.0) for text in sentences]
 
 
-def _tested(result: Responsiveness, statistic: str) -> list[Row]:
-    return [row for row in result.rows if row.kind == "group" and row.statistic == statistic and row.tested]
-
-
 def _habit(row: Row) -> str:
     above = row.direction == "above"
     if row.statistic == "mpa":
         return f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
-    return f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
+    if row.statistic == "wra":
+        return f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
+    return f"respond to severity {'more' if above else 'less'} than a random group of that size would"
 
 
-def _sentence(row: Row, n_tested: int) -> str:
+def _beside(result: Responsiveness, row: Row) -> str:
+    p = row.p_adjusted if row.claim else row.p_value
+    after = " after correction" if row.claim else ""
     return (
-        f"{row.group} {_habit(row)}: {LABELS[row.statistic]} {value_text(row)} where chance gives about "
-        f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested, 'value')}."
+        f"{LABELS[row.statistic]} {interval_words(row, result.settings)} where chance gives about "
+        f"{row.null_median:.2f}, {p_text(p or 0.0)}{after}"
     )
-
-
-def _on_parts(rows: list[Row]) -> list[Statement]:
-    """Return one sentence for each group and statistic that stands out on parts of the items."""
-    parts: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        parts.setdefault((row.axis, row.group, _habit(row)), []).append(row)
-    statements = []
-    for (axis, group, habit), found in parts.items():
-        where = ", ".join(
-            f"{row.subset} ({LABELS[row.statistic]} {row.value:.2f}, chance {row.null_median:.2f})" for row in found
-        )
-        text = f"{group} {habit} on {where}, after correction."
-        statements.append(Statement(text, weight_of(found[0]) - 1.5, axis, found[0].statistic))
-    return statements

@@ -84,7 +84,10 @@ class SoftSettings(Settings):
         1000, doc="How many times items are drawn anew for 95 % intervals and comparisons."
     )
     correction: str = shared.correction(
-        doc="How p-values of comparisons are corrected over pairs and metrics: bh, by, holm, bonferroni or none."
+        "bh",
+        help="bh, by, holm, bonferroni or none.",
+        choices=shared.CORRECTIONS[1:],
+        doc="How p-values of comparisons are corrected over pairs and metrics: bh, by, holm, bonferroni or none.",
     )
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plurivox.axis import CROSS
+from plurivox.engine.families import SIGNIFICANT
 from plurivox.lenses.soft.comparisons import MAIN, n_hypotheses, ranks, shortened
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
-from plurivox.results.result import SIGNIFICANT, Row, Statement, p_text
+from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import are, counted, listed
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import METRICS

@@ -39,7 +39,6 @@ TERMS = (
              "the human is (Calderon et al. 2025)."),
     ("Alpha", "Krippendorff's alpha: 1 is full agreement, 0 what chance gives."),
 )  # fmt: skip
-FEW = 8  # findings that the section repeats
 SHOWN_ITEMS = 20
 MAX_ROWS = 1000
 MAX_TOGETHER = 10  # models up to which all attributes share a heat map
@@ -58,8 +57,7 @@ def section(brief: Brief) -> Section | None:
     axes, remarks = _axes(brief)
     found = _found(brief, axes)
     findings = findings_of(found, "alignment-dots", _ANCHORS)
-    blocks: list[Block] = [Prose(one.text) for one in sorted(findings, key=lambda one: -one.weight)[:FEW]]
-    blocks += [_accounts(found), *_heats(found), _dots(found), *_closest(found), *_answers(found)]
+    blocks: list[Block] = [_accounts(found), *_heats(found), _dots(found), *_closest(found), *_answers(found)]
     blocks += [_alphas(found), *_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found)]
     blocks += [*_positions(found), _items(found, brief), _table(found), Prose(METHODS), Terms(TERMS)]
     return Section("alignment", "Alignment", LEAD, blocks, findings, remarks + remarks_of(found))

@@ -1,0 +1,183 @@
+"""When a value becomes a sentence: what is said of groups that stand apart, alike in every lens that compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from plurivox.results.result import FEW, GroupResult, Row, Statement, p_text, weight_of
+from plurivox.results.wording import counted, listed, named
+from plurivox.statistics.registry import LABELS, with_trait
+
+CORRECTIONS = {
+    "maxt": "the largest deviation of every shuffle (max-T)", "bh": "Benjamini and Hochberg", "by": "Benjamini and "
+    "Yekutieli", "holm": "Holm", "bonferroni": "Bonferroni", "none": "nothing",
+}  # fmt: skip
+
+
+def shuffling(settings: Mapping[str, Any]) -> str:
+    """Tell who was shuffled with whom."""
+    design = settings.get("design", {})
+    if design.get("kind") == "within":
+        return f"raters shuffled within {listed(design['within'])}"
+    if design.get("kind") == "blocks" and (design["blocks"] > 1 or design["raters_fixed"]):
+        stay = f", {counted(design['raters_fixed'], 'rater')} left in place" if design["raters_fixed"] else ""
+        return f"raters shuffled within {counted(design['blocks'], 'block')} of those who saw the same items{stay}"
+    return "all raters shuffled"
+
+
+def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
+    """Tell what a p-value rests on: who was shuffled how often, and over what it was corrected."""
+    return (
+        f"{shuffling(settings)}, {row.n_permutations or settings['permutations']:,} times; corrected over "
+        f"{counted(n_tested, 'value')} by {CORRECTIONS[settings['correction']]}"
+    )
+
+
+def values_of(result: GroupResult, statistics: Iterable[str] | None = None) -> list[Row]:
+    """Return the tested values of groups, of statistics that make claims unless others are meant."""
+    names = tuple(with_trait("claims") if statistics is None else statistics)
+    return [row for row in result.rows if row.kind == "group" and row.statistic in names and row.tested]
+
+
+def group_statements(
+    result: GroupResult, claimed: Callable[[Sequence[Row]], str], notable: Callable[[Row], str],
+    held: Sequence[Row] = (),
+) -> list[Statement]:  # fmt: skip
+    """Return what is claimed of groups, what is undecided, why nothing may be claimed, and what is only notable.
+
+    Parameters
+    ----------
+    claimed
+        From the claimed values of one group on one set of items, the surest first, to a sentence.
+    notable
+        From a value that does not survive correction to a sentence.
+    held
+        Claims tested again within other attributes.
+    """
+    tested = values_of(result)
+    claims: dict[tuple[str, str, str], list[Row]] = {}
+    for row in sorted(tested, key=_surest):
+        if row.claim:
+            claims.setdefault((row.axis, row.group, row.subset), []).append(row)
+    said = []
+    for rows in claims.values():
+        first = rows[0]
+        text = claimed(rows) + _also_within(first, held)
+        weight = weight_of(first) - (0.0 if first.subset == "all" else 0.5)
+        said.append(
+            Statement(
+                text, weight, first.axis, first.statistic, first.group, True, first.p_adjusted,
+                rests_on(result.settings, first, len(tested)), first.n_permutations,
+            )
+        )  # fmt: skip
+    said += _entangled(result, tested) + _undecided(result, tested)
+    if tested and not claims:
+        said.append(_nothing(result, tested))
+    return said + _notable(result, tested, notable)
+
+
+def _surest(row: Row) -> tuple[float, float]:
+    return row.p_adjusted if row.p_adjusted is not None else 1.0, row.p_value if row.p_value is not None else 1.0
+
+
+def _also_within(row: Row, held: Sequence[Row]) -> str:
+    """Tell whether a claim also holds within the other attributes of the call."""
+    own = [
+        one for one in held
+        if (one.axis, one.group, one.statistic, one.subset) == (row.axis, row.group, row.statistic, row.subset)
+    ]  # fmt: skip
+    holds = [one.other for one in own if one.survives and one.direction == row.direction]
+    others = [one.other for one in own if one.other not in holds]
+    found = f" This also holds within {listed(holds)}." if holds else ""
+    return found + (f" It cannot be told apart from {listed(others, word='or')} here." if others else "")
+
+
+def _entangled(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
+    """Tell on which axes who rated what depends on the group, so that nothing is claimed."""
+    said = []
+    for axis, found in result.settings.get("design", {}).get("axes", {}).items():
+        if found["entangled"] and any(row.axis == axis for row in tested):
+            reasons = [
+                f"{what}, {p_text(found[name])}"
+                for name, what in (("exposure", "which items raters saw"), ("workload", "how many items they rated"))
+                if found[name] <= 0.01
+            ]
+            text = (
+                f"No difference by {axis} is claimed: who rated what depends on it ({'; '.join(reasons)}), so that a "
+                "difference may be one of items. If raters were assigned by batch or region, give it as within; or "
+                "compare on items that all groups rated alike."
+            )
+            said.append(Statement(text, 2.9, axis, "design", p=min(found["exposure"], found["workload"])))
+    return said
+
+
+def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
+    """Tell which values are too close to .05 for the shuffles that were made."""
+    rows = [row for row in tested if row.undecided and not _blocked(result, row)]
+    if not rows:
+        return []
+    names = listed((f"{LABELS[row.statistic]} of {named(row.axis, row.group)}" for row in rows), FEW)
+    n = rows[0].n_permutations or 0
+    text = (
+        f"Undecided after {n:,} shuffles: {names}, whose corrected p is too close to .05. More permutations would tell."
+    )
+    return [Statement(text, 2.4, rows[0].axis, rows[0].statistic, rows[0].group, p=rows[0].p_adjusted)]
+
+
+def _blocked(result: GroupResult, row: Row) -> bool:
+    """Tell whether nothing may be claimed on an axis."""
+    found = result.settings.get("design", {}).get("axes", {}).get(row.axis)
+    return bool(found and found["entangled"])
+
+
+def _nothing(result: GroupResult, tested: Sequence[Row]) -> Statement:
+    """Tell that no difference stands."""
+    labels = listed((LABELS[name] for name in dict.fromkeys(row.statistic for row in tested)), word="or")
+    groups = len({(row.axis, row.group) for row in tested})
+    free = [row for row in tested if not _blocked(result, row)]
+    least = min((row.p_adjusted for row in free if row.p_adjusted is not None), default=None)
+    rest = "" if least is None else f"; the smallest {p_text(least)} after correction over {len(tested):,} values"
+    text = f"No difference between groups is certain: of {counted(groups, 'group')} none stands out in {labels}{rest}."
+    n = tested[0].n_permutations
+    return Statement(
+        text, 2.0, statistic=tested[0].statistic, p=least, rests_on=shuffling(result.settings), n_permutations=n
+    )
+
+
+def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row], str]) -> list[Statement]:
+    """Return a sentence for the first few values that only stand out before correction, and count the others.
+
+    They are counted beside what chance alone gives, so that a long list is not taken for many findings.
+    """
+    claimed = {(row.axis, row.group, row.subset) for row in tested if row.claim}
+    whole = [row for row in tested if row.subset == "all" and not _blocked(result, row)]
+    rows = [
+        row for row in sorted(whole, key=lambda row: row.p_value or 0.0)
+        if (row.p_value or 0.0) < 0.05 and not row.claim and (row.axis, row.group, row.subset) not in claimed
+    ]  # fmt: skip
+    said = [
+        Statement(sentence(row), weight_of(row) if not row.survives else 1.9, row.axis, row.statistic, row.group,
+                  p=row.p_adjusted)
+        for row in rows[:FEW]
+    ]  # fmt: skip
+    if len(rows) > FEW:
+        text = (
+            f"{len(rows) - FEW} more of {len(whole)} values have p < .05 before correction only; about "
+            f"{0.05 * len(whole):.0f} would by chance alone."
+        )
+        said.append(Statement(text, 1.0, rows[0].axis, rows[0].statistic))
+    return said
+
+
+def interval_words(row: Row, settings: Mapping[str, Any]) -> str:
+    """Write a value with its interval, and what was resampled for it."""
+    if row.ci_low is None or row.ci_high is None or row.ci_low != row.ci_low:
+        return f"{row.value:.2f}"
+    return f"{row.value:.2f} (95 % interval {row.ci_low:.2f} to {row.ci_high:.2f} over {resampled(settings)})"
+
+
+def resampled(settings: Mapping[str, Any]) -> str:
+    """Name what an interval generalises over."""
+    what: str = settings["resample"]
+    return {"both": "items and raters"}.get(what, what)
