@@ -158,7 +158,12 @@ class Analysis:
                 found.append(self._dsi_row(name, "dsi_standardised", largest.standardised, shown, rows, None))
         if self.settings.correction != "maxt":
             corrected(found, self.settings.correction)
-        return [row.with_claim(self.inference.claims(row)) if row.tested else row for row in found]
+        # An axis is only said to divide raters where one of its groups stands apart, so that the family is not tested
+        # twice.
+        apart = {row.axis for row in rows if row.claim and row.statistic == "gai"}
+        return [
+            row.with_claim(row.axis in apart and self.inference.claims(row)) if row.tested else row for row in found
+        ]
 
     def dsi_adjusted(self, prepared: Mapping[str, Sequence[Prepared]]) -> dict[str, float]:
         """Return each axis's p-value from the largest standardised GAI of all axes in each shuffle."""
