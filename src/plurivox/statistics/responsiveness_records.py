@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox.statistics import responsiveness
-from plurivox.statistics.records import Statistic
+from plurivox.statistics.records import Statistic, scales_of
 
 _RESPONSIVENESS = (
     "Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: "
@@ -87,3 +87,6 @@ RECORDS = (
 
 MEASURES = tuple(record.name for record in sorted(RECORDS, key=lambda record: record.slot))
 """All of them by name, in the order of the compiled metrics."""
+
+MEASURED_ON = scales_of(sorted(RECORDS, key=lambda record: record.slot))
+"""The scales and ranges of their intervals, in the same order."""

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping, raters_who_rated
+from plurivox.engine.intervals import Interval
+from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters
 from plurivox.engine.part import Part
 from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.ratings import Ratings
 from plurivox.settings.shared import GROUP_SCORES
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 from plurivox.statistics.ties import tie_ranks
 
 
@@ -264,10 +266,29 @@ class Responses:
 
         The reference's own raters, if they are not among the judged, are not drawn.
         """
-        work: Contribution = self.scored
-        if resample == "items" and draws:
-            work = WrittenVotes(self.entries(), self.scored.shape, self.scored.cost)
+        work: Contribution = self._written() if resample == "items" and draws else self.scored
         return self._run(work, Draws.resampled(draws, seed, resample), how)
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the values without each item, each judged rater, or both; nothing is drawn.
+
+        A left-out rater of the crowd leaves the reference, too. Those of a reference of its own stay.
+        """
+        parts, scored, each = self.ratings.parts(), self.scored, []
+        whole = total(parts, scored)
+        if resample in ("items", "both"):
+            each.append(without_items(parts, self._written(), whole, self.finish, how))
+        if resample in ("raters", "both"):
+            units = RaterUnits.of(scored.drawn, scored.grouping.n_groups)
+            each.extend(without_raters(parts, scored, units, self.finish, how))
+        return LeftOut(self.finish(whole)[0], tuple(each))
+
+    def jackknife(self, resample: str, how: Running) -> Interval:
+        """Return the intervals of all values, groups × :data:`MEASURES`."""
+        return self.left_out(resample, how).interval(*MEASURED_ON)
+
+    def _written(self) -> WrittenVotes:
+        return WrittenVotes(self.entries(), self.scored.shape, self.scored.cost)
 
     def _run(self, work: Contribution, draws: Draws, how: Running) -> Values:
         made = run(self.ratings.parts(), work, draws, self.finish, how)
