@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,8 +30,13 @@ MOST_PER_GROUP = 100
 MOST_RATERS = 600
 """… and of all groups, unless every group has ``LEAST_PER_GROUP``."""
 LEAST_PER_GROUP = 10
-SCALES = ("plain", "log", "fisher", "complement")
-"""On which scale an interval is symmetric: the value's own, ln x, artanh x, or ln(1 − x)."""
+MOST_BLOCKS = 100
+"""Blocks of single ratings."""
+SCALES = ("plain", "fisher", "inverse")
+"""On which scale an interval is symmetric: the value's own, artanh x, or 1/x."""
+
+
+_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
 
 
 # Units ---------------------------------------------------------------------------------------------------------------
@@ -100,7 +105,7 @@ class RaterUnits(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Values without each unit.
+    """Values without each unit of items, of raters, and of single ratings.
 
     Attributes
     ----------
@@ -109,17 +114,22 @@ class LeftOut(NamedTuple):
     each
         For each stratum, units × groups × statistics: the values without a unit; NaN where they are undefined. Items
         are one stratum, the raters of each group another.
+    ratings
+        Units × groups × statistics: the values without blocks of single ratings, where items and raters are left out.
     """
 
     observed: Values
     each: tuple[Values, ...]
+    ratings: Values | None = None
 
     def difference(self, a: int, b: int) -> LeftOut:
         """Return the same for the difference of two groups, which are then one."""
-        return LeftOut(*(
-            self.observed[[a]] - self.observed[[b]],
+        observed, ratings = self.observed, self.ratings
+        return LeftOut(
+            observed[[a]] - observed[[b]],
             tuple(values[:, [a]] - values[:, [b]] for values in self.each),
-        ))  # fmt: skip
+            None if ratings is None else ratings[:, [a]] - ratings[:, [b]],
+        )
 
     def interval(self, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
         """Return the interval of each value; see :func:`interval`."""
@@ -164,6 +174,71 @@ def without_raters(
     return tuple(np.split(values, units.bounds[1:-1]))
 
 
+class OfRatings(Contribution, Protocol):
+    """A contribution that may hold ratings itself, and can do without some of them."""
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Contribution:
+        """Return the same without the ratings that a rule drops from a part."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Keep:
+    """Which ratings of a part are not in a block of ratings.
+
+    A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
+    """
+
+    block: int
+    n_blocks: int
+
+    def __call__(self, part: Part) -> NDArray[np.bool_]:
+        item = (part.item_of_each() + part.first).astype(np.uint64)
+        mixed = (item * _MIX[0] + part.raters.astype(np.uint64) * _MIX[1]) >> np.uint64(33)
+        return (mixed % np.uint64(self.n_blocks) != self.block) | (part.raters < 0)
+
+
+def kept(part: Part, keep: NDArray[np.bool_]) -> Part:
+    """Return a part without some of its ratings; its items stay."""
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return Part(part.first, before[part.offsets], part.raters[keep], part.scores[keep], part.multiplicity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Blocks:
+    """The contribution of all ratings but those of a block, for each block."""
+
+    contribution: OfRatings
+    n_blocks: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds a draw takes."""
+        return 2 * self.contribution.cost
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds at once."""
+        return self.contribution.width
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums of a part without each block of ratings."""
+        made = []
+        for number in range(draws.first, draws.last):
+            keep = _Keep(number, self.n_blocks)
+            made.append(self.contribution.without(keep)(kept(part, keep(part)), Draws.observed()))
+        return Sums({name: np.concatenate([sums[name] for sums in made]) for name in made[0]})
+
+
+def without_ratings(
+    parts: Sequence[Part], contribution: OfRatings, finish: Finish, how: Running | None = None
+) -> Values:
+    """Return the values without each of up to :data:`MOST_BLOCKS` blocks of ratings, blocks × groups × statistics."""
+    n = min(MOST_BLOCKS, sum(len(part.raters) for part in parts))
+    work = _Blocks(contribution, n)
+    made = run(parts, work, Draws.of_units(np.arange(n), "items"), finish, how)
+    return np.concatenate(made)
+
+
 # Intervals -----------------------------------------------------------------------------------------------------------
 
 
@@ -177,11 +252,15 @@ class _Scale(NamedTuple):
     high: float
 
 
+def _from_inverse(y: Values) -> Values:
+    """Return −1/y, and infinity where an inverse may be 0 or less: then there is no upper end."""
+    return np.where(y < 0, -1 / np.where(y < 0, y, -1.0), np.inf)
+
+
 _SCALES = {
     "plain": _Scale(lambda x: x, np.ones_like, lambda y: y, -np.inf, np.inf),
-    "log": _Scale(np.log, lambda x: 1 / x, np.exp, 0.0, np.inf),
     "fisher": _Scale(np.arctanh, lambda x: 1 / (1 - x * x), np.tanh, -1.0, 1.0),
-    "complement": _Scale(lambda x: -np.log1p(-x), lambda x: 1 / (1 - x), lambda y: -np.expm1(-y), -np.inf, 1.0),
+    "inverse": _Scale(lambda x: -1 / x, lambda x: x**-2.0, _from_inverse, 0.0, np.inf),
 }
 
 
@@ -241,20 +320,31 @@ def _variance(left: LeftOut) -> tuple[Values, Values, Ints]:
 
     The variance is NaN where fewer than two units of a stratum leave it defined, or nothing was left out.
     """
-    total, squares = np.zeros_like(left.observed), np.zeros_like(left.observed)
-    freedom, n_undefined = np.zeros_like(left.observed), np.zeros(left.observed.shape, dtype=np.int64)
-    for values in left.each:
-        defined = np.isfinite(values)
-        n = np.count_nonzero(defined, axis=0)
-        mean = np.where(defined, values, 0.0).sum(axis=0) / np.maximum(n, 1)
-        spread = (np.where(defined, values - mean, 0.0) ** 2).sum(axis=0) / np.maximum(n, 1)
-        own = np.where(n > 1, (len(values) - 1) * spread, np.nan)
-        total += own
-        squares += own**2 / np.maximum(n - 1, 1)
-        freedom += n - 1
-        n_undefined += len(values) - n
-    if not left.each:
-        total[:] = np.nan
-    with np.errstate(invalid="ignore"):
-        found = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1.0), freedom)
-    return total, np.maximum(found, 1.0), n_undefined
+    each = [_spread(values) for values in left.each]
+    none = np.full(left.observed.shape, np.nan)
+    total = sum((one.variance for one in each[1:]), each[0].variance if each else none)
+    if left.ratings is not None:
+        twice = _spread(left.ratings)
+        total = np.maximum(total - np.nan_to_num(twice.variance), each[0].variance)
+        each.append(twice)
+    squares = sum((np.nan_to_num(one.variance) ** 2 / one.freedom for one in each), np.zeros_like(none))
+    most = sum((one.freedom for one in each), np.zeros_like(none))
+    freedom = np.where(squares > 0, np.nan_to_num(total) ** 2 / np.where(squares > 0, squares, 1.0), most)
+    n_undefined = sum((one.n_undefined for one in each), np.zeros(none.shape, dtype=np.int64))
+    return total, np.maximum(freedom, 1.0), n_undefined
+
+
+class _Spread(NamedTuple):
+    variance: Values
+    freedom: Values
+    n_undefined: Ints
+
+
+def _spread(values: Values) -> _Spread:
+    """Return the jackknife variance of one stratum, NaN if fewer than two units leave a value defined."""
+    defined = np.isfinite(values)
+    n = np.count_nonzero(defined, axis=0)
+    mean = np.where(defined, values, 0.0).sum(axis=0) / np.maximum(n, 1)
+    squares = np.where(defined, values - mean, 0.0) ** 2
+    variance = np.where(n > 1, (len(values) - 1) * squares.sum(axis=0) / np.maximum(n, 1), np.nan)
+    return _Spread(variance, np.maximum(n - 1.0, 1.0), len(values) - n)

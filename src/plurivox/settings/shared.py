@@ -15,6 +15,7 @@ from plurivox.settings import values
 from plurivox.settings.record import setting
 
 RESAMPLE = ("items", "raters", "both")
+INTERVALS = ("jackknife", "bootstrap")
 CONVENTIONS = ("default", "published")
 CORRECTIONS = ("bh", "by", "holm", "bonferroni", "none")
 TIES = ("share", "lowest", "random")
@@ -78,6 +79,13 @@ resample = _shared(
     doc='What the bootstrap draws: ``"items"``, ``"raters"`` (within their groups) or ``"both"``.',
 )  # fmt: skip
 """What the bootstrap draws: ``resample: str``."""
+
+interval = _shared(
+    "jackknife", "How 95 % intervals are made: jackknife or bootstrap.", metavar="HOW", choices=INTERVALS,
+    doc='How 95 % intervals are made: ``"jackknife"`` leaves out each item and each rater in turn and draws nothing, '
+    '``"bootstrap"`` draws them with replacement.',
+)  # fmt: skip
+"""How intervals are made: ``interval: str``."""
 
 
 def _seed(value: int) -> None:

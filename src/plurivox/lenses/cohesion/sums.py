@@ -5,7 +5,7 @@ Most statistics share one compiled pass over the ratings; those that are functio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from plurivox.engine.counting import add_up, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping, raters_who_rated
 from plurivox.engine.intervals import Interval
-from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters
+from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
 from plurivox.engine.part import Part
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
@@ -81,6 +81,10 @@ class Agreement:
         if self.counted:
             sums |= self._counted(part, draws, items, raters)
         return sums
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Agreement:
+        """Return the same, since all ratings are in the parts."""
+        return self
 
     def contributed(self, part: Part, codes: NDArray[Any], raters: NDArray[Any], start: int, stop: int) -> Values:
         """Return what items add to the statistics that are functions of counts: items × groups × all their parts."""
@@ -272,7 +276,8 @@ class Measured:
             rated = np.where(raters_who_rated(self.ratings), work.grouping.codes, -1)
             units = RaterUnits.of(rated, work.grouping.n_groups)
             each.extend(without_raters(parts, work, units, finish, how))
-        return LeftOut(finish(whole)[0], tuple(each))
+        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
+        return LeftOut(finish(whole)[0], tuple(each), ratings)
 
     def jackknife(self, resample: str, how: Running) -> Interval:
         """Return the intervals of all values, groups × (tested, then beside)."""
