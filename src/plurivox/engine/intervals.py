@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +24,8 @@ class Interval(NamedTuple):
     """NaN where fewer than two draws are defined."""
     high: Floats
     """As ``low``."""
-    n_undefined: Ints
-    """How many draws are NaN and were left out."""
+    n_undefined: NDArray[Any]
+    """How many draws, or what share of them, are NaN and were left out."""
 
 
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> Interval:

@@ -17,18 +17,32 @@ from plurivox.engine.exchange import Entanglement, Exchange, entanglement
 from plurivox.engine.families import SIGNIFICANT, adjust, adjust_families, step_down, undecided
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import Interval, percentile_interval
+from plurivox.engine.jackknife import LeftOut
 from plurivox.engine.permutation import PermutationResult, compare
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
+from plurivox.settings.record import Settings
+from plurivox.settings.shared import settled_interval
+from plurivox.statistics.records import Statistic, scales_of
 from plurivox.statistics.registry import with_trait
 
 Sizes = tuple[int, int, int]
 """Raters, items and ratings that a value rests on."""
 MORE = 10
 """Up to so many times the permutations asked for are made where a p-value is undecided."""
+
+
+S = TypeVar("S", bound="Settings")
+
+
+def with_interval(settings: S) -> S:
+    """Return settings that say how intervals are made, and with how many draws."""
+    given: Any = settings
+    interval, draws = settled_interval(given.interval, given.bootstrap)
+    return settings.replace(interval=interval, bootstrap=draws)
 
 
 class Asked(Protocol):
@@ -51,6 +65,10 @@ class Asked(Protocol):
         """How p-values of a family are corrected."""
 
     @property
+    def interval(self) -> str | None:
+        """How intervals are made."""
+
+    @property
     def bootstrap(self) -> int:
         """How often items, raters or both are drawn."""
 
@@ -71,6 +89,55 @@ class Measures(Protocol):
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the values of items or raters drawn with replacement."""
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the values without each item or rater."""
+
+
+class Spread(NamedTuple):
+    """What values of groups become with other items or raters: bootstrap draws, values without each unit, or nothing.
+
+    Draws are draws × groups × statistics.
+    """
+
+    draws: Values | None = None
+    left: LeftOut | None = None
+
+    def made(self, change: Callable[[Values], Values]) -> Spread:
+        """Return what a function of all groups' values becomes: from … × groups × statistics to … × 1 × statistics."""
+        left = self.left
+        return Spread(
+            None if self.draws is None else change(self.draws),
+            None if left is None else LeftOut(
+                change(left.observed[np.newaxis])[0], tuple(change(values) for values in left.each),
+                None if left.ratings is None else change(left.ratings),
+            ),
+        )  # fmt: skip
+
+    def of(self, places: Sequence[int]) -> Spread:
+        """Return the same for some of the groups."""
+        return self.made(lambda values: values[:, list(places)])
+
+    def kept(self, n_groups: int, n_statistics: int) -> Values:
+        """Return the bootstrap draws that a result keeps."""
+        return np.zeros((0, n_groups, n_statistics)) if self.draws is None else self.draws
+
+    def interval(self, records: Sequence[Statistic]) -> Interval | None:
+        """Return the intervals of statistics, if there are any; they stay within the range of each."""
+        return self._interval(*scales_of(records))
+
+    def difference(self, n_statistics: int) -> Interval | None:
+        """Return the intervals of differences, which have no scale or range of their own."""
+        return self._interval(["plain"] * n_statistics, [(-np.inf, np.inf)] * n_statistics)
+
+    def _interval(self, scales: Sequence[str], ranges: Any) -> Interval | None:
+        if self.draws is not None:
+            low, high, n_undefined = percentile_interval(self.draws)
+            return Interval(low, high, n_undefined / max(len(self.draws), 1))
+        if self.left is None:
+            return None
+        low, high, n_undefined = self.left.interval(scales, ranges)
+        return Interval(low, high, n_undefined / max(sum(map(len, self.left.each)), 1))
 
 
 class Tested(Protocol):
@@ -356,14 +423,15 @@ class Inference:
 
     # Intervals --------------------------------------------------------------------------------------------------------
 
-    def resampled(self, measured: Measures, what: str) -> Values:
-        """Return the values under bootstrap draws."""
+    def spread(self, measured: Measures, what: str) -> Spread:
+        """Return what values become with other items, raters or both, if intervals are asked for."""
         asked = self.asked
-        return measured.bootstrap(asked.bootstrap, asked.seed, asked.resample, self.doing(f"resampling {what}"))
-
-    def interval(self, resampled: Values | None) -> Interval | None:
-        """Return the interval of bootstrap draws, if there are any."""
-        return percentile_interval(resampled) if self.asked.bootstrap and resampled is not None else None
+        if asked.interval == "none":
+            return Spread()
+        how = self.doing(f"resampling {what}")
+        if asked.interval == "jackknife":
+            return Spread(left=measured.left_out(asked.resample, how))
+        return Spread(measured.bootstrap(asked.bootstrap, asked.seed, asked.resample, how))
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
@@ -396,6 +464,9 @@ class Inference:
                     ci_high=None if interval is None else float(interval.high[g, at]),
                     n_raters=sizes[g][0], n_items=sizes[g][1], n_ratings=sizes[g][2],
                     note=notes[g].get(name, ""), subset=self.subset,
+                ).with_undefined(
+                    0.0 if interval is None else float(interval.n_undefined[g, at]),
+                    "values without an item or rater" if self.asked.interval == "jackknife" else "bootstrap draws",
                 ),
                 g, tested,
             )

@@ -174,7 +174,7 @@ def interval_words(row: Row, settings: Mapping[str, Any]) -> str:
     """Write a value with its interval, and what was resampled for it."""
     if row.ci_low is None or row.ci_high is None or row.ci_low != row.ci_low:
         return f"{row.value:.2f}"
-    return f"{row.value:.2f} (95 % interval {row.ci_low:.2f} to {row.ci_high:.2f} over {resampled(settings)})"
+    return f"{row.value:.2f} ({row.ci_low:.2f} to {row.ci_high:.2f} over {resampled(settings)})"
 
 
 def resampled(settings: Mapping[str, Any]) -> str:

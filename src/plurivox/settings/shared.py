@@ -15,6 +15,7 @@ from plurivox.settings import values
 from plurivox.settings.record import setting
 
 RESAMPLE = ("items", "raters", "both")
+INTERVALS = ("jackknife", "bootstrap", "none")
 CONVENTIONS = ("default", "published")
 AUTO = "auto"
 CORRECTIONS = ("maxt", "bh", "by", "holm", "bonferroni", "none")
@@ -75,10 +76,34 @@ bootstrap = _shared(
 """How many bootstrap draws: ``bootstrap: int``."""
 
 resample = _shared(
-    "items", "What the bootstrap draws: items, raters or both.", metavar="WHAT", choices=RESAMPLE,
-    doc='What the bootstrap draws: ``"items"``, ``"raters"`` (within their groups) or ``"both"``.',
+    "both", "What 95 % intervals generalise over: items, raters or both.", metavar="WHAT", choices=RESAMPLE,
+    doc='What 95 % intervals generalise over: other ``"items"``, other ``"raters"`` of the same groups, or ``"both"``.',
 )  # fmt: skip
 """What the bootstrap draws: ``resample: str``."""
+
+interval = _shared(
+    None, "How 95 % intervals are made: jackknife (the default), bootstrap or none.", metavar="HOW", choices=INTERVALS,
+    doc='How 95 % intervals are made: ``"jackknife"`` leaves out each item and each rater in turn and draws nothing, '
+    '``"bootstrap"`` draws them with replacement, ``"none"`` makes none. By default the jackknife, and the bootstrap '
+    "if its draws are given.",
+)  # fmt: skip
+"""How intervals are made: ``interval: str | None``."""
+
+
+def settled_interval(interval: str | None, draws: int) -> tuple[str, int]:
+    """Return how intervals are made, and with how many draws.
+
+    Examples
+    --------
+    >>> settled_interval(None, 0), settled_interval(None, 99), settled_interval("bootstrap", 0)
+    (('jackknife', 0), ('bootstrap', 99), ('bootstrap', 1000))
+    """
+    how = interval or ("bootstrap" if draws else "jackknife")
+    if draws and how != "bootstrap":
+        raise InputError(
+            f"bootstrap is {draws}, and interval {how}", hint="Draws are for interval bootstrap; leave out one of them."
+        )
+    return how, (draws or 1000) if how == "bootstrap" else 0
 
 
 def _seed(value: int) -> None:

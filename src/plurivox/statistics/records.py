@@ -7,7 +7,7 @@ tables, the glossary and the docs follow from the record, so a new statistic is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -97,6 +97,9 @@ class Statistic:
         From sums to values; :data:`Slots`, :class:`About` and :data:`Known`.
     whole
         From scores, items × raters with NaN where there is none, to the value and why it is undefined.
+    interval_scale
+        On which scale its jackknife interval is symmetric: that of its ``"plain"`` values or another of
+        :data:`plurivox.engine.jackknife.SCALES`.
     interval_shown
         Whether a terminal shows its interval, too; frames always have it.
     why
@@ -123,6 +126,7 @@ class Statistic:
     finish: Callable[[Slots, About, Known], Floats] | None = None
     why: Why | None = None
     whole: Callable[[Floats], tuple[float, str]] | None = None
+    interval_scale: Literal["plain", "fisher", "inverse"] = "plain"
     interval_shown: bool = True
 
     @property
@@ -143,3 +147,8 @@ def finished(records: tuple[Statistic, ...], sums: Slots, about: About) -> Float
         assert record.finish is not None
         known[record.name] = record.finish(sums, about, known)
     return np.stack([known[record.name] for record in records], axis=-1)
+
+
+def scales_of(records: Sequence[Statistic]) -> tuple[tuple[str, ...], Floats]:
+    """Return the scales of the intervals of several statistics, and the ranges that the intervals stay within."""
+    return tuple(record.interval_scale for record in records), np.array([record.range for record in records])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plurivox.statistics import responsiveness
-from plurivox.statistics.records import Statistic
+from plurivox.statistics.records import Statistic, scales_of
 
 _RESPONSIVENESS = (
     "Mishra et al. (2025), Decoding Safety Feedback from Diverse Raters: "
@@ -85,5 +85,11 @@ RECORDS = (
     ),
 )  # fmt: skip
 
-MEASURES = tuple(record.name for record in sorted(RECORDS, key=lambda record: record.slot))
-"""All of them by name, in the order of the compiled metrics."""
+MEASURED = tuple(sorted(RECORDS, key=lambda record: record.slot))
+"""All of them in the order of the compiled metrics."""
+
+MEASURES = tuple(record.name for record in MEASURED)
+"""Their names."""
+
+MEASURED_ON = scales_of(MEASURED)
+"""The scales and ranges of their intervals, in the same order."""

@@ -78,8 +78,7 @@ class Analysis:
         measured = self._measured(Grouping.together(ratings))
         sums = measured.observed()
         values = measured.values(sums)
-        resampled = self._resampled(measured, "all")
-        interval = self.inference.interval(resampled)
+        interval = self.inference.spread(measured, "all").interval((*measured.tested, *measured.beside))
         sizes = (ratings.n_raters, ratings.n_items, len(ratings))
         rows = []
         for kind, records, n_raters in (("overall", measured.tested, sizes[0]), ("beside", measured.beside, None)):
@@ -112,13 +111,13 @@ class Analysis:
         names = _names(of_role("tested"))
         both = names + _names(of_role("beside"))
         kept = [np.zeros((self.settings.bootstrap, 0, len(both)))]
+        records = (*of_role("tested"), *of_role("beside"))
         null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, len(names)))]
         for one in prepared:
-            resampled = self._resampled(one.measured, one.axis.name)
-            resampled = None if resampled is None else resampled[:, one.places]
-            rows += self._rows(name, one, self.inference.interval(resampled))
+            spread = self.inference.spread(one.measured, one.axis.name).of(one.places)
+            rows += self._rows(name, one, spread.interval(records))
             null.append(one.tested.null)
-            kept += [] if resampled is None else [resampled]
+            kept.append(spread.kept(len(one.places), len(both)))
         draws = Draws(
             name, tuple(group for one in prepared for group in one.groups), names, np.concatenate(null, axis=1), both,
             np.concatenate(kept, axis=1),
@@ -219,8 +218,8 @@ class Analysis:
 
         tested = Shuffled(pair.what, names, observed, make, ~grouping.exchangeable[[pair.a]])
         self.inference.decide([tested])
-        resampled = self._resampled(measured, pair.what)
-        interval = self.inference.interval(None if resampled is None else pair.difference(resampled))
+        spread = self.inference.spread(measured, pair.what).made(pair.difference)
+        interval = spread.difference(len(measured.tested) + len(measured.beside))
         first, second = (_sizes(self.ratings, axis)[group] for group in groups)
         sizes = (first[0] + second[0], self.ratings.n_items, first[2] + second[2])
         return self.inference.contrast(pair, _columns(measured, measured.tested), sizes, interval, tested)
@@ -277,9 +276,6 @@ class Analysis:
 
     def _grouping(self, axis: Axis, among: NDArray[np.bool_] | None = None) -> Grouping:
         return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata, among)
-
-    def _resampled(self, measured: Measured, what: str) -> Values | None:
-        return self.inference.resampled(measured, what) if self.settings.bootstrap else None
 
     def _measured(self, grouping: Grouping) -> Measured:
         wanted = self.settings

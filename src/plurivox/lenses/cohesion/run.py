@@ -13,7 +13,7 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.cohesion.rows import Analysis
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.inference import Inference
+from plurivox.lenses.inference import Inference, with_interval
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
 from plurivox.settings import keywords
@@ -41,7 +41,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     True
     """
     n_points, auto = len(ratings.scale), settings.level == AUTO
-    settings = _settled(settings, n_points)
+    settings = with_interval(_settled(settings, n_points))
     note = LEVEL_NOTE.format(n_points) if auto and settings.level == "interval" else ""
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
     exchange = Exchange.of(ratings, settings.within)

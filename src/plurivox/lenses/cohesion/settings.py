@@ -17,7 +17,10 @@ class CohesionSettings(Settings):
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
     families: int = shared.families()
-    bootstrap: int = shared.bootstrap(0)
+    interval: str | None = shared.interval()
+    bootstrap: int = shared.bootstrap(
+        0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."
+    )
     resample: str = shared.resample()
     within: tuple[str, ...] | None = shared.within()
     correction: str = shared.correction()

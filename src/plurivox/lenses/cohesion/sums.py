@@ -5,7 +5,7 @@ Most statistics share one compiled pass over the ratings; those that are functio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from plurivox.engine.counting import add_up, group_counts, weighted_counts
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
+from plurivox.engine.grouping import Grouping, raters_who_rated
+from plurivox.engine.intervals import Interval
+from plurivox.engine.jackknife import LeftOut, RaterUnits, without_items, without_raters, without_ratings
 from plurivox.engine.part import Part
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.ratings import Ratings
 from plurivox.statistics.levels import Level
-from plurivox.statistics.records import SLOTS, About, Statistic, finished
+from plurivox.statistics.records import SLOTS, About, Statistic, finished, scales_of
 from plurivox.statistics.registry import STATISTICS, of_role
 from plurivox.statistics.ties import tie_ranks
 
@@ -79,6 +81,10 @@ class Agreement:
         if self.counted:
             sums |= self._counted(part, draws, items, raters)
         return sums
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Agreement:
+        """Return the same, since all ratings are in the parts."""
+        return self
 
     def contributed(self, part: Part, codes: NDArray[Any], raters: NDArray[Any], start: int, stop: int) -> Values:
         """Return what items add to the statistics that are functions of counts: items × groups × all their parts."""
@@ -244,16 +250,38 @@ class Measured:
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return all values when items, raters (within their groups) or both are drawn with replacement."""
-        work = self.agreement
-        if resample == "items" and draws and work.counted:  # what items add does not change when items are drawn
-            none = np.zeros(0, np.int32)
-            known = {
-                part.first: work.contributed(part, work.grouping.codes, none, 0, part.n_items)
-                for part in self.ratings.parts()
-                if part.n_items * work.grouping.n_groups * 8 * work.about.n_points <= MOST_KNOWN
-            }
-            work = replace(work, known=known)
+        work = self._known() if resample == "items" and draws else self.agreement
         return self._run(work, Draws.resampled(draws, seed, resample), (*self.tested, *self.beside), how)
+
+    def _known(self) -> Agreement:
+        """Return the same contribution that knows what each item adds to statistics of counts, for weights of items."""
+        work, none = self.agreement, np.zeros(0, np.int32)
+        if not work.counted:
+            return work
+        known = {
+            part.first: work.contributed(part, work.grouping.codes, none, 0, part.n_items)
+            for part in self.ratings.parts()
+            if part.n_items * work.grouping.n_groups * 8 * work.about.n_points <= MOST_KNOWN
+        }
+        return replace(work, known=known)
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return all values without each item, each rater of a group, or both; nothing is drawn."""
+        work, parts, each = self.agreement, self.ratings.parts(), []
+        finish = Finish((*self.tested, *self.beside), self.about)
+        whole = self.observed()
+        if resample in ("items", "both"):
+            each.append(without_items(parts, self._known(), whole, finish, how))
+        if resample in ("raters", "both"):
+            rated = np.where(raters_who_rated(self.ratings), work.grouping.codes, -1)
+            units = RaterUnits.of(rated, work.grouping.n_groups)
+            each.extend(without_raters(parts, work, units, finish, how))
+        ratings = without_ratings(parts, work, finish, how) if resample == "both" else None
+        return LeftOut(finish(whole)[0], tuple(each), ratings)
+
+    def jackknife(self, resample: str, how: Running) -> Interval:
+        """Return the intervals of all values, groups × (tested, then beside)."""
+        return self.left_out(resample, how).interval(*scales_of((*self.tested, *self.beside)))
 
     def _run(self, work: Agreement, draws: Draws, records: tuple[Statistic, ...], how: Running) -> Values:
         made = run(self.ratings.parts(), work, draws, Finish(records, self.about), how)

@@ -24,7 +24,7 @@ def statements(result: Cohesion) -> list[Statement]:
         return _claimed(result, {row.statistic: row for row in rows})
 
     def notable(row: Row) -> str:
-        return f"Before correction only: {named(row.axis, row.group)} {_habit(result, row)}, {_beside(result, row)}."
+        return f"Before correction only: {named(row.axis, row.group)} {_habit(result, row)}: {_beside(result, row)}."
 
     said = group_statements(result, claimed, notable, result.held_rows)
     return _overall(result) + said + _divides(result) + _level(result) + result.withheld_statement()
@@ -46,9 +46,9 @@ def _claimed(result: Cohesion, rows: dict[str, Row]) -> str:
     if own_view:
         text = f"{name} have a view of their own: {_beside(result, rows[VIEW])}."
         gai = rows.get("gai")
-        return text + (f" They {_habit(result, gai)}, {_beside(result, gai)}." if gai is not None else "")
+        return text + (f" They {_habit(result, gai)}: {_beside(result, gai)}." if gai is not None else "")
     order = [rows[one] for one in ("gai", "xrr", "irr", VIEW) if one in rows]
-    text = f"{name} {_habit(result, order[0])}, {_beside(result, order[0])}."
+    text = f"{name} {_habit(result, order[0])}: {_beside(result, order[0])}."
     if order[0].statistic in ("gai", "irr") and view is not None and not math.isnan(view.value):
         text += (
             f" That need not be another view: less or more noise does the same, and their item means correlate "

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import item_weights
 from plurivox.engine.intervals import Interval, percentile_interval
+from plurivox.engine.jackknife import LeftOut
 from plurivox.engine.pool import batched
 from plurivox.engine.run import Sums, Values
 from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.sums import Metrics, Support
 from plurivox.ratings import Ratings
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 
 _KEPT = 4_000_000  # bootstrap draws of raters kept in a result, at most
 _COST = 1e-6  # seconds for one draw of one rater, roughly
@@ -96,6 +97,39 @@ class RaterResponses:
             _weights.cache_clear()
         low, high, n_undefined = (np.concatenate([part[at] for part in parts]) for at in range(3))
         return Interval(low, high, n_undefined), np.concatenate([part[3] for part in parts], axis=1)
+
+    def jackknife(self, how: Running) -> Interval:
+        """Return intervals over items, raters × :data:`MEASURES`: each rater without each of their items."""
+        most = int(np.diff(self.bounds).max(initial=1))
+        width = max(1, most * self.n_points * self.references.shape[1])
+        parts = batched(_Left(self), len(self.bounds) - 1, how, cost=most * _COST, width=width)
+        low, high, n_undefined = (np.concatenate([part[at] for part in parts]) for at in range(3))
+        return Interval(low, high, n_undefined)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Left:
+    """Some of the raters, each without any one of the items that have a reference."""
+
+    responses: RaterResponses
+
+    def __call__(self, first: int, last: int) -> Interval:
+        from plurivox.kernels.responsiveness import rater_tables
+
+        own, finish = self.responses, Metrics(self.responses.capped)
+        tables = np.zeros((last - first, own.n_points, own.references.shape[1]))
+        rater_tables(own.bounds[first : last + 1], own.items, own.scores, own.references, tables)
+        found = []
+        for r, table in enumerate(tables):
+            met = np.arange(*own.bounds[first + r : first + r + 2])
+            met = met[own.references[met].any(axis=1)]
+            without = np.repeat(table[np.newaxis], len(met), axis=0)
+            without[np.arange(len(met)), own.scores[met]] -= own.references[met]
+            values = finish(Sums(tables=without[:, np.newaxis]))
+            observed = finish(Sums(tables=table[np.newaxis, np.newaxis]))[0]
+            found.append(LeftOut(observed, (values,)).interval(*MEASURED_ON))
+        low, high, n_undefined = (np.concatenate([one[at] for one in found]) for at in range(3))
+        return Interval(low, high, n_undefined)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

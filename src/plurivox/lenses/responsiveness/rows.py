@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from plurivox.engine.intervals import Interval
 from plurivox.engine.permutation import among_peers, compare, upper_p
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
-from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes, with_tests
+from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes, Spread, with_tests
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
@@ -27,7 +28,7 @@ from plurivox.results.result import Draws, Row
 from plurivox.scale import Scale
 from plurivox.statistics import undefined
 from plurivox.statistics.registry import with_trait
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness_records import MEASURED, MEASURES
 
 COLUMNS = tuple(enumerate(MEASURES))
 """All statistics, and where each stands among the values."""
@@ -49,6 +50,7 @@ class Found(NamedTuple):
     rows: list[Row]
     draws: Draws
     scored: Scored
+    spread: Spread = Spread()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,12 +85,11 @@ class Analysis:
     def overall(self) -> Found:
         """Return the rows of all raters together; against the crowd there is nobody left to compare them with."""
         responses = self._responses(np.zeros(self.ratings.n_raters, np.int32), 1)
-        nobody = np.full((self.settings.bootstrap, 1, len(MEASURES)), np.nan)
-        resampled = nobody if self.reference.kind == CROWD else self.inference.resampled(responses, "all")
+        spread = Spread() if self.reference.kind == CROWD else self.inference.spread(responses, "all")
         usage = np.bincount(self.ratings.scores, minlength=len(self.ratings.scale))[np.newaxis]
         n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
-        return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, resampled)
+        return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread)
 
     def prepare(self, one: Compared) -> list[Prepared]:
         """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
@@ -110,7 +111,7 @@ class Analysis:
         each = [
             self._found(
                 "group", name, one.axis.groups, one.places, one.responses, one.axis.sizes,
-                _usage(self.ratings, one.axis), one.tested, self.inference.resampled(one.responses, one.axis.name),
+                _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.responses, one.axis.name),
             )
             for one in prepared
         ]  # fmt: skip
@@ -157,9 +158,8 @@ class Analysis:
 
     def compared(self, contrast: Contrast, found: Found, kind: str) -> list[Row]:
         """Return the rows of a difference that was tested."""
-        groups = contrast.pair.names
-        first, second = (found.draws.bootstrap[:, [found.draws.groups.index(group)]] for group in groups)
-        interval = self.inference.interval(first - second)
+        a, b = (found.draws.groups.index(group) for group in contrast.pair.names)
+        interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
         return self.inference.contrast(contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind)
 
     def family(self, axis: Axis, condition: dict[str, Any], found: Found) -> list[Row]:
@@ -180,7 +180,7 @@ class Analysis:
         for what, measure in (("against the others", _difference), ("all lowest", _lowest), ("all highest", _highest)):
             values = measure(observed[np.newaxis], inside)
             null = measure(found.draws.null, inside)[:, np.newaxis]
-            interval = self.inference.interval(measure(found.draws.bootstrap, inside)[:, np.newaxis])
+            interval = found.spread.made(partial(_over_groups, measure, inside)).difference(len(MEASURES))
             reason = "undefined in all of them, or in all others"
             notes = {name: reason for at, name in COLUMNS if np.isnan(values[0, at])}
             label = (f"{name} ({len(own)} of {len(inside)} groups), {what}",)
@@ -208,10 +208,13 @@ class Analysis:
         order = order[~axis.withheld[axis.codes[order]]]
         support = responses.votes().of(order)
         interval, kept = None, np.zeros((0, len(axis.codes), len(MEASURES)))
-        if self.settings.bootstrap:
-            how = self.inference.doing("resampling raters")
-            whole, kept = responses.bootstrap(self.settings.bootstrap, self.settings.seed, how)
-            interval = Interval(whole.low[order], whole.high[order], whole.n_undefined[order])
+        how, n_draws = self.inference.doing("resampling raters"), self.settings.bootstrap
+        if self.settings.interval != "none":
+            whole = responses.jackknife(how)
+            if n_draws:
+                whole, kept = responses.bootstrap(n_draws, self.settings.seed, how)
+            undefined_share = whole.n_undefined[order] / max(n_draws, self.ratings.n_items, 1)
+            interval = Interval(whole.low[order], whole.high[order], undefined_share)
         rows = self._rows(
             "rater", axis.name, axis.shown, tables[order], values[order], np.ones(len(order), np.int64), support,
             interval, None,
@@ -235,7 +238,7 @@ class Analysis:
         sizes: NDArray[np.int64],
         usage: NDArray[np.int64],
         tested: Shuffled | None,
-        resampled: Values,
+        spread: Spread,
     ) -> Found:
         """Return the rows of the groups that may be shown."""
         shown = np.array(places, dtype=np.intp)
@@ -245,14 +248,15 @@ class Analysis:
         everyone = kind == "overall" and self.reference.kind in (CROWD, "group")
         alone = "nobody is left as the reference" if everyone else undefined.NO_REFERENCE
         null = np.zeros((0, len(shown), len(MEASURES))) if tested is None else tested.null
+        own = spread.of(places)
         rows = self._rows(
-            kind, name, names, tables, values, sizes[shown], support, self.inference.interval(resampled[:, shown]),
-            tested, alone,
+            kind, name, names, tables, values, sizes[shown], support, own.interval(MEASURED), tested, alone,
         )  # fmt: skip
         return Found(
             rows,
-            Draws(name, names, MEASURES, null, MEASURES, resampled[:, shown], self.subset),
+            Draws(name, names, MEASURES, null, MEASURES, own.kept(len(shown), len(MEASURES)), self.subset),
             Scored(name, names, tables, support.votes, usage[shown], self.subset),
+            own,
         )
 
     def _rows(
@@ -348,6 +352,11 @@ def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:
     inside = group >= 0
     cells = group[inside].astype(np.int64) * len(ratings.scale) + ratings.scores[inside]
     return np.bincount(cells, minlength=len(axis) * len(ratings.scale)).reshape(len(axis), -1).astype(np.int64)
+
+
+def _over_groups(measure: Any, inside: NDArray[np.bool_], values: Values) -> Values:
+    """Return a function of all groups as the value of one."""
+    return np.asarray(measure(values, inside))[:, np.newaxis]
 
 
 def _difference(values: Values, inside: NDArray[np.bool_]) -> Values:

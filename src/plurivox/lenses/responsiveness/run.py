@@ -11,7 +11,7 @@ from plurivox.engine.families import corrected
 from plurivox.engine.grouping import Compared, compared, overlapping_axes, raters_who_rated, subsets_by
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
-from plurivox.lenses.inference import Inference
+from plurivox.lenses.inference import Inference, with_interval
 from plurivox.lenses.psychometrics.scales import MANY, Scale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
@@ -52,6 +52,7 @@ def responsiveness(
     >>> round(result.value("all", "all", "wra"), 2)
     0.89
     """
+    settings = with_interval(settings)
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
     size = settings.min_group_size
     against = resolve(ratings, reference, threshold=settings.threshold, min_group_size=size)

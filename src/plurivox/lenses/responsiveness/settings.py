@@ -32,10 +32,13 @@ class ResponsivenessSettings(Settings):
     )
     max_permutations: int | None = shared.max_permutations()
     families: int = shared.families()
-    bootstrap: int = shared.bootstrap(1000)
+    interval: str | None = shared.interval()
+    bootstrap: int = shared.bootstrap(
+        0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."
+    )
     resample: str = shared.resample(
-        doc='What the bootstrap draws: ``"items"``, ``"raters"`` (within their groups) or ``"both"``; raters on their '
-        "own allow items only."
+        doc='What 95 % intervals generalise over: other ``"items"``, other ``"raters"`` of the same groups, or '
+        '``"both"``; raters on their own allow items only.'
     )
     within: tuple[str, ...] | None = shared.within()
     correction: str = shared.correction()
@@ -71,8 +74,8 @@ class ResponsivenessSettings(Settings):
     seed: int = shared.seed()
 
     def check(self) -> None:
-        """Raise if raters on their own would have to be drawn."""
-        if self.resample != "items" and self.bootstrap and ("rater",) in self.by:
+        """Raise if nothing but raters would be drawn, of raters on their own."""
+        if self.resample == "raters" and self.interval != "none" and ("rater",) in self.by:
             raise InputError(
                 f"resample is {self.resample!r}, and a rater on their own can only be resampled over items",
                 hint="Set resample='items', or leave 'rater' out of by.",

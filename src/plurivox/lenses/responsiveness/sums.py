@@ -6,7 +6,8 @@ draws weigh votes that are written down once. :mod:`plurivox.lenses.responsivene
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,15 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping, raters_who_rated
+from plurivox.engine.intervals import Interval
+from plurivox.engine.jackknife import LeftOut, RaterUnits, kept, without_items, without_raters, without_ratings
 from plurivox.engine.part import Part
 from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.ratings import Ratings
 from plurivox.settings.shared import GROUP_SCORES
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 from plurivox.statistics.ties import tie_ranks
 
 
@@ -113,6 +116,16 @@ class Scores:
             items = _own_weights(draws, part, len(self.totals))
             weighted_tables(*given, draws.rater_weights(self.drawn), items, tables)
         return Sums(tables=tables)
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Scores:
+        """Return the same with a reference that lacks the judged ratings that a rule drops."""
+        if not self.shared:
+            return self
+        reference = kept(self.reference, keep(self.reference))
+        n_items, n_points = self.totals.shape
+        cells = reference.item_of_each() * n_points + reference.scores
+        totals = np.bincount(cells, minlength=n_items * n_points).reshape(n_items, n_points).astype(np.int64)
+        return replace(self, reference=reference, totals=totals)
 
     def entries(self, part: Part) -> Entries:
         """Return the votes on a part's items as they are."""
@@ -264,10 +277,30 @@ class Responses:
 
         The reference's own raters, if they are not among the judged, are not drawn.
         """
-        work: Contribution = self.scored
-        if resample == "items" and draws:
-            work = WrittenVotes(self.entries(), self.scored.shape, self.scored.cost)
+        work: Contribution = self._written() if resample == "items" and draws else self.scored
         return self._run(work, Draws.resampled(draws, seed, resample), how)
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the values without each item, each judged rater, or both; nothing is drawn.
+
+        A left-out rater of the crowd leaves the reference, too. Those of a reference of its own stay.
+        """
+        parts, scored, each = self.ratings.parts(), self.scored, []
+        whole = total(parts, scored)
+        if resample in ("items", "both"):
+            each.append(without_items(parts, self._written(), whole, self.finish, how))
+        if resample in ("raters", "both"):
+            units = RaterUnits.of(scored.drawn, scored.grouping.n_groups)
+            each.extend(without_raters(parts, scored, units, self.finish, how))
+        ratings = without_ratings(parts, scored, self.finish, how) if resample == "both" else None
+        return LeftOut(self.finish(whole)[0], tuple(each), ratings)
+
+    def jackknife(self, resample: str, how: Running) -> Interval:
+        """Return the intervals of all values, groups × :data:`MEASURES`."""
+        return self.left_out(resample, how).interval(*MEASURED_ON)
+
+    def _written(self) -> WrittenVotes:
+        return WrittenVotes(self.entries(), self.scored.shape, self.scored.cost)
 
     def _run(self, work: Contribution, draws: Draws, how: Running) -> Values:
         made = run(self.ratings.parts(), work, draws, self.finish, how)

@@ -23,11 +23,11 @@ def statements(result: Responsiveness) -> list[Statement]:
     def claimed(rows: Sequence[Row]) -> str:
         where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
         own = [row for row in rows if row.statistic in with_trait("stated")] or rows
-        habits = " and ".join(f"{_habit(row)} ({_beside(result, row)})" for row in own)
+        habits = "; they ".join(f"{_habit(row)}: {_beside(result, row)}" for row in own)
         return f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
 
     def notable(row: Row) -> str:
-        return f"Before correction only: {named(row.axis, row.group)} {_habit(row)} ({_beside(result, row)})."
+        return f"Before correction only: {named(row.axis, row.group)} {_habit(row)}: {_beside(result, row)}."
 
     sentences = _overall(result) + _families(result) + group_statements(result, claimed, notable, result.held_rows)
     if result.tables:

@@ -93,7 +93,7 @@ def _ac(name: str, s: Slots, about: About, known: Known) -> Floats:
 RECORDS = (
     Statistic(
         name="irr", label="IRR", function=cohesion.krippendorff_alpha, needs="group", range=(-1.0, 1.0), role="tested",
-        order=10, traits=("claims",), finish=_irr, why=_why_irr,
+        order=10, traits=("claims",), finish=_irr, why=_why_irr, interval_scale="fisher",
         equation="α = 1 − (Σ O_ck δ_ck / n) / (Σ n_c n_k δ_ck / (n(n − 1))), O_ck = Σ_i n_ic(n_ik − [c=k])/(m_i − 1)",
         meaning="how far raters of a group agree on the same items beyond chance (Krippendorff's alpha)",
         higher_means="more agreement within the group",
@@ -101,7 +101,7 @@ RECORDS = (
     ),
     Statistic(
         name="xrr", label="XRR", function=cohesion.xrr, needs="pair", symmetric=True, range=(-math.inf, 1.0),
-        role="tested", order=20, traits=("claims",), finish=_xrr, why=_why_xrr,
+        role="tested", order=20, traits=("claims",), finish=_xrr, why=_why_xrr, interval_scale="fisher",
         equation="1 − (Σ B_ck δ_ck / (R + S)) / (Σ X_c Y_k δ_ck / (R·S)), B_ck = Σ_i (R_i + S_i)/(R_i S_i) · x_ic y_ik",
         meaning="how far a group and the rest agree on the same items beyond chance (cross-replication reliability)",
         higher_means="more agreement between the group and the rest",
@@ -110,7 +110,7 @@ RECORDS = (
     ),
     Statistic(
         name="gai", label="GAI", function=cohesion.gai, needs="pair", range=(-math.inf, math.inf), role="tested",
-        order=30, traits=("claims",), finish=_gai, why=_why_gai,
+        order=30, traits=("claims",), finish=_gai, why=_why_gai, interval_scale="inverse",
         equation="GAI = IRR(group) / XRR(group, rest)",
         meaning="how much more a group agrees with itself than with the rest (group association index)",
         higher_means="a view the group shares more within than with others", reference=_GRASP,

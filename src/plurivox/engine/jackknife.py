@@ -1,0 +1,350 @@
+"""Two-way jackknife: what values become without single items and without single raters, and intervals made of that.
+
+Nothing is drawn. Each unit is left out once: an item, or a rater of a group. The spread of the values over items tells
+how much other items would change a value, the spread over the raters of each group how much other raters would. Where
+there are very many, a unit is a block of them, so that the number of passes over the ratings stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurivox.engine.draws import Draws
+from plurivox.engine.intervals import Interval
+from plurivox.engine.part import Part
+from plurivox.engine.run import Contribution, Finish, Sums, Values, run
+from plurivox.engine.running import Running
+from plurivox.errors import InputError
+
+Ints = NDArray[np.int64]
+
+MOST_ITEMS = 1000
+"""Units of items, at most."""
+MOST_PER_GROUP = 100
+"""Units of raters of one group, at most …"""
+MOST_RATERS = 600
+"""… and of all groups, unless every group has ``LEAST_PER_GROUP``."""
+LEAST_PER_GROUP = 10
+MOST_BLOCKS = 100
+"""Blocks of single ratings."""
+SCALES = ("plain", "fisher", "inverse")
+"""On which scale an interval is symmetric: the value's own, artanh x, or 1/x."""
+
+
+_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
+
+
+# Units ---------------------------------------------------------------------------------------------------------------
+
+
+def blocks(n: int, most: int) -> Ints:
+    """Return the unit of each of n things: each its own, or blocks of equal size that take turns.
+
+    Examples
+    --------
+    >>> blocks(3, most=5).tolist(), blocks(7, most=5).tolist()
+    ([0, 1, 2], [0, 1, 2, 3, 0, 1, 2])
+    """
+    size = -(-n // most)
+    return np.arange(n, dtype=np.int64) % max(-(-n // max(size, 1)), 1)
+
+
+class RaterUnits(NamedTuple):
+    """Raters in units, and units in strata.
+
+    Attributes
+    ----------
+    units
+        The unit of each rater, -1 for those who do not count.
+    bounds
+        The units of stratum h are ``bounds[h]`` to ``bounds[h + 1]``.
+    strata
+        The stratum of each group, -1 if it has no rater.
+    alone
+        Which groups have a single rater, so that nothing is known of how their raters vary.
+    """
+
+    units: Ints
+    bounds: Ints
+    strata: Ints
+    alone: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, codes: ArrayLike, n_groups: int) -> RaterUnits:
+        """Make units of raters, each group a stratum; single raters join the largest group as a part of others' rest.
+
+        Examples
+        --------
+        >>> found = RaterUnits.of([0, 0, 1, 1, 1, 2, -1], 3)
+        >>> found.units.tolist(), found.bounds.tolist(), found.strata.tolist()
+        ([0, 1, 2, 3, 4, 5, -1], [0, 2, 6], [0, 1, 1])
+        """
+        own = np.asarray(codes, dtype=np.int64)
+        sizes = np.bincount(own[own >= 0], minlength=n_groups)
+        host = int(np.argmax(sizes)) if n_groups else 0
+        joined = np.where(sizes == 1, host, np.arange(n_groups))
+        of_rater = np.where(own >= 0, joined[own], -1)
+        held = np.unique(of_rater[of_rater >= 0])
+        most = max(LEAST_PER_GROUP, min(MOST_PER_GROUP, MOST_RATERS // max(len(held), 1)))
+        units, bounds = np.full(len(own), -1, dtype=np.int64), [0]
+        for stratum in held:
+            members = np.flatnonzero(of_rater == stratum)
+            within = blocks(len(members), most)
+            units[members] = bounds[-1] + within
+            bounds.append(bounds[-1] + int(within.max()) + 1)
+        strata = np.where(sizes > 0, np.searchsorted(held, joined), -1)
+        return cls(units, np.array(bounds, dtype=np.int64), strata, sizes == 1)
+
+
+# Values without a unit -----------------------------------------------------------------------------------------------
+
+
+class LeftOut(NamedTuple):
+    """Values without each unit of items, of raters, and of single ratings.
+
+    Attributes
+    ----------
+    observed
+        Groups × statistics: the values of all.
+    each
+        For each stratum, units × groups × statistics: the values without a unit; NaN where they are undefined. Items
+        are one stratum, the raters of each group another.
+    ratings
+        Units × groups × statistics: the values without blocks of single ratings, where items and raters are left out.
+    """
+
+    observed: Values
+    each: tuple[Values, ...]
+    ratings: Values | None = None
+
+    def difference(self, a: int, b: int) -> LeftOut:
+        """Return the same for the difference of two groups, which are then one."""
+        observed, ratings = self.observed, self.ratings
+        return LeftOut(
+            observed[[a]] - observed[[b]],
+            tuple(values[:, [a]] - values[:, [b]] for values in self.each),
+            None if ratings is None else ratings[:, [a]] - ratings[:, [b]],
+        )
+
+    def interval(self, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
+        """Return the interval of each value; see :func:`interval`."""
+        return interval(self, scales, ranges, level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Without:
+    """From the sums of units of items to the values of all items but these."""
+
+    whole: Sums
+    finish: Finish
+
+    def __call__(self, sums: Sums) -> Values:
+        return self.finish(Sums({name: self.whole[name] - array for name, array in sums.items()}))
+
+
+def without_items(
+    parts: Sequence[Part], contribution: Contribution, whole: Sums, finish: Finish, how: Running | None = None
+) -> Values:
+    """Return the values without each unit of items, units × … ; ``whole`` are the sums of all items."""
+    n_items = sum(part.n_items for part in parts)
+    draws = Draws.of_units(blocks(n_items, MOST_ITEMS), "items")
+    made = run(parts, contribution, draws, _Without(whole, finish), how)
+    return np.concatenate([finish(whole)[:0], *made])
+
+
+def without_raters(
+    parts: Sequence[Part], contribution: Contribution, units: RaterUnits, finish: Finish, how: Running | None = None
+) -> tuple[Values, ...]:
+    """Return the values without each unit of raters, for each stratum units × groups × statistics.
+
+    A group of a single rater has no values: what it would be with another one cannot be told.
+    """
+    made = run(parts, contribution, Draws.of_units(units.units, "raters"), finish, how)
+    if not made:
+        return ()
+    values = np.concatenate(made)
+    for g in np.flatnonzero(units.alone):
+        first, last = units.bounds[units.strata[g] : units.strata[g] + 2]
+        values[first:last, g] = np.nan
+    return tuple(np.split(values, units.bounds[1:-1]))
+
+
+class OfRatings(Contribution, Protocol):
+    """A contribution that may hold ratings itself, and can do without some of them."""
+
+    def without(self, keep: Callable[[Part], NDArray[np.bool_]]) -> Contribution:
+        """Return the same without the ratings that a rule drops from a part."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Keep:
+    """Which ratings of a part are not in a block of ratings.
+
+    A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
+    """
+
+    block: int
+    n_blocks: int
+
+    def __call__(self, part: Part) -> NDArray[np.bool_]:
+        item = (part.item_of_each() + part.first).astype(np.uint64)
+        mixed = (item * _MIX[0] + part.raters.astype(np.uint64) * _MIX[1]) >> np.uint64(33)
+        return (mixed % np.uint64(self.n_blocks) != self.block) | (part.raters < 0)
+
+
+def kept(part: Part, keep: NDArray[np.bool_]) -> Part:
+    """Return a part without some of its ratings; its items stay."""
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return Part(part.first, before[part.offsets], part.raters[keep], part.scores[keep], part.multiplicity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Blocks:
+    """The contribution of all ratings but those of a block, for each block."""
+
+    contribution: OfRatings
+    n_blocks: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds a draw takes."""
+        return 2 * self.contribution.cost
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds at once."""
+        return self.contribution.width
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums of a part without each block of ratings."""
+        made = []
+        for number in range(draws.first, draws.last):
+            keep = _Keep(number, self.n_blocks)
+            made.append(self.contribution.without(keep)(kept(part, keep(part)), Draws.observed()))
+        return Sums({name: np.concatenate([sums[name] for sums in made]) for name in made[0]})
+
+
+def without_ratings(
+    parts: Sequence[Part], contribution: OfRatings, finish: Finish, how: Running | None = None
+) -> Values:
+    """Return the values without each of up to :data:`MOST_BLOCKS` blocks of ratings, blocks × groups × statistics."""
+    n = min(MOST_BLOCKS, sum(len(part.raters) for part in parts))
+    work = _Blocks(contribution, n)
+    made = run(parts, work, Draws.of_units(np.arange(n), "items"), finish, how)
+    return np.concatenate(made)
+
+
+# Intervals -----------------------------------------------------------------------------------------------------------
+
+
+class _Scale(NamedTuple):
+    """A scale on which an interval is symmetric: there, its slope, back, and the values that have a place on it."""
+
+    there: Callable[[Values], Values]
+    slope: Callable[[Values], Values]
+    back: Callable[[Values], Values]
+    low: float
+    high: float
+
+
+def _from_inverse(y: Values) -> Values:
+    """Return −1/y, and infinity where an inverse may be 0 or less: then there is no upper end."""
+    return np.where(y < 0, -1 / np.where(y < 0, y, -1.0), np.inf)
+
+
+_SCALES = {
+    "plain": _Scale(lambda x: x, np.ones_like, lambda y: y, -np.inf, np.inf),
+    "fisher": _Scale(np.arctanh, lambda x: 1 / (1 - x * x), np.tanh, -1.0, 1.0),
+    "inverse": _Scale(lambda x: -1 / x, lambda x: x**-2.0, _from_inverse, 0.0, np.inf),
+}
+
+
+def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
+    """Return intervals that generalise over what was left out, one for each value; groups × statistics.
+
+    Without unit u of the U units of stratum h, the value is θ_(u); its variance over the strata, which are independent,
+    is V = Σ_h V_h, V_h = (U − 1)/U · Σ_u (θ_(u) − mean)². The interval is g⁻¹(g(θ) ± t·√V·g′(θ)), where g is the scale
+    on which it is symmetric, and t has V²/Σ(V_h²/(U_h − 1)) degrees of freedom (Satterthwaite). What an item and a
+    rater have only together is counted in both V of items and V of raters, so that V is somewhat too large.
+
+    Parameters
+    ----------
+    left
+        The values without each unit. Undefined ones leave the mean of squares, and are counted.
+    scales
+        One of :data:`SCALES` for each statistic. A value that has no place on it has an interval on its own scale.
+    ranges
+        Statistics × 2: the lowest and the highest value there is, beyond which no interval reaches.
+    level
+        Between 0 and 1.
+
+    References
+    ----------
+    Efron & Stein (1981), The jackknife estimate of variance; Satterthwaite (1946), An approximate distribution of
+    estimates of variance components.
+
+    Examples
+    --------
+    The mean of 1, 2 and 6 is 3, and its standard error √(7/3); t with 2 degrees of freedom is 4.303.
+
+    >>> left = LeftOut(np.array([[3.0]]), (np.array([4.0, 3.5, 1.5]).reshape(3, 1, 1),))
+    >>> low, high, n_undefined = left.interval(["plain"], [(-np.inf, np.inf)])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([[-3.572]], [[9.572]])
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level is {level!r}", hint="Give a number between 0 and 1, for example 0.95.")
+    from scipy.special import stdtrit
+
+    variance, freedom, n_undefined = _variance(left)
+    known = np.isfinite(left.observed) & (variance >= 0)
+    observed = np.where(known, left.observed, 0.0)
+    reach = np.where(known, stdtrit(freedom, (1 + level) / 2) * np.sqrt(np.maximum(variance, 0)), np.nan)
+    low, high = observed - reach, observed + reach
+    for at, name in enumerate(scales):
+        scale, value = _SCALES[name], observed[:, at]
+        inside = (value > scale.low) & (value < scale.high)
+        place, there = scale.there(value[inside]), reach[inside, at] * scale.slope(value[inside])
+        low[inside, at], high[inside, at] = scale.back(place - there), scale.back(place + there)
+    lowest, highest = np.asarray(ranges, dtype=float).T
+    return Interval(np.clip(low, lowest, highest), np.clip(high, lowest, highest), n_undefined)
+
+
+def _variance(left: LeftOut) -> tuple[Values, Values, Ints]:
+    """Return the variance over all strata, its degrees of freedom, and how many units leave a value undefined.
+
+    The variance is NaN where fewer than two units of a stratum leave it defined, or nothing was left out.
+    """
+    each = [_spread(values) for values in left.each]
+    none = np.full(left.observed.shape, np.nan)
+    total = sum((one.variance for one in each[1:]), each[0].variance if each else none)
+    if left.ratings is not None:
+        twice = _spread(left.ratings)
+        total = np.maximum(total - np.nan_to_num(twice.variance), each[0].variance)
+        each.append(twice)
+    squares = sum((np.nan_to_num(one.variance) ** 2 / one.freedom for one in each), np.zeros_like(none))
+    most = sum((one.freedom for one in each), np.zeros_like(none))
+    freedom = np.where(squares > 0, np.nan_to_num(total) ** 2 / np.where(squares > 0, squares, 1.0), most)
+    n_undefined = sum((one.n_undefined for one in each), np.zeros(none.shape, dtype=np.int64))
+    return total, np.maximum(freedom, 1.0), n_undefined
+
+
+class _Spread(NamedTuple):
+    variance: Values
+    freedom: Values
+    n_undefined: Ints
+
+
+def _spread(values: Values) -> _Spread:
+    """Return the jackknife variance of one stratum, NaN if fewer than two units leave a value defined."""
+    defined = np.isfinite(values)
+    n = np.count_nonzero(defined, axis=0)
+    mean = np.where(defined, values, 0.0).sum(axis=0) / np.maximum(n, 1)
+    squares = np.where(defined, values - mean, 0.0) ** 2
+    variance = np.where(n > 1, (len(values) - 1) * squares.sum(axis=0) / np.maximum(n, 1), np.nan)
+    return _Spread(variance, np.maximum(n - 1.0, 1.0), len(values) - n)
