@@ -131,13 +131,15 @@ def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: in
     """Up to 255 ratings an item and 8 points counts share a word, sums of them are emptied every 256 items."""
     ratings = study(13, n_items=n_items, n_raters=n_raters, missing=0.0, n_points=n_points)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = measured(ratings, axis.codes, len(axis))
-    got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
-    assert got == pytest.approx(literal(ratings, axis, "nominal", "share", "default"), abs=1e-10)
-    parts = passes.observed()
-    general = weighed(passes, np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
-    assert parts["vectors"] == pytest.approx(general["vectors"], abs=1e-9)
-    assert parts["scalars"] == pytest.approx(general["scalars"], rel=1e-12)
+    for level in ("nominal", "ordinal", "interval"):
+        passes = measured(ratings, axis.codes, len(axis), level=level)
+        parts = passes.observed()
+        got = passes.values(parts)[0, :, : len(STATISTICS)]
+        assert got == pytest.approx(literal(ratings, axis, level, "share", "default"), abs=1e-10)
+        general = weighed(passes, np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
+        assert parts["vectors"] == pytest.approx(general["vectors"], abs=1e-9)
+        assert parts["scalars"] == pytest.approx(general["scalars"], rel=1e-12)
+        assert passes.values(parts) == pytest.approx(passes.values(general), rel=1e-12)
 
 
 def test_permutations_are_shuffles_of_profiles() -> None:
