@@ -92,6 +92,8 @@ def literal(
     """Every statistic of every group by the pure functions on counts."""
     counts = group_counts(ratings, axis)
     values = list(ratings.scale.values)
+    table = np.full((ratings.n_items, ratings.n_raters), np.nan)
+    table[ratings.item_codes, ratings.codes_of_raters] = np.array(values)[ratings.scores]
     rows = []
     for g in range(len(axis)):
         own, rest = counts[:, g], counts.sum(axis=1) - counts[:, g]
@@ -100,6 +102,7 @@ def literal(
                 statistics.krippendorff_alpha(own, level, values=values),
                 statistics.xrr(own, rest, level, values=values),
                 statistics.gai(own, rest, level, values=values),
+                statistics.view_correlation(table[:, axis.codes == g], table[:, (axis.codes >= 0) & (axis.codes != g)]),
                 statistics.negentropy(own),
                 statistics.cross_negentropy(own, rest, convention=convention),
                 statistics.plurality_size(own),

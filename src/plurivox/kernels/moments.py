@@ -3,8 +3,9 @@
 
 Scores are numbers here, each rater's own mean taken out, so counts by point are not enough. The pass adds up, for each
 item and group, how many ratings there are, their sum and the sum of their squares. Of an item with two ratings or more
-on each side, x is the group's mean, r that of the rest, and e = s²/n the sampling variance of a mean, s² with the divisor
-n − 1. Every group gets the sums over such items of 1, x, r, x·r, x², r², e of the group and e of the rest, in this order.
+on each side, x is the group's mean, r that of the rest, and e = s²/n the sampling variance of a mean, s² with the
+divisor n − 1. Every group gets the sums over such items of 1, x, r, x·r, x², r², e of the group and e of the rest, in
+this order.
 
 Every number is added up in the order of the ratings, and every sum in the order of the items, each draw apart from all
 others, so that neither threads nor batches change a bit of the result.

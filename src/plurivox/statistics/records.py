@@ -1,9 +1,9 @@
 """What a record of a statistic holds: what it is in words, how it is computed, and where it is shown.
 
 A statistic of counts is a sum over items, then a finish. Most of cohesion share one compiled pass, whose sums they take
-by name (:data:`SLOTS`); any other brings a ``contribution`` of its own, a function of counts alone, or takes the moments
-of scores that a second pass adds up. Frames, columns, tables, the glossary and the docs follow from the record, so a new
-statistic is one file.
+by name (:data:`SLOTS`); any other brings a ``contribution`` of its own, a function of counts alone, or takes the
+moments of scores that a second pass adds up (:data:`MOMENTS`). Frames, columns, tables, the glossary and the docs
+follow from the record, so a new statistic is one file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """View correlation: whether a group and the rest order the items alike, whatever their noise, leniency and spread.
 
 A sum over items, then a finish. Scores are numbers, and each rater's own mean over all their items is taken out. Of an
-item with two ratings or more on each side, x is the group's mean, r that of the rest, and e, f are the sampling variances
-s²/n of the two, s² with the divisor n − 1.
+item with two ratings or more on each side, x is the group's mean, r that of the rest, and e, f are the sampling
+variances s²/n of the two, s² with the divisor n − 1.
 
 ================ ======= ============================ ============================
 contribution     parts   layout                       items that count
@@ -10,8 +10,9 @@ contribution     parts   layout                       items that count
 view_parts       8       1; x; r; x·r; x²; r²; e; f   n ≥ 2 on both sides
 ================ ======= ============================ ============================
 
-Where raters have weights w, W = Σw and Q = Σw²: a mean is Σwy/W, s² = Σw(y − mean)²/(W − Q/W), and its sampling variance
-s²·Q/W². In lenses the sums come from ``kernels/moments``.
+Where raters have weights w, W = Σw and Q = Σw²: a mean is Σwy/W, s² = Σw(y − mean)²/(W − Q/W), and its sampling
+variance s²·Q/W². In lenses the sums come from ``kernels/moments``; a rater's mean is that of all their ratings under
+every draw, also where items are drawn.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ REST_NOISE = "the rest's means of items differ no more than by sampling"
 def view_correlation(scores_group: ArrayLike, scores_rest: ArrayLike) -> float:
     """Return the correlation of two sides' views of the items, with the noise of their means taken out.
 
-    Cov_i(x, r)/√(V_x V_r), V_x = Var_i(x) − mean_i(s²_i/n_i), over the K items with two scores or more on each side. x_i
-    and r_i are the sides' means of an item, and s²_i/n_i is the sampling variance of such a mean. The mean of each rater
-    over all their items is subtracted from their scores first. Variance and covariance over items have the divisor
-    K − 1, and s²_i has n_i − 1.
+    Cov_i(x, r)/√(V_x V_r), V_x = Var_i(x) − mean_i(s²_i/n_i), over the K items with two scores or more on each side.
+    x_i and r_i are the sides' means of an item, and s²_i/n_i is the sampling variance of such a mean. The mean of each
+    rater over all their items is subtracted from their scores first. Variance and covariance over items have the
+    divisor K − 1, and s²_i has n_i − 1.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def view_from(moments: Floats) -> Floats:
 
 
 def _centred(scores: Floats) -> Floats:
-    """Take out each rater's mean, and the width of the scale, which makes no difference to a correlation."""
+    """Take out each rater's mean over all their items."""
     given = ~np.isnan(scores)
     total = np.where(given, scores, 0.0).sum(axis=0)
     return np.asarray(scores - total / np.maximum(given.sum(axis=0), 1))
@@ -141,8 +142,8 @@ RECORDS = (
         name="view_correlation", label="view correlation", function=view_correlation, needs="sides", symmetric=True,
         range=(-math.inf, math.inf), column="view corr.", role="tested", order=35, of_moments=True, finish=_finish,
         why=_why,
-        equation="Cov_i(x_i, r_i)/√(V_x V_r), V_x = Var_i(x_i) − mean_i(s²_i/n_i), x_i and r_i the two sides' means of item "
-        "i with raters' own means removed",
+        equation="Cov_i(x_i, r_i)/√(V_x V_r), V_x = Var_i(x_i) − mean_i(s²_i/n_i), x_i and r_i the two sides' means of "
+        "item i with raters' own means removed",
         meaning="whether a group and the rest view the items alike, up to noise, leniency and spread",
         higher_means="the same view in the group and the rest",
         reference="Spearman (1904), The proof and measurement of association between two things",
