@@ -92,6 +92,8 @@ def literal(
     """Every statistic of every group by the pure functions on counts."""
     counts = group_counts(ratings, axis)
     values = list(ratings.scale.values)
+    table = np.full((ratings.n_items, ratings.n_raters), np.nan)
+    table[ratings.item_codes, ratings.codes_of_raters] = np.array(values)[ratings.scores]
     rows = []
     for g in range(len(axis)):
         own, rest = counts[:, g], counts.sum(axis=1) - counts[:, g]
@@ -100,6 +102,7 @@ def literal(
                 statistics.krippendorff_alpha(own, level, values=values),
                 statistics.xrr(own, rest, level, values=values),
                 statistics.gai(own, rest, level, values=values),
+                statistics.view_correlation(table[:, axis.codes == g], table[:, (axis.codes >= 0) & (axis.codes != g)]),
                 statistics.negentropy(own),
                 statistics.cross_negentropy(own, rest, convention=convention),
                 statistics.plurality_size(own),
@@ -131,13 +134,15 @@ def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: in
     """Up to 255 ratings an item and 8 points counts share a word, sums of them are emptied every 256 items."""
     ratings = study(13, n_items=n_items, n_raters=n_raters, missing=0.0, n_points=n_points)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = measured(ratings, axis.codes, len(axis))
-    got = passes.values(passes.observed())[0, :, : len(STATISTICS)]
-    assert got == pytest.approx(literal(ratings, axis, "nominal", "share", "default"), abs=1e-10)
-    parts = passes.observed()
-    general = weighed(passes, np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
-    assert parts["vectors"] == pytest.approx(general["vectors"], abs=1e-9)
-    assert parts["scalars"] == pytest.approx(general["scalars"], rel=1e-12)
+    for level in ("nominal", "ordinal", "interval"):
+        passes = measured(ratings, axis.codes, len(axis), level=level)
+        parts = passes.observed()
+        got = passes.values(parts)[0, :, : len(STATISTICS)]
+        assert got == pytest.approx(literal(ratings, axis, level, "share", "default"), abs=1e-10)
+        general = weighed(passes, np.zeros((1, 0), np.int32), np.ones((1, n_items), np.int32))
+        assert parts["vectors"] == pytest.approx(general["vectors"], abs=1e-9)
+        assert parts["scalars"] == pytest.approx(general["scalars"], rel=1e-12)
+        assert passes.values(parts) == pytest.approx(passes.values(general), rel=1e-12)
 
 
 def test_permutations_are_shuffles_of_profiles() -> None:
@@ -334,8 +339,10 @@ def test_weights_of_one_change_nothing_and_item_weights_are_copies() -> None:
                         for i, n in enumerate(items.tolist()) for c in range(n)])  # fmt: skip
     copied = pv.Ratings.from_frame(copies, scale=ratings.scale, raters=ratings.raters)
     again = measured(copied, Axis.of(copied, "g", min_group_size=1).codes, len(axis))
-    assert passes.values(weighed(passes, none, items[None]))[0] == pytest.approx(
-        again.values(again.observed())[0], abs=1e-10, nan_ok=True
+    # But for view_correlation: raters' means, which it takes out, stay those of the items as they were rated.
+    same = [at for at, one in enumerate((*passes.tested, *passes.beside)) if one.name != "view_correlation"]
+    assert passes.values(weighed(passes, none, items[None]))[0][:, same] == pytest.approx(
+        again.values(again.observed())[0][:, same], abs=1e-10, nan_ok=True
     )
 
 
@@ -452,7 +459,7 @@ def test_overlapping_groups_against_the_pure_functions() -> None:
         assert row.p_value is not None
     dsi = next(row for row in found.rows if row.statistic == "dsi")
     assert dsi.value == max(found.value("race", value, "gai") for value in "abc")
-    assert found.draws[0].null.shape == (30, 3, 7)
+    assert found.draws[0].null.shape == (30, 3, 8)
     assert found.outside == {"race": 1}
     assert not any(row.group.startswith("not ") for row in found.rows)
     assert pv.Cohesion.from_json(found.to_json()).to_frame().equals(found.to_frame())

@@ -194,7 +194,8 @@ class _Keep:
     def __call__(self, part: Part) -> NDArray[np.bool_]:
         item = (part.item_of_each() + part.first).astype(np.uint64)
         mixed = (item * _MIX[0] + part.raters.astype(np.uint64) * _MIX[1]) >> np.uint64(33)
-        return (mixed % np.uint64(self.n_blocks) != self.block) | (part.raters < 0)
+        keep: NDArray[np.bool_] = (mixed % np.uint64(self.n_blocks) != self.block) | (part.raters < 0)
+        return keep
 
 
 def kept(part: Part, keep: NDArray[np.bool_]) -> Part:

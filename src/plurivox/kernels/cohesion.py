@@ -8,6 +8,9 @@ axis. Logarithms and quotients of counts come from tables, since counts are smal
 One permutation of the raters is one such pass, and so is one draw of a bootstrap, which weighs items and raters: a
 rater of weight 2 counts twice but never pairs with themselves. Passes are spread over threads, each one computed by a
 single thread in the order of the items, so that neither threads nor batches change a bit of the result.
+
+Longer than other modules, since there are two such passes: one for any scale and weights, and a faster one for short
+scales without weights, which most permutations take.
 """
 
 from __future__ import annotations
@@ -190,14 +193,10 @@ def _add_items(  # noqa: C901
                 sums[g, COINCIDENT] += times * m - share * (np.int64(m) * m - square)
                 sums[g, SELF_PAIRS] += times * selves
                 if len(matrices) > 0:
-                    # The diagonal makes rows add up to the counts; no distance weighs it.
                     for c in range(n_points):
-                        matrices[g, COINCIDENCES, c, c] += times * counts[g, c]
-                        for k in range(n_points):
-                            if k != c:
-                                cell = share * counts[g, c] * counts[g, k]
-                                matrices[g, COINCIDENCES, c, k] += cell
-                                matrices[g, COINCIDENCES, c, c] -= cell
+                        if counts[g, c] > 0:  # few of many points are given
+                            for k in range(c + 1, n_points):
+                                matrices[g, COINCIDENCES, c, k] += share * counts[g, c] * counts[g, k]
             else:
                 for c in range(n_points):
                     unpaired[g, c] += times * counts[g, c]
@@ -241,8 +240,9 @@ def _add_items(  # noqa: C901
                     sums[g, SAME_VOTE] += mine * theirs
             if len(matrices) > 0:
                 for c in range(n_points):
-                    for k in range(n_points):
-                        matrices[g, CROSSINGS, c, k] += weight * counts[g, c] * (total[k] - counts[g, k])
+                    if counts[g, c] > 0:
+                        for k in range(n_points):
+                            matrices[g, CROSSINGS, c, k] += weight * counts[g, c] * (total[k] - counts[g, k])
             for c in range(n_points):
                 counts[g, c] = 0
     for g in range(n_groups):
@@ -250,6 +250,22 @@ def _add_items(  # noqa: C901
             vectors[g, MARGINALS, c] += given[g, c] - unpaired[g, c]
             vectors[g, OWN, c] += given[g, c] - unshared[g, c]
             vectors[g, REST, c] += opposite[g, c]
+    for g in range(len(matrices)):
+        _mirror(matrices[g, COINCIDENCES], vectors[g, MARGINALS])
+
+
+@compiled
+def _mirror(coincidences, marginals):
+    """Fill in the half below the diagonal, and the diagonal, which makes rows add up to the counts.
+
+    No distance weighs the diagonal.
+    """
+    for c in range(len(marginals)):
+        for k in range(c):
+            coincidences[c, k] = coincidences[k, c]
+    for c in range(len(marginals)):
+        coincidences[c, c] = 0.0
+        coincidences[c, c] = marginals[c] - coincidences[c].sum()
 
 
 _ONE, _BYTE = np.uint64(1), np.uint64(8)
@@ -258,19 +274,29 @@ _ONES = np.uint64(0x0101_0101_0101_0101)
 _PLACES = np.uint64(0x0001_0203_0405_0607)  # times a word with a single 1: its place, in the highest byte
 MOST_PACKED = 255  # ratings of an item, so that a byte holds any count
 PACKED_POINTS = 8
+WAITING = 64  # items of a group whose pairs are added together
 
 
 @compiled
-def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, sums, vectors):  # noqa: C901
+def _add_items_packed(  # noqa: C901
+    offsets, raters, scores, group_of, inverse, log, n_log_n, sums, vectors, matrices
+):  # fmt: skip
     """Add all items as :func:`_add_items` does without weights, with an item's counts of a group in one word.
 
     A byte for each point: one addition counts a rating, adds up the groups, or takes a group from the total. Sums of
-    counts are kept in lanes of 16 bits, even and odd points apart, and emptied before they can overflow. One long loop
-    for the same reason.
+    counts are kept in lanes of 16 bits, even and odd points apart, and emptied before they can overflow. What goes into
+    matrices waits until it is enough for :func:`_add_waiting`. One long loop for the same reason.
     """
     n_groups, _, n_points = vectors.shape
     words = np.zeros(n_groups + 1, np.uint64)
     lanes = np.zeros((n_groups, 8), np.uint64)  # given, opposite, unpaired, unshared, each even and odd
+    with_matrices = len(matrices) > 0
+    rows = n_groups if with_matrices else 0
+    waiting = np.zeros((rows, 2, WAITING), np.uint64)  # counts of the group, and of its rest
+    shares = np.zeros((rows, 2, WAITING))  # what a pair within the group weighs, and one across
+    n_waiting = np.zeros(rows, np.uint64)
+    pairs = np.zeros((rows, 2, n_points * (n_points - 1) // 2, WAITING))
+    unpacked = np.zeros((2, n_points, WAITING))
     for i in range(len(offsets) - 1):
         for k in range(offsets[i], offsets[i + 1]):
             words[np.uint64(group_of[np.uint64(raters[k])])] += _ONE << (np.uint64(scores[k]) * _BYTE)
@@ -323,12 +349,22 @@ def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, 
                     rest_next = y + _ONE if rest_above else rest_next
             rest_top = rest_next - _ONE
             one = inverse[m]
+            if with_matrices:
+                at = n_waiting[g]
+                waiting[g, 0, at], waiting[g, 1, at] = word, rest
+                shares[g, 0, at] = inverse[m - _ONE] if m > 1 else 0.0
+                shares[g, 1, at] = one + inverse[others] if others > 0 else 0.0
+                n_waiting[g] = at + _ONE
+                if at + _ONE == WAITING:
+                    _add_waiting(waiting[g], shares[g], unpacked, pairs[g])
+                    n_waiting[g] = 0
             sums[g, RATED] += 1.0
             sums[g, PLURALITY] += top * one
             sums[g, ENTROPY] += log[m] - information * one
             if m > 1:
                 sums[g, PAIRABLE] += 1.0
-                sums[g, COINCIDENT] += m - inverse[m - _ONE] * (m * m - square)
+                share = inverse[m - _ONE]
+                sums[g, COINCIDENT] += m - share * (m * m - square)
             else:
                 lanes[g, 4] += word & _EVEN
                 lanes[g, 5] += (word >> _BYTE) & _EVEN
@@ -337,7 +373,8 @@ def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, 
                 lanes[g, 6] += word & _EVEN
                 lanes[g, 7] += (word >> _BYTE) & _EVEN
                 continue
-            sums[g, CROSSED] += (one + inverse[others]) * same
+            weight = one + inverse[others]
+            sums[g, CROSSED] += weight * same
             sums[g, CROSS_ENTROPY] += log[others + others + np.uint64(n_points)] - surprise * one
             if tied + rest_tied == 2:
                 vectors[g, OWN_VOTES, vote] += 1.0
@@ -354,10 +391,54 @@ def _add_items_packed(offsets, raters, scores, group_of, inverse, log, n_log_n, 
         if i % 256 == 255:
             _empty_lanes(lanes, vectors)
     _empty_lanes(lanes, vectors)
+    for g in range(rows):
+        shares[g, :, n_waiting[g] :] = 0.0
+        _add_waiting(waiting[g], shares[g], unpacked, pairs[g])
+        _fill_matrices(pairs[g], vectors[g], matrices[g])
     for g in range(n_groups):
         sums[g, SHARED] += sums[g, RATED]  # less those that nobody else rated
         for c in range(n_points):
             sums[g, SELF_PAIRS] += vectors[g, MARGINALS, c]
+
+
+@compiled
+def _add_waiting(waiting, shares, unpacked, pairs):
+    """Add the pairs of different points of the items that wait, each in a place of its own.
+
+    The same for all places at once, so that it becomes a few instructions for several of them; nothing is added across
+    places before the end, so the order of adding is fixed.
+    """
+    n_points = unpacked.shape[1]
+    for side in range(2):
+        for c in range(n_points):
+            shift = np.uint64(c) * _BYTE
+            for j in range(WAITING):
+                unpacked[side, c, j] = np.int32((waiting[side, j] >> shift) & _LOW)
+    own, rest = unpacked[0], unpacked[1]
+    pair = 0
+    for c in range(n_points):
+        for k in range(c + 1, n_points):
+            for j in range(WAITING):
+                pairs[0, pair, j] += shares[0, j] * own[c, j] * own[k, j]
+                pairs[1, pair, j] += shares[1, j] * (own[c, j] * rest[k, j] + own[k, j] * rest[c, j])
+            pair += 1
+
+
+@compiled
+def _fill_matrices(pairs, vectors, matrices):
+    """Add sums over pairs of different points to the matrices of a group.
+
+    Distances are symmetric and 0 on the diagonal, so crossings are halved between (c, k) and (k, c), and have none.
+    """
+    n_points = vectors.shape[1]
+    pair = 0
+    for c in range(n_points):
+        for k in range(c + 1, n_points):
+            matrices[COINCIDENCES, c, k] += pairs[0, pair].sum()
+            matrices[CROSSINGS, c, k] += pairs[1, pair].sum() / 2
+            matrices[CROSSINGS, k, c] = matrices[CROSSINGS, c, k]
+            pair += 1
+    _mirror(matrices[COINCIDENCES], vectors[MARGINALS])
 
 
 @compiled
@@ -389,12 +470,14 @@ def permuted_passes(
     none = np.zeros(0, np.int32)
     packed = (
         most <= MOST_PACKED and vectors.shape[3] <= PACKED_POINTS and vectors.shape[1] <= FEW_GROUPS
-        and not published and len(ranks) == 0 and matrices.shape[1] == 0
+        and not published and len(ranks) == 0
     )  # fmt: skip
     for p in range(len(sums)):
         permute(group_of, everyone, bounds, seed, first + p, permuted)
         if packed:
-            _add_items_packed(offsets, raters, scores, permuted, inverse, log, n_log_n, sums[p], vectors[p])
+            _add_items_packed(
+                offsets, raters, scores, permuted, inverse, log, n_log_n, sums[p], vectors[p], matrices[p]
+            )
             continue
         _add_items(
             offsets, raters, scores, permuted, none, none, inverse, log, n_log_n, published, ranks,

@@ -24,6 +24,7 @@ from plurivox.statistics.cohesion.cohen import Cohen, cohen_kappa, weighted_kapp
 from plurivox.statistics.cohesion.fleiss import fleiss_kappa
 from plurivox.statistics.cohesion.icc import Icc, icc, icc1, icc1k
 from plurivox.statistics.cohesion.polarisation import ndfu
+from plurivox.statistics.cohesion.view import view_correlation
 from plurivox.statistics.graded import GradedResponse, graded_response
 from plurivox.statistics.mokken import Mokken, mokken_h
 from plurivox.statistics.mokken_checks import Monotonicity, mokken_scales, monotonicity
@@ -67,6 +68,6 @@ __all__ = [
     "harmonic_mean", "icc", "icc1", "icc1k", "information_gain", "js", "kendall_tau_b", "kl", "krippendorff_alpha",
     "mean_interval", "modes", "mokken_h", "mokken_scales", "monotonicity", "mpa", "mpa_raw", "ndfu", "negentropy",
     "percent_agreement", "pit", "pit_histogram", "plurality_size", "posterior_mean", "precision", "ratings_needed",
-    "recall", "reliability", "rps", "share_interval", "spearman_rho", "undefined_reason", "voter_distance",
-    "voting_agreement", "weighted_kappa", "wra", "xrr",
+    "recall", "reliability", "rps", "share_interval", "spearman_rho", "undefined_reason", "view_correlation",
+    "voter_distance", "voting_agreement", "weighted_kappa", "wra", "xrr",
 ]  # fmt: skip

@@ -204,6 +204,30 @@ def scores_of(name: str, scores: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
     return np.ascontiguousarray(codes), points
 
 
+def sides_of(first: str, scores_a: ArrayLike, second: str, scores_b: ArrayLike) -> tuple[Floats, Floats]:
+    """Return the scores of two sides, items × raters, NaN where one is missing; the same items in the same rows.
+
+    All are moved to 0 … 1, which changes no correlation and keeps their squares in range.
+    """
+    a, b = _numbers(first, scores_a), _numbers(second, scores_b)
+    for name, table in ((first, a), (second, b)):
+        if table.ndim != 2:
+            raise InputError(
+                f"{name} has the shape {table.shape}",
+                hint="Give a table of items × raters, NaN where a score is missing.",
+            )
+        _refuse(name, table, np.isinf(table), "a score that is not finite", "Give NaN where a score is missing.")
+    if len(a) != len(b):
+        raise InputError(
+            f"{first} has {len(a)} items and {second} {len(b)}",
+            hint="Both need the same items as rows; an item that a side did not rate is a row of NaN.",
+        )
+    given = np.concatenate([a[~np.isnan(a)], b[~np.isnan(b)], np.zeros(0)])
+    low, high = (given.min() / 2, given.max() / 2) if len(given) else (0.0, 0.0)
+    width = (high - low) or 1.0  # halves, since the whole difference may overflow
+    return (a / 2 - low) / width, (b / 2 - low) / width
+
+
 def _refuse_predictions(name: str, table: Floats, sums: Floats) -> None:
     """Raise with the rows that are no distributions."""
     for wrong, what in (

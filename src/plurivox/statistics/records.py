@@ -1,8 +1,9 @@
 """What a record of a statistic holds: what it is in words, how it is computed, and where it is shown.
 
 A statistic of counts is a sum over items, then a finish. Most of cohesion share one compiled pass, whose sums they take
-by name (:data:`SLOTS`); any other brings a ``contribution`` of its own, a function of counts alone. Frames, columns,
-tables, the glossary and the docs follow from the record, so a new statistic is one file.
+by name (:data:`SLOTS`); any other brings a ``contribution`` of its own, a function of counts alone, or takes the
+moments of scores that a second pass adds up (:data:`MOMENTS`). Frames, columns, tables, the glossary and the docs
+follow from the record, so a new statistic is one file.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ SLOTS = {
     "matrices": ("coincidences", "crossings"),
 }  # fmt: skip
 """The sums of the compiled pass in its order: numbers, vectors over the points, and matrices of points × points."""
+MOMENTS = ("items", "own", "rest", "product", "own_square", "rest_square", "own_error", "rest_error")
+"""The sums of the pass over scores as numbers, in its order: the last dimension of the sums called ``"moments"``."""
 
 Slots = Mapping[str, NDArray[Any]]
 """Sums by name, with leading dimensions that pass through: of the compiled pass, and of each contribution."""
@@ -65,7 +68,7 @@ class Statistic:
         weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
         ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
         ``"answers"`` (counts, and one position per item or None), or raters beside each other (``"scores"``, items ×
-        raters).
+        raters), or those of two ``"sides"`` (two such tables).
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
@@ -91,6 +94,8 @@ class Statistic:
         one score leaves it undefined, ``"one class"`` where it is defined with nothing but safe or unsafe, ``"of
         means"`` where it is a function of means over boundaries and so has no value at each, ``"of parts"`` where it
         is made of other statistics.
+    of_moments
+        Whether it takes the sums of ``kernels/moments`` instead, as ``"moments"``.
     sums_of
         The statistic whose contribution it finishes, if not its own.
     finish
@@ -108,7 +113,7 @@ class Statistic:
 
     name: str
     label: str
-    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores"]
+    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores", "sides"]
     range: tuple[float, float]
     equation: str
     meaning: str
@@ -122,6 +127,7 @@ class Statistic:
     contribution: Callable[..., NDArray[Any]] | None = None
     slot: int = -1
     traits: tuple[str, ...] = ()
+    of_moments: bool = False
     sums_of: str = ""
     finish: Callable[[Slots, About, Known], Floats] | None = None
     why: Why | None = None

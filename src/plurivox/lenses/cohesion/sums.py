@@ -1,6 +1,7 @@
 """What a part of the items adds to the cohesion statistics of all groups of an axis, under any draws.
 
-Most statistics share one compiled pass over the ratings; those that are functions of counts alone are added up beside.
+Most statistics share one compiled pass over the ratings; those that are functions of counts alone are added up beside,
+and those of scores as numbers share a second pass.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.ratings import Ratings
 from plurivox.statistics.levels import Level
-from plurivox.statistics.records import SLOTS, About, Statistic, finished, scales_of
+from plurivox.statistics.mokken import heights
+from plurivox.statistics.records import MOMENTS, SLOTS, About, Statistic, finished, scales_of
 from plurivox.statistics.registry import STATISTICS, of_role
 from plurivox.statistics.ties import tie_ranks
 
@@ -51,6 +53,9 @@ class Agreement:
         Items × sides × points: how ties are decided; empty if tied points share a vote.
     counted
         The statistics whose contribution is a function of counts.
+    means
+        The mean number of each rater's ratings, the scale moved to 0 … 1, for statistics of moments; empty if there is
+        none.
     cost
         About how many seconds a draw takes.
     known
@@ -63,6 +68,7 @@ class Agreement:
     published: bool
     ranks: NDArray[np.int32]
     counted: tuple[Statistic, ...]
+    means: NDArray[np.float64]
     cost: float
     known: Mapping[int, Values] = field(default_factory=dict)
 
@@ -70,7 +76,8 @@ class Agreement:
     def width(self) -> int:
         """How many numbers a draw holds."""
         n_points = self.about.n_points
-        return self.grouping.n_groups * n_points * (7 + 2 * n_points * (not self.about.nominal))
+        sums = self.grouping.n_groups * n_points * (7 + 2 * n_points * (not self.about.nominal))
+        return sums + (self.grouping.n_groups * len(MOMENTS) + len(self.means) // 2 if len(self.means) else 0)
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
@@ -78,6 +85,8 @@ class Agreement:
         items = items[:, part.items] if items.shape[1] else items
         raters = draws.rater_weights(self.grouping.codes)
         sums = self._pass(part, draws, items, raters)
+        if len(self.means):
+            sums |= self._moments(part, draws, items, raters)
         if self.counted:
             sums |= self._counted(part, draws, items, raters)
         return sums
@@ -125,6 +134,19 @@ class Agreement:
             tables = k.make_tables(most * int(raters.max(initial=1)), n_points)
             k.weighted_passes(*given, raters, items, *tables, self.published, ranks, *sums.values())
         return sums
+
+    def _moments(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
+        """Return the sums of the pass over scores as numbers, draws × groups × :data:`MOMENTS`."""
+        from plurivox.kernels import moments as k
+
+        sums = np.zeros((draws.total, self.grouping.n_groups, len(MOMENTS)))
+        scores = k.centred(part.raters, part.scores, heights(self.about.values), self.means)
+        given = (part.offsets, part.raters, scores)
+        if draws.kind == "permuted":
+            k.permuted_moments(*given, self.grouping.labels(draws), sums)
+        else:
+            k.weighted_moments(*given, self.grouping.codes, raters, items, sums)
+        return Sums(moments=sums)
 
     def _counted(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
         """Return the sums of the statistics that are functions of counts, each draws × groups × parts."""
@@ -184,6 +206,13 @@ def scores_of(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.float64
     return found
 
 
+def rater_means(ratings: Ratings) -> NDArray[np.float64]:
+    """Return the mean of each rater over all items they rated, the scale moved to 0 … 1; 0 without ratings."""
+    raters, numbers = ratings.codes_of_raters, heights(np.array(ratings.scale.values, dtype=float))
+    total = np.bincount(raters, numbers[ratings.scores], ratings.n_raters)
+    return np.asarray(total / np.maximum(np.bincount(raters, minlength=ratings.n_raters), 1))
+
+
 def place_of(name: str) -> int:
     """Return where a tested statistic stands among the values."""
     return [record.name for record in of_role("tested")].index(name)
@@ -213,9 +242,11 @@ class Measured:
         counted = tuple(one for one in (*tested, *beside) if one.contribution is not None and one.name in sources)
         n_points = len(ratings.scale)
         ids = ratings.items["item"].to_list() if ties == "random" else range(ratings.n_items)
+        numbers = np.array(ratings.scale.values, dtype=float)
+        with_moments = any(one.of_moments for one in (*tested, *beside))
         agreement = Agreement(
-            grouping, About(n_points, np.array(ratings.scale.values), level), ratings.n_items, published,
-            tie_ranks(ids, n_points, ties, seed), counted,
+            grouping, About(n_points, numbers, level), ratings.n_items, published,
+            tie_ranks(ids, n_points, ties, seed), counted, rater_means(ratings) if with_moments else np.zeros(0),
             len(ratings.scores) * 3e-9 + ratings.n_items * min(grouping.n_groups, 50) * 5e-8,
         )  # fmt: skip
         return cls(ratings, agreement, tested, beside)

@@ -1,0 +1,177 @@
+# mypy: disable-error-code="no-untyped-def, assignment"
+"""Means of items on two sides, a group and its rest, and what sampling does to them, in one pass over the ratings.
+
+Scores are numbers here, each rater's own mean taken out, so counts by point are not enough. The pass adds up, for each
+item and group, how many ratings there are, their sum and the sum of their squares. Of an item with two ratings or more
+on each side, x is the group's mean, r that of the rest, and e = s²/n the sampling variance of a mean, s² with the
+divisor n − 1. Every group gets the sums over such items of 1, x, r, x·r, x², r², e of the group and e of the rest, in
+this order.
+
+Every number is added up in the order of the ratings, and every sum in the order of the items, each draw apart from all
+others, so that neither threads nor batches change a bit of the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plurivox.kernels import compiled
+
+N_MOMENTS = 8
+TOGETHER = 16  # permutations that walk over the items together, so that each waits less for its own last addition
+FEW_GROUPS = 64
+
+
+@compiled
+def centred(raters, scores, numbers, means):
+    """Return each rating's number less the mean of its rater."""
+    y = np.empty(len(raters))
+    for k in range(len(raters)):
+        y[k] = numbers[scores[k]] - means[raters[k]]
+    return y
+
+
+@compiled
+def permuted_moments(offsets, raters, y, labels, sums):
+    """Fill ``sums[p]`` with the sums of all groups where rater r is in group ``labels[p, r]``, -1 outside the axis.
+
+    No permutation moves a rater into the axis or out of it.
+    """
+    n_draws, n_groups, _ = sums.shape
+    none = np.zeros(0, np.int32)
+    if n_groups > FEW_GROUPS:
+        for p in range(n_draws):
+            _add_weighted(offsets, raters, y, labels[p], none, none, sums[p])
+        return
+    places = np.zeros((labels.shape[1], TOGETHER), np.uint8)
+    for first in range(0, n_draws, TOGETHER):
+        together = min(TOGETHER, n_draws - first)
+        for p in range(TOGETHER):
+            for r in range(len(places)):
+                label = labels[first + min(p, together - 1), r]
+                places[r, p] = label if label >= 0 else n_groups
+        _add_together(offsets, raters, y, places, sums[first : first + together])
+
+
+@compiled
+def _add_together(offsets, raters, y, places, sums):
+    """Add all items under a few permutations, which have the last dimension to themselves."""
+    together, n_groups, _ = sums.shape
+    n = np.zeros((n_groups + 1) * TOGETHER)
+    s = np.zeros((n_groups + 1) * TOGETHER)
+    q = np.zeros((n_groups + 1) * TOGETHER)
+    found = np.zeros((n_groups, N_MOMENTS, TOGETHER))
+    for i in range(len(offsets) - 1):
+        n_all = s_all = q_all = 0.0
+        for k in range(offsets[i], offsets[i + 1]):
+            rater = np.uint64(raters[k])
+            value = y[k]
+            square = value * value
+            for p in range(TOGETHER):
+                at = np.uint64(places[rater, p]) * np.uint64(TOGETHER) + np.uint64(p)
+                n[at] += 1.0
+                s[at] += value
+                q[at] += square
+            if places[rater, 0] < n_groups:  # the same in every permutation
+                n_all += 1.0
+                s_all += value
+                q_all += square
+        for g in range(n_groups):
+            _add_item(n, s, q, g * TOGETHER, n_all, s_all, q_all, found[g])
+        n[:] = 0.0
+        s[:] = 0.0
+        q[:] = 0.0
+    for p in range(together):
+        for g in range(n_groups):
+            for m in range(N_MOMENTS):
+                sums[p, g, m] += found[g, m, p]
+
+
+@compiled
+def _add_item(n, s, q, start, n_all, s_all, q_all, found):
+    """Add one item to the sums of one group; without a branch, so that permutations share instructions."""
+    for p in range(TOGETHER):
+        own, one, square = n[start + p], s[start + p], q[start + p]
+        rest, other = n_all - own, s_all - one
+        counts = 1.0 if own > 1.0 and rest > 1.0 else 0.0
+        own, rest = max(own, 2.0), max(rest, 2.0)
+        pairs, rest_pairs = counts / (own * (own - 1.0)), counts / (rest * (rest - 1.0))
+        x, r = one * (pairs * (own - 1.0)), other * (rest_pairs * (rest - 1.0))
+        found[0, p] += counts
+        found[1, p] += x
+        found[2, p] += r
+        found[3, p] += x * r
+        found[4, p] += x * x
+        found[5, p] += r * r
+        found[6, p] += (square - one * x) * pairs
+        found[7, p] += (q_all - square - other * r) * rest_pairs
+
+
+@compiled
+def weighted_moments(offsets, raters, y, group_of, rater_weights, item_weights, sums):
+    """Fill ``sums[d]`` with the sums of all groups under the weights of draw ``d``; -1 is outside the axis."""
+    for d in range(len(sums)):
+        _add_weighted(offsets, raters, y, group_of, rater_weights[d], item_weights[d], sums[d])
+
+
+@compiled
+def _add_weighted(offsets, raters, y, group_of, rater_weights, item_weights, sums):
+    """Add all items, each as often as its weight; empty weights mean 1.
+
+    With W = Σw and Q = Σw² of a side's raters, its mean is Σwy/W, s² = Σw(y − mean)²/(W − Q/W), and e = s²·Q/W².
+    """
+    n_groups = len(sums)
+    own = np.zeros((n_groups, 5))  # raters, W, Q, Σwy, Σwy²
+    everyone = np.zeros(5)
+    met = np.zeros(n_groups, np.int64)
+    for i in range(len(offsets) - 1):
+        times = 1.0
+        if len(item_weights) > 0:
+            times = np.float64(item_weights[i])
+            if times == 0.0:
+                continue
+        n_met = 0
+        for k in range(offsets[i], offsets[i + 1]):
+            rater = raters[k]
+            w = 1.0
+            if len(rater_weights) > 0:
+                w = np.float64(rater_weights[rater])
+                if w == 0.0:
+                    continue
+            g = group_of[rater]
+            if g < 0:
+                continue
+            if own[g, 0] == 0.0:
+                met[n_met] = g
+                n_met += 1
+            own[g, 0] += 1.0
+            own[g, 1] += w
+            own[g, 2] += w * w
+            own[g, 3] += w * y[k]
+            own[g, 4] += w * y[k] * y[k]
+        everyone[:] = 0.0
+        for j in range(n_met):
+            everyone += own[met[j]]
+        for j in range(n_met):
+            g = met[j]
+            if own[g, 0] > 1.0 and everyone[0] - own[g, 0] > 1.0:
+                x, e = _mean_and_error(own[g, 1], own[g, 2], own[g, 3], own[g, 4])
+                r, f = _mean_and_error(
+                    everyone[1] - own[g, 1], everyone[2] - own[g, 2], everyone[3] - own[g, 3], everyone[4] - own[g, 4]
+                )
+                sums[g, 0] += times
+                sums[g, 1] += times * x
+                sums[g, 2] += times * r
+                sums[g, 3] += times * x * r
+                sums[g, 4] += times * x * x
+                sums[g, 5] += times * r * r
+                sums[g, 6] += times * e
+                sums[g, 7] += times * f
+            own[g] = 0.0
+
+
+@compiled
+def _mean_and_error(w, q, total, squares):
+    """Return the mean of a side's ratings of an item, and the sampling variance of that mean."""
+    mean = total / w
+    return mean, (squares - total * mean) / (w - q / w) * q / (w * w)
