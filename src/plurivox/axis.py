@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.withholding import too_small
+from plurivox.engine.withholding import revealing, too_small
 from plurivox.errors import NeedsRatersError, SelectionError
 from plurivox.intake.attributes import as_categories, category_order
 from plurivox.ratings import Ratings
@@ -40,7 +40,7 @@ class Axis:
     sizes
         Raters per group.
     withheld
-        For each group whether it is too small to show.
+        For each group whether it is not shown: it is too small, or would reveal one that is.
     """
 
     name: str
@@ -95,13 +95,18 @@ class Axis:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The groups large enough to show."""
+        """The groups that are not withheld."""
         return tuple(group for group, hidden in zip(self.groups, self.withheld, strict=True) if not hidden)
 
     @property
     def n_withheld(self) -> int:
-        """How many groups are too small to show."""
+        """How many groups are not shown."""
         return int(np.count_nonzero(self.withheld))
+
+    @property
+    def revealing(self) -> NDArray[np.bool_]:
+        """For each group whether it is withheld although it is large enough, since it would reveal a small one."""
+        return revealing(self.sizes, self.withheld, self.min_group_size)
 
     @property
     def n_outside(self) -> int:

@@ -247,7 +247,7 @@ class _Work:
         kept = ("reference", "threshold", "group_score", "ties", "bootstrap", "seed", "min_support", "min_group_size")
         settings = {name: self.found.settings[name] for name in (*kept, "by", "several", "points")}
         settings |= {"thresholds": asdict(self.thresholds), "max_pairs": self.max_pairs}
-        settings |= {"withheld": dict(self.found.withheld), "outside": dict(self.found.outside)}
+        settings |= {name: dict(getattr(self.found, name)) for name in ("withheld", "revealing", "outside")}
         return Advice(tables, settings)
 
 

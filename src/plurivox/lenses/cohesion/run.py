@@ -67,6 +67,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     return Cohesion(
         rows=tuple(corrected(rows, settings.correction, symmetric)),
         withheld={one.axis.name: one.n_withheld for one in axes},
+        revealing={one.axis.name: one.n_revealing for one in axes},
         outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws),
         settings={**settings.as_dict(), "level": named_level, "several": overlapping, "question": "all"},

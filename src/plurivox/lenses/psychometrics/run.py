@@ -45,6 +45,7 @@ def psychometrics(ratings: Ratings, *, settings: PsychometricsSettings, how: Run
     return Psychometrics(
         rows=tuple(found.rows),
         withheld=withheld,
+        revealing={one.axis.name: one.n_revealing for one in axes},
         outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=(),
         settings={

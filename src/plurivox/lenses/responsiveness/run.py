@@ -85,6 +85,7 @@ def responsiveness(
     return Responsiveness(
         rows=(*corrected(rows, settings.correction), *scaled.rows),
         withheld=withheld,
+        revealing={one.axis.name: one.n_revealing for one in axes},
         outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws),
         settings=_remembered(settings, ratings, against, overlapping),
