@@ -81,6 +81,35 @@ def test_by_rater_is_never_withheld() -> None:
     assert axis.shown == ("0", "1", "2")
 
 
+def test_labels_that_begin_with_a_number_are_in_its_order() -> None:
+    """A table of text has numbers as text, as soon as one of a column is a range."""
+    given = ["10", "9", "100", "9.5", "-1"]
+    assert list(Axis.of(study(level=given), "level", min_group_size=1).groups) == sorted(given, key=float)
+    ages = ["25-34", "100+", "<18", "5–17", "18-24", "1,000"]
+    ratings = study(age=ages, sex=["b", "a"] * 3)
+    assert Axis.of(ratings, "age", min_group_size=1).groups == ("5–17", "<18", "18-24", "25-34", "100+", "1,000")
+    crossed = Axis.of(ratings, ("sex", "age"), min_group_size=1).groups
+    assert crossed == ("a × 5–17", "a × 100+", "a × 1,000", "b × <18", "b × 18-24", "b × 25-34")
+
+
+def test_one_label_without_a_number_leaves_all_in_the_order_of_text() -> None:
+    assert Axis.of(study(age=["9", "10", "unknown"]), "age", min_group_size=1).groups == ("10", "9", "unknown")
+    assert Axis.of(study(age=["b10", "b9"]), "age", min_group_size=1).groups == ("b10", "b9")
+
+
+def test_values_of_which_a_rater_may_have_several_are_in_the_same_order() -> None:
+    one = next(iter(compared(study(room=["10;9", "9", "100;10"]), ("room",), {"room": ";"}, 1)))
+    assert [axis.groups[0] for axis in one.each] == ["9", "10", "100"]
+
+
+def test_raters_keep_the_order_of_their_codes() -> None:
+    frame = pl.DataFrame({"item": [1, 1, 1], "rater": ["10", "9", "007"], "score": [0, 1, 1]})
+    ratings = Ratings.from_frame(frame, scale=Scale.range(0, 1))
+    axis = Axis.of(ratings, "rater")
+    assert axis.groups == tuple(ratings.raters["rater"])
+    assert axis.codes.tolist() == [0, 1, 2]
+
+
 def test_numbers_and_bins_keep_their_order() -> None:
     ratings = study(age=[9, 10, 100, 9, 10, 100])
     assert Axis.of(ratings, "age", min_group_size=1).groups == ("9", "10", "100")

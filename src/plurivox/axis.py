@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plurivox.engine.withholding import revealing, too_small
 from plurivox.errors import NeedsRatersError, SelectionError
-from plurivox.intake.attributes import as_categories, category_order
+from plurivox.intake.attributes import as_categories, category_order, in_order
 from plurivox.ratings import Ratings
 
 CROSS = " × "
@@ -137,7 +137,7 @@ def memberships(
     whole = Axis.of(ratings, attribute, min_group_size=1)
     lists = [[part.strip() for part in group.split(separator) if part.strip()] for group in whole.groups]
     axes = []
-    for value in sorted({part for parts in lists for part in parts}):
+    for value in in_order({part for parts in lists for part in parts}):
         lacks = np.array([value not in parts for parts in lists] or [True])
         codes = np.where(whole.codes >= 0, lacks[whole.codes], OUTSIDE).astype(np.int32)
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=2)
@@ -148,7 +148,8 @@ def memberships(
 
 def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Return the names of the combinations that occur, in order, and each rater's code."""
-    orders = [category_order(column) for column in columns]
+    # Raters keep the order of their codes, on which what is computed for each of them rests.
+    orders = [as_categories(one).to_list() if one.name == "rater" else category_order(one) for one in columns]
     combined = np.zeros(len(columns[0]), dtype=np.int64)
     outside = np.zeros(len(columns[0]), dtype=bool)
     for column, order in zip(columns, orders, strict=True):
