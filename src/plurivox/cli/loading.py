@@ -76,7 +76,9 @@ def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]
     return loaded
 
 
-def load_reference(text: str, reading: InputOptions, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
+def load_reference(
+    text: str, reading: InputOptions, ratings: "Ratings", scale: str | None, where: list[str] | None
+) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
     from plurivox.errors import ScaleError
 
