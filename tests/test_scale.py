@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plurivox.errors import ScaleError
+import plurivox as pv
+from plurivox.errors import InputError, ScaleError
 from plurivox.scale import Scale, infer_scale
+from support import run_cli
 
 
 @pytest.mark.parametrize("answer", [3, 3.0, "3", " 3 ", "3.0", "3.", "+3", "3e0", np.int8(3), np.float32(3)])
@@ -139,3 +145,39 @@ def test_equality_and_text() -> None:
     assert Scale.range(0, 4) != Scale.range(0, 5)
     assert str(Scale(["No", "Yes"])) == "No < Yes"
     assert str(Scale.range(0, 100)) == "0 < 1 < … < 100 (101 points)"
+
+
+FRAME = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "score": [1, 5, 3]})
+FORMS = ["1:5", "1,2,3,4,5", [1, 2, 3, 4, 5], (1, 2, 3, 4, 5), range(1, 6), Scale.range(1, 5), "five.toml"]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_every_function_takes_every_form_of_a_scale(form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("five.toml").write_text('labels = "1:5"')
+    Path("ratings.csv").write_text(FRAME.write_csv())
+    wanted = Scale.range(1, 5)
+    assert pv.Ratings.from_frame(FRAME, scale=form).scale == wanted
+    assert pv.read_ratings("ratings.csv", scale=form).scale == wanted
+    predicted = pl.DataFrame({"item": [1], **{str(point): [0.2] for point in range(1, 6)}})
+    assert pv.Predictions.from_frame(predicted, form).scale == wanted
+    assert pv.Answers.from_frame(pl.DataFrame({"item": [1], "answer": [4]}), form).scale == wanted
+    assert pv.simulate(n_items=5, n_raters=3, scale=form, predictors=()).ratings.scale == wanted
+
+
+@pytest.mark.parametrize("wrong", ["5:1", "0:4:3", "1:x", "3", ["a"], ["a", "a"], "nowhere.toml"])
+def test_a_wrong_scale_is_told_of_a_frame_as_on_the_command_line(wrong: Any, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(FRAME.write_csv())
+    with pytest.raises(InputError) as of_frame:
+        pv.Ratings.from_frame(FRAME, scale=wrong)
+    if isinstance(wrong, str):
+        found = run_cli("describe", path, "--scale", wrong)
+        assert found.code == 1
+        assert str(of_frame.value) in found.err
+
+
+@pytest.mark.parametrize("wrong", [5, 0.5, {"a": 1, "b": 2}])
+def test_what_is_no_scale_is_said_to_be_none(wrong: Any) -> None:
+    with pytest.raises(ScaleError, match=r"is not a scale\. Give text such as '0:4'"):
+        pv.Ratings.from_frame(FRAME, scale=wrong)

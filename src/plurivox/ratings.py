@@ -16,6 +16,7 @@ from plurivox.intake.attributes import AttributeTable, as_categories, bin_number
 from plurivox.intake.check import Checked, Intake, LongTable, check
 from plurivox.intake.order import Duplicates
 from plurivox.scale import Label, Scale
+from plurivox.scale_files import GivenScale, as_scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]
 
@@ -69,7 +70,7 @@ class Ratings:
         item: str = "item",
         rater: str = "rater",
         score: str = "score",
-        scale: Scale | None = None,
+        scale: GivenScale | None = None,
         missing: Iterable[Label] = (),
         duplicates: Duplicates = "error",
         rater_attributes: Sequence[str] = (),
@@ -86,7 +87,8 @@ class Ratings:
         item, rater, score
             The columns that hold them.
         scale
-            The scale; whole-number scores may leave it out, and then span the lowest to the highest seen.
+            A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
+            Whole-number scores may leave it out, and then span the lowest to the highest seen.
         missing
             Answers besides blank, NA, NaN and null that mean "no rating".
         duplicates
@@ -100,7 +102,7 @@ class Ratings:
         Examples
         --------
         >>> frame = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "score": [0, 2, 1]})
-        >>> Ratings.from_frame(frame, scale=Scale.range(0, 4))
+        >>> Ratings.from_frame(frame, scale="0:4")
         <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
         """
         long = to_polars(frame)
@@ -116,7 +118,7 @@ class Ratings:
         return cls.from_checked(
             check(
                 table,
-                scale,
+                as_scale(scale),
                 missing=missing,
                 duplicates=duplicates,
                 raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),

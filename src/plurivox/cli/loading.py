@@ -155,12 +155,9 @@ def _tell(ratings: "Ratings", config: "Config") -> None:
 
 def read_scale(text: str | None) -> "Scale | None":
     """Read ``0:4``, ``No,Unsure,Yes`` or a TOML file."""
-    from plurivox.config import load_scale
-    from plurivox.scale import Scale
+    from plurivox.scale_files import as_scale
 
-    if text is None:
-        return None
-    return load_scale(text) if text.endswith(".toml") else Scale.parse(text)
+    return as_scale(text)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -22,6 +22,8 @@ from plurivox.intake.text import read_delimited, read_json_lines
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings, pick, require_columns, to_polars
 from plurivox.scale import Label, Scale
+from plurivox.scale_files import GivenScale
+from plurivox.scale_files import as_scale as as_scale
 
 Source = str | os.PathLike[str]
 
@@ -32,7 +34,7 @@ def read_ratings(
     item: str | None = None,
     rater: str | None = None,
     score: str | None = None,
-    scale: Scale | str | Sequence[Label] | None = None,
+    scale: GivenScale | None = None,
     missing: Iterable[Label] = (),
     duplicates: Duplicates = "error",
     raters: Any = None,
@@ -54,8 +56,8 @@ def read_ratings(
     item, rater, score
         The columns that hold them; obvious names are recognised.
     scale
-        A :class:`Scale`, its points in order, or text such as ``"0:4"`` or ``"No,Unsure,Yes"``. Whole-number scores
-        may leave it out and then span the lowest to the highest seen.
+        A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
+        Whole-number scores may leave it out and then span the lowest to the highest seen.
     missing
         Answers besides blank, NA, NaN and null that mean "no rating".
     duplicates
@@ -109,7 +111,7 @@ def read_ratings(
 
 def read_predictions(
     source: Source,
-    scale: Scale | str | Sequence[Label],
+    scale: GivenScale,
     *,
     item: str | None = None,
     model: str | None = None,
@@ -163,13 +165,6 @@ def _name_of(source: Source) -> str:
     for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet"):
         name = name.removesuffix(ending)
     return name.strip() or "model"
-
-
-def as_scale(scale: Scale | str | Sequence[Label] | None) -> Scale | None:
-    """Return a scale from a Scale, from text such as ``"0:4"``, or from a list of points."""
-    if scale is None or isinstance(scale, Scale):
-        return scale
-    return Scale.parse(scale) if isinstance(scale, str) else Scale(scale)
 
 
 def read_table(source: Source, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002

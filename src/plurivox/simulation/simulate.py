@@ -26,6 +26,7 @@ import polars as pl
 
 from plurivox.ratings import Ratings, label_column
 from plurivox.scale import Scale
+from plurivox.scale_files import GivenScale, as_scale
 from plurivox.simulation.styles import (
     STYLES,
     Effect,
@@ -164,7 +165,7 @@ def simulate(
     *,
     n_items: int = 300,
     n_raters: int = 120,
-    scale: Scale = DEFAULT_SCALE,
+    scale: GivenScale = DEFAULT_SCALE,
     attributes: Mapping[str, Mapping[str, float]] = DEFAULT_ATTRIBUTES,
     violations: Mapping[str, float] = DEFAULT_VIOLATIONS,
     effects: Sequence[Effect] = (),
@@ -228,6 +229,7 @@ def simulate(
     >>> simulate(n_items=20, n_raters=10, effects=[effect], seed=1)
     <Simulation: 200 ratings of 20 items by 10 raters, seed 1>
     """
+    scale = as_scale(scale)
     settings: dict[str, Any] = _plain(locals())  # first, so that no argument can be forgotten
     check_numbers(settings)
     check_trained(trained_mean, trained_sd, trained_range)
