@@ -84,7 +84,7 @@ def read_ratings(
     InputError
         With file, column, rows and what to do.
     """
-    known = as_scale(scale)
+    known, missing = as_scale(scale), tuple(missing)
     attributes = (*rater_attributes, *item_attributes)
     with _raw_table(source, format, encoding, connection) as table:
         if isinstance(table, Ratings):
@@ -93,13 +93,21 @@ def read_ratings(
         head = table.first().head(1000)
         given = {"item": item, "rater": rater, "score": score}
         found = recognise(
-            table.columns, head, table.name, given=given, layout=layout, scale=known, attributes=attributes
+            table.columns,
+            head,
+            table.name,
+            given=given,
+            layout=layout,
+            scale=known,
+            attributes=attributes,
+            missing=missing,
         )
         if found.layout != "long" and rater_attributes:
             raise InputError(
                 f"a {found.layout} table has no columns that describe raters",
                 source=table.name,
-                hint="Give them in a table of their own with --raters.",
+                hint="Give them in a table of their own with --raters; if rows are respondents and columns questions, "
+                "make one row for each respondent and question first.",
             )
         known = known or _scale_of_totals(found)
         long = _LAYOUTS[found.layout](table, found, tuple(rater_attributes), tuple(item_attributes))
