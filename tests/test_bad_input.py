@@ -356,12 +356,12 @@ def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFr
 QUESTIONS = ["Q1", "Q2", "Q3"]
 
 
-def survey(columns: Sequence[str], *, n_rows: int = 40, **cells: Callable[[int], object]) -> str:
+def survey(columns: Sequence[str], **cells: Callable[[int], object]) -> str:
     """Return a table with an id in the first column, and scores from 1 to 5 where nothing else is said."""
     others = list(enumerate(columns[1:]))
     rows = [
         [f"R_{row:03}", *(cells[name](row) if name in cells else (row * 7 + at * 3) % 5 + 1 for at, name in others)]
-        for row in range(n_rows)
+        for row in range(40)
     ]
     return "\n".join(",".join(map(str, line)) for line in [columns, *rows]) + "\n"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from plurivox.errors import ConfigError, InputError
 from plurivox.lenses import lenses
 from plurivox.scale import Scale
-from plurivox.scale_files import KEYS, Kinds, check_key, read_toml, scale_of
+from plurivox.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
 from plurivox.scale_files import load_question as load_question
 from plurivox.scale_files import load_scale as load_scale
 
@@ -54,6 +54,7 @@ class Config:
     encoding: str | None = None
     scale: Scale | None = None
     missing: tuple[str, ...] = ()
+    poles: tuple[str, str] | None = None
     raters: str | None = None
     items: str | None = None
     rater_attributes: tuple[str, ...] = ()
@@ -101,6 +102,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         encoding=columns.get("encoding"),
         scale=scale_of(scale, name) if "labels" in scale else None,
         missing=tuple(str(token) for token in scale.get("missing", ())),
+        poles=poles_of(scale, name),
         raters=str(folder / raters["file"]) if "file" in raters else None,
         items=str(folder / items["file"]) if "file" in items else None,
         rater_attributes=tuple(map(str, raters.get("columns", ()))),
@@ -144,6 +146,7 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
         f"# values = {json.dumps(list(scale.values))}  # numbers for the points, where steps are unequal",
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
         "  # answers that mean no rating, besides blank, NA, NaN and null",
+        *_ends(scale),
         "",
         "[raters]",
         f"file = {_quoted(raters)}" if raters else '# file = "raters.csv"  # one row per rater, with the id as above',
@@ -163,6 +166,13 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
         "",
     ]
     return "\n".join(lines)
+
+
+def _ends(scale: Scale) -> list[str]:
+    """Return the lines that name the two ends of the scale, or that show how."""
+    if scale.poles is None:
+        return ['# low = "safe"  # what the two ends mean, for sentences', '# high = "unsafe"']
+    return [f"low = {_quoted(scale.poles[0])}  # what the two ends mean", f"high = {_quoted(scale.poles[1])}"]
 
 
 def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:

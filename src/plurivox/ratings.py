@@ -15,7 +15,7 @@ from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
 from plurivox.intake.check import Checked, Intake, LongTable, check
 from plurivox.intake.order import Duplicates
-from plurivox.scale import Label, Scale
+from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]
@@ -71,6 +71,7 @@ class Ratings:
         rater: str = "rater",
         score: str = "score",
         scale: GivenScale | None = None,
+        poles: GivenPoles | None = None,
         missing: Iterable[Label] = (),
         duplicates: Duplicates = "error",
         rater_attributes: Sequence[str] = (),
@@ -89,6 +90,8 @@ class Ratings:
         scale
             A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
             Whole-number scores may leave it out, and then span the lowest to the highest seen.
+        poles
+            What the lowest and the highest end of the scale mean, by which sentences speak: ``("safe", "unsafe")``.
         missing
             Answers besides blank, NA, NaN and null that mean "no rating".
         duplicates
@@ -115,7 +118,7 @@ class Ratings:
             rater_attributes=tuple(rater_attributes),
             item_attributes=tuple(item_attributes),
         )
-        return cls.from_checked(
+        found = cls.from_checked(
             check(
                 table,
                 as_scale(scale),
@@ -125,6 +128,7 @@ class Ratings:
                 items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
             )
         )
+        return found.with_poles(poles)
 
     @classmethod
     def from_checked(cls, checked: Checked) -> Ratings:
@@ -261,6 +265,10 @@ class Ratings:
             self.intake,
         )
 
+    def with_poles(self, poles: GivenPoles | None) -> Ratings:
+        """Return the ratings with names of the two ends of their scale; with None as they are."""
+        return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
+
     def with_bins(self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 
@@ -293,10 +301,16 @@ def with_items(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
     )
 
 
-def with_parts(ratings: Ratings, *, raters: pl.DataFrame | None = None, intake: Intake | None = None) -> Ratings:
-    """Return the ratings with other rater attributes, rows in the same order, or another intake."""
+def with_parts(
+    ratings: Ratings,
+    *,
+    raters: pl.DataFrame | None = None,
+    intake: Intake | None = None,
+    scale: Scale | None = None,
+) -> Ratings:
+    """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
     return Ratings(
-        ratings.scale,
+        ratings.scale if scale is None else scale,
         ratings.items,
         ratings.raters if raters is None else raters,
         ratings.item_codes,

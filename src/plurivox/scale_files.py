@@ -8,12 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from plurivox.errors import ConfigError, InputError, ScaleError
-from plurivox.scale import Label, Scale
+from plurivox.scale import Label, Scale, as_poles
 
 Kinds = Mapping[str, type | tuple[type, ...]]
 GivenScale = Scale | str | os.PathLike[str] | Sequence[Label]
 """What every function and ``--scale`` take for a scale."""
-KEYS: Kinds = {"labels": (list, str), "values": list, "missing": list, "question": str, "descriptions": list}
+KEYS: Kinds = {
+    "labels": (list, str),
+    "values": list,
+    "missing": list,
+    "low": str,
+    "high": str,
+    "question": str,
+    "descriptions": list,
+}
 """What ``[scale]`` may hold, and as what."""
 
 
@@ -44,7 +52,7 @@ def as_scale(scale: GivenScale | None) -> Scale | None:
 
 
 def load_scale(path: str | os.PathLike[str]) -> Scale:
-    """Read a scale from a TOML file with ``labels``, ``values`` and ``missing``, at the top or under ``[scale]``."""
+    """Read a scale from a TOML file with ``labels`` and more, at the top or under ``[scale]``."""
     return scale_of(_table(os.fspath(path)), os.fspath(path))
 
 
@@ -61,9 +69,26 @@ def scale_of(table: Mapping[str, Any], name: str) -> Scale:
     missing = table.get("missing", ())
     try:
         points = Scale.parse(labels).labels if isinstance(labels, str) else labels
-        return Scale(points, values=table.get("values"), missing=missing)
+        return Scale(points, values=table.get("values"), missing=missing, poles=poles_of(table, name))
     except InputError as error:
         raise ConfigError(error.problem, source=name, column=None, hint=error.hint) from None
+
+
+def poles_of(table: Mapping[str, Any], name: str) -> tuple[str, str] | None:
+    """Return what a table of TOML calls the two ends of its scale: ``low`` and ``high``."""
+    given = [table[key] for key in ("low", "high") if key in table]
+    if not given:
+        return None
+    if len(given) == 1:
+        raise ConfigError(
+            "one end of the scale has a name and the other has none",
+            source=name,
+            hint='Name both: low = "safe" and high = "unsafe".',
+        )
+    try:
+        return as_poles(given)
+    except InputError as error:
+        raise ConfigError(error.problem, source=name, hint='Write low = "safe" and high = "unsafe".') from None
 
 
 def read_toml(name: str) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class InputOptions:
     rater: Annotated[Text, option("Column with the rater.", "COLUMN")] = None
     score: Annotated[Text, option("Column with the score.", "COLUMN")] = None
     scale: Annotated[Text, option("0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", "POINTS")] = None
+    poles: Annotated[Text, option("What the two ends of the scale mean, lowest first: safe,unsafe.", "LOW,HIGH")] = None
     missing: Annotated[
         Texts, option("An answer that means no rating, besides blank, NA, NaN and null. Repeatable.", "ANSWER")
     ] = None

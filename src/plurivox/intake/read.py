@@ -21,7 +21,7 @@ from plurivox.intake.recognise import Layout, Recognised, id_column, recognise
 from plurivox.intake.text import read_delimited, read_json_lines
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings, pick, require_columns, to_polars
-from plurivox.scale import Label, Scale
+from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale
 from plurivox.scale_files import as_scale as as_scale
 
@@ -35,6 +35,7 @@ def read_ratings(
     rater: str | None = None,
     score: str | None = None,
     scale: GivenScale | None = None,
+    poles: GivenPoles | None = None,
     missing: Iterable[Label] = (),
     duplicates: Duplicates = "error",
     raters: Any = None,
@@ -58,6 +59,8 @@ def read_ratings(
     scale
         A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
         Whole-number scores may leave it out and then span the lowest to the highest seen.
+    poles
+        What the lowest and the highest end of the scale mean, by which sentences speak: ``("safe", "unsafe")``.
     missing
         Answers besides blank, NA, NaN and null that mean "no rating".
     duplicates
@@ -88,7 +91,7 @@ def read_ratings(
     attributes = (*rater_attributes, *item_attributes)
     with _raw_table(source, format, encoding, connection) as table:
         if isinstance(table, Ratings):
-            return _stored(table, raters, items)
+            return _stored(table, raters, items).with_poles(poles)
         require_columns(table.columns, attributes, table.name)
         head = table.first().head(1000)
         given = {"item": item, "rater": rater, "score": score}
@@ -114,7 +117,7 @@ def read_ratings(
         rater_table = _attribute_table(raters, "rater", found.rater or "rater", encoding)
         item_table = _attribute_table(items, "item", found.item, encoding)
         checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
-    return Ratings.from_checked(checked)
+    return Ratings.from_checked(checked).with_poles(poles)
 
 
 def read_predictions(

@@ -53,7 +53,8 @@ Bools = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.str_]
 
 TRAINED_SCALE = Scale(["safe", "unsafe"])
-DEFAULT_SCALE = Scale.range(0, 4)
+POLES = ("safe", "unsafe")
+DEFAULT_SCALE = Scale.range(0, 4).with_poles(POLES)
 DEFAULT_ATTRIBUTES: Mapping[str, Mapping[str, float]] = {
     "gender": {"Man": 0.48, "Woman": 0.48, "Nonbinary": 0.04},
     "age": {"18-29": 0.3, "30-44": 0.3, "45-59": 0.25, "60+": 0.15},
@@ -230,6 +231,7 @@ def simulate(
     <Simulation: 200 ratings of 20 items by 10 raters, seed 1>
     """
     scale = as_scale(scale)
+    scale = scale if scale.poles else scale.with_poles(POLES)  # what was simulated is how unsafe items are
     settings: dict[str, Any] = _plain(locals())  # first, so that no argument can be forgotten
     check_numbers(settings)
     check_trained(trained_mean, trained_sd, trained_range)

@@ -22,6 +22,7 @@ from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
+from plurivox.results.poles import poles_in
 from plurivox.results.wording import why_withheld
 from plurivox.settings import keywords
 
@@ -101,6 +102,7 @@ def curate(
         "raters": "most responsive" if raters is None else "given", "n_withheld": axis.n_withheld,
         "n_revealing": int(axis.revealing.sum()),
         "n_outside": axis.n_outside, "across": work.across, "points": [str(label) for label in ratings.scale.labels],
+        "poles": poles_in(ratings.scale),
         "values": [float(value) for value in ratings.scale.values], "has_text": texts.texts is not None,
         **texts.unpaired(),
     }  # fmt: skip

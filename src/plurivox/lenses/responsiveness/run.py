@@ -17,6 +17,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.rows import Analysis, Found
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 from plurivox.ratings import Ratings
+from plurivox.results.poles import poles_in
 from plurivox.results.result import Draws, Row
 from plurivox.settings import keywords
 
@@ -126,6 +127,7 @@ def _remembered(
     return {
         **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
         "points": [str(label) for label in ratings.scale.labels],
+        "poles": poles_in(ratings.scale),
         "values": [float(value) for value in ratings.scale.values], "lower_bound": LOWER_BOUND,
         "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
         "reference": _described(reference, ratings),
