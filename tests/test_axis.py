@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
+import plurivox as pv
 from plurivox.axis import Axis
+from plurivox.engine.grouping import compared
 from plurivox.errors import NeedsRatersError, SelectionError
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
@@ -47,12 +49,65 @@ def test_the_other_of_two_groups_is_withheld_with_it() -> None:
     axis = Axis.of(study(gender=["Man"] * 50 + ["Woman"] * 4), "gender")
     assert axis.shown == ()
     assert axis.n_withheld == 2
+    assert axis.revealing.tolist() == [True, False]
     assert "Woman" not in repr(axis)
+
+
+def test_why_groups_are_withheld_is_counted_once_for_all() -> None:
+    """Eight men are not few: they are withheld since the other three are all who are left."""
+    frame = {"gender": ["Man"] * 8 + ["Woman"] * 3, "race": ["a"] * 5 + ["b"] * 4 + ["c"] * 2}
+    ratings = study(**frame)
+    counts = {one.axis.name: (one.n_withheld, one.n_revealing) for one in compared(ratings, ("gender", "race"), {})}
+    assert counts == {"gender": (2, 1), "race": (2, 0)}
+    about = pv.describe(ratings, ["gender", "race"])
+    assert [(axis.n_withheld, axis.n_revealing) for axis in about.axes] == [(2, 1), (2, 0)]
+    words = "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it."
+    assert pv.responsiveness(ratings, "crowd", "gender", permutations=0, bootstrap=0).findings()[-1] == words
+    everywhere = " ".join(pv.plots.group_sizes(pv.overview(ratings, ["gender", "race"])).to_dict()["title"]["subtitle"])
+    assert "4 groups withheld: 3 have fewer than 5 raters, and 1 would reveal one of them." in everywhere
+
+
+def test_a_value_that_few_lack_is_withheld_to_protect_those() -> None:
+    """Of overlapping groups each is compared with those without its value."""
+    ratings = study(race=["a"] * 6 + ["a;b"] * 6 + ["b"] * 2)
+    one = next(iter(compared(ratings, ("race",), {"race": ";"})))
+    assert (one.n_withheld, one.n_revealing) == (1, 1)  # only two lack a; six lack b
+    found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=0, bootstrap=0)
+    assert "1 group is withheld, since it would reveal one with fewer than 5 raters." in found.findings()
 
 
 def test_by_rater_is_never_withheld() -> None:
     axis = Axis.of(study(gender=["Man"] * 3), "rater")
     assert axis.shown == ("0", "1", "2")
+
+
+def test_labels_that_begin_with_a_number_are_in_its_order() -> None:
+    """A table of text has numbers as text, as soon as one of a column is a range."""
+    given = ["10", "9", "100", "9.5", "-1"]
+    assert list(Axis.of(study(level=given), "level", min_group_size=1).groups) == sorted(given, key=float)
+    ages = ["25-34", "100+", "<18", "5–17", "18-24", "1,000"]
+    ratings = study(age=ages, sex=["b", "a"] * 3)
+    assert Axis.of(ratings, "age", min_group_size=1).groups == ("5–17", "<18", "18-24", "25-34", "100+", "1,000")
+    crossed = Axis.of(ratings, ("sex", "age"), min_group_size=1).groups
+    assert crossed == ("a × 5–17", "a × 100+", "a × 1,000", "b × <18", "b × 18-24", "b × 25-34")
+
+
+def test_one_label_without_a_number_leaves_all_in_the_order_of_text() -> None:
+    assert Axis.of(study(age=["9", "10", "unknown"]), "age", min_group_size=1).groups == ("10", "9", "unknown")
+    assert Axis.of(study(age=["b10", "b9"]), "age", min_group_size=1).groups == ("b10", "b9")
+
+
+def test_values_of_which_a_rater_may_have_several_are_in_the_same_order() -> None:
+    one = next(iter(compared(study(room=["10;9", "9", "100;10"]), ("room",), {"room": ";"}, 1)))
+    assert [axis.groups[0] for axis in one.each] == ["9", "10", "100"]
+
+
+def test_raters_keep_the_order_of_their_codes() -> None:
+    frame = pl.DataFrame({"item": [1, 1, 1], "rater": ["10", "9", "007"], "score": [0, 1, 1]})
+    ratings = Ratings.from_frame(frame, scale=Scale.range(0, 1))
+    axis = Axis.of(ratings, "rater")
+    assert axis.groups == tuple(ratings.raters["rater"])
+    assert axis.codes.tolist() == [0, 1, 2]
 
 
 def test_numbers_and_bins_keep_their_order() -> None:

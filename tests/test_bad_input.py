@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -350,3 +351,97 @@ def test_writing_leaves_the_old_file_on_failure(tmp_path: Path, small: pl.DataFr
         pv.write_ratings(pv.Ratings.from_frame(small), tmp_path / "no" / "folder.parquet")
     with pytest.raises(FileError, match="this is a directory"):
         pv.write_ratings(pv.Ratings.from_frame(small), tmp_path)
+
+
+QUESTIONS = ["Q1", "Q2", "Q3"]
+
+
+def survey(columns: Sequence[str], **cells: Callable[[int], object]) -> str:
+    """Return a table with an id in the first column, and scores from 1 to 5 where nothing else is said."""
+    others = list(enumerate(columns[1:]))
+    rows = [
+        [f"R_{row:03}", *(cells[name](row) if name in cells else (row * 7 + at * 3) % 5 + 1 for at, name in others)]
+        for row in range(40)
+    ]
+    return "\n".join(",".join(map(str, line)) for line in [columns, *rows]) + "\n"
+
+
+def test_respondents_and_questions_are_not_read_as_items_and_raters(write: Write) -> None:
+    people: dict[str, Callable[[int], object]] = {
+        "age": lambda row: 18 + row, "gender": lambda row: "Woman" if row % 2 else "Man"
+    }  # fmt: skip
+    path = write("s.csv", survey(["ResponseId", *QUESTIONS, "age", "gender"], **people))
+    assert message(ColumnError, path) == (
+        "s.csv: rows seem to be respondents and columns questions: age and gender hold no scores, as Q1, Q2 and Q3 do. "
+        "Make one row for each respondent and question, with columns item, rater and score, and give age and gender in "
+        "a table of raters with --raters. If rows are items and columns raters, say --wide, and name age and gender "
+        "with --item-attributes."
+    )
+    assert message(ColumnError, path, scale="1:5") == message(ColumnError, path)
+    assert message(ColumnError, path, rater="ResponseId") == message(ColumnError, path)
+    unnamed = write("s.csv", survey(["id", *QUESTIONS]))
+    assert "Q1, Q2 and Q3 are named like questions" in message(ColumnError, unnamed)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        (["respondent", "calm", "happy", "age"], {}),  # a name tells of people
+        (["id", "calm", "happy", "years"], {}),  # numbers that are no scores
+        (["id", "calm", "happy", "years"], {"scale": "1:5"}),
+        (["id", "calm", "happy", "Sex"], {}),  # coded by numbers
+    ],
+)
+def test_attributes_among_questions_are_noticed(write: Write, columns: list[str], options: dict[str, Any]) -> None:
+    cells: dict[str, Callable[[int], object]] = {
+        "age": lambda row: 18 + row, "years": lambda row: 18 + row, "Sex": lambda row: row % 2 + 1
+    }  # fmt: skip
+    text = message(ColumnError, write("s.csv", survey(columns, **cells)), **options)
+    assert f"respondents and columns questions: {columns[-1]} holds no scores, as calm and happy do" in text
+
+
+def test_texts_of_items_in_a_wide_table_are_told_of(write: Write) -> None:
+    path = write("w.csv", survey(["item", "text", "r1", "r2"], text=lambda row: f"text {row}"))
+    assert message(ColumnError, path).startswith(
+        "w.csv: text holds no scores, as r1 and r2 do. If rows are items and columns raters, name text with "
+        "--item-attributes. If rows are respondents"
+    )
+    assert pv.read_ratings(path, item_attributes=["text"]).n_raters == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "options"),
+    [
+        (["item", "ann1", "ann2", "ann3"], {}, {}),
+        (["id", "Alice", "Bob", "Sexton"], {}, {}),
+        (["responseid", "r1", "r2"], {"r1": lambda row: row * 5 % 101, "r2": lambda row: row * 7 % 101}, {}),  # sliders
+        (["item", "r1", "r2", "r3"], {"r3": lambda _: 9}, {}),  # one who always says 9
+        (["item", "r1", "r2", "r3"], {"r3": lambda row: "" if row % 4 else 2}, {}),
+        (["item", "r1", "r2", "r3"], {"r3": lambda row: "skip" if row % 4 else 2}, {"missing": ["skip"]}),
+        (["id", *QUESTIONS], {}, {"layout": "wide"}),  # who says so is believed
+        (["id", "calm", "happy", "age"], {"age": lambda row: 18 + row}, {"layout": "wide"}),
+    ],
+)
+def test_wide_tables_are_still_read(
+    write: Write, columns: list[str], cells: dict[str, Callable[[int], object]], options: dict[str, Any]
+) -> None:
+    ratings = pv.read_ratings(write("w.csv", survey(columns, **cells)), **options)
+    assert ratings.intake.layout == "wide"
+    assert ratings.raters["rater"].to_list() == sorted(columns[1:])
+
+
+def test_a_score_off_the_scale_is_still_told_by_its_place(write: Write) -> None:
+    path = write("w.csv", survey(["item", "r1", "r2", "r3"], r3=lambda _: 9))
+    assert "row 2, column 'r3'" in message(ScoreError, path, scale="1:5")
+
+
+def test_what_is_wide_does_not_hang_on_the_order_of_a_set(write: Write) -> None:
+    """Text among the cells was overlooked where a number came first in a set."""
+    path = write("w.csv", "item,r1,r2\nx,1,2\ny,2,odd\n")
+    for seed in ("1", "2", "3"):
+        script = "import sys, plurivox as pv\ntry: pv.read_ratings(sys.argv[1])\nexcept pv.InputError as e: print(e)"
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", script, path], capture_output=True, text=True, check=True, env=environment
+        )
+        assert "the scores are text" in done.stdout

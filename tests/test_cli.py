@@ -263,6 +263,21 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
         (["--reference-where", "rater=x"], "are about a reference file"),
         (["--table", "odd"], "--table is one of"),
         (["--family", "ethnicity"], "--family needs ATTRIBUTE=VALUE"),
+        (["--family", "gender=Man", "--family", "gender=Woman"], "--family is given 2 times"),
+        (["--family", "gender=Man", "--family", "gender=Man"], "give one --family per run"),
+        (
+            [
+                "--reference",
+                "study/answers.csv",
+                "--reference-scale",
+                "same",
+                "--reference-where",
+                "rater=model-a",
+                "--reference-where",
+                "rater=model-b",
+            ],
+            "--reference-where is given 2 times",
+        ),
         (["--json", "--csv"], "choose one of"),
         (["--threshold", "0"], "the lowest point"),
     ],
@@ -274,6 +289,12 @@ def test_responsiveness_refuses(
     assert program("responsiveness", study / "ratings.csv", "--by", "gender", *QUICK, *extra) != 0
     assert problem in program.err
     assert program.out == ""
+
+
+def test_one_family_is_one_value(study: Path, program: Program) -> None:
+    crossed = ("--by", "gender,age", "--family", "gender=Woman", "--min-group-size", 1)
+    assert program("responsiveness", study / "ratings.csv", *crossed, *QUICK, "--json") == 0
+    assert json.loads(program.out)["settings"]["family"] == {"gender": "Woman"}
 
 
 def test_a_language_model_as_reference(study: Path, program: Program) -> None:

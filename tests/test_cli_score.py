@@ -309,7 +309,7 @@ def test_a_group_that_rated_nothing_has_no_winner(study: Study, write: Write) ->
     files = write("ratings.csv", kept.write_csv()), write("predictions.csv", predicted.write_csv())
     found = run("score", *files, *FAST, "--scale", "0:4", "--rater-attributes", "g", "--by", "g")
     assert found.code == 0
-    assert "2 groups are withheld, having fewer than 5 raters." in found.words
+    assert "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it." in found.words
     assert not re.search(r"\bfor B\b", found.words)
 
 

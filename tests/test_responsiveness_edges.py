@@ -416,7 +416,7 @@ def test_a_contrast_of_withheld_groups_is_refused() -> None:
     ratings = crowd(7)
     sizes = dict(ratings.raters["g"].value_counts().iter_rows())
     assert (sizes["y"], sizes["z"]) == (8, 7)
-    with pytest.raises(SelectionError, match="y or z is withheld as too small to show"):
+    with pytest.raises(SelectionError, match="y or z is withheld: it is too small to show, or would"):
         pv.responsiveness(ratings, "crowd", "g", contrast=("y", "z"), min_group_size=8, permutations=0, bootstrap=0)
 
 
@@ -472,7 +472,10 @@ def test_both_groups_of_an_axis_are_withheld_if_one_is() -> None:
     found = pv.responsiveness(named, "crowd", "h", permutations=2, bootstrap=2)
     assert found.withheld == {"h": 2}
     assert {row.axis for row in found.rows} == {"all"}
-    assert found.findings() == ["2 groups are withheld, having fewer than 5 raters."]
+    assert found.findings() == ["2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it."]
+    again = type(found).from_json(found.to_json())
+    assert again.revealing == {"h": 1}
+    assert again.findings() == found.findings()
 
 
 def test_overlapping_groups_against_two_groups_each() -> None:

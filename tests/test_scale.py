@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plurivox.errors import ScaleError
+import plurivox as pv
+from plurivox.config import config_text, load_config
+from plurivox.errors import InputError, ScaleError
 from plurivox.scale import Scale, infer_scale
+from support import run_cli
 
 
 @pytest.mark.parametrize("answer", [3, 3.0, "3", " 3 ", "3.0", "3.", "+3", "3e0", np.int8(3), np.float32(3)])
@@ -139,3 +146,99 @@ def test_equality_and_text() -> None:
     assert Scale.range(0, 4) != Scale.range(0, 5)
     assert str(Scale(["No", "Yes"])) == "No < Yes"
     assert str(Scale.range(0, 100)) == "0 < 1 < … < 100 (101 points)"
+
+
+FRAME = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "score": [1, 5, 3]})
+FORMS = ["1:5", "1,2,3,4,5", [1, 2, 3, 4, 5], (1, 2, 3, 4, 5), range(1, 6), Scale.range(1, 5), "five.toml"]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_every_function_takes_every_form_of_a_scale(form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("five.toml").write_text('labels = "1:5"')
+    Path("ratings.csv").write_text(FRAME.write_csv())
+    wanted = Scale.range(1, 5)
+    assert pv.Ratings.from_frame(FRAME, scale=form).scale == wanted
+    assert pv.read_ratings("ratings.csv", scale=form).scale == wanted
+    predicted = pl.DataFrame({"item": [1], **{str(point): [0.2] for point in range(1, 6)}})
+    assert pv.Predictions.from_frame(predicted, form).scale == wanted
+    assert pv.Answers.from_frame(pl.DataFrame({"item": [1], "answer": [4]}), form).scale == wanted
+    assert pv.simulate(n_items=5, n_raters=3, scale=form, predictors=()).ratings.scale == wanted
+
+
+@pytest.mark.parametrize("wrong", ["5:1", "0:4:3", "1:x", "3", ["a"], ["a", "a"], "nowhere.toml"])
+def test_a_wrong_scale_is_told_of_a_frame_as_on_the_command_line(wrong: Any, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(FRAME.write_csv())
+    with pytest.raises(InputError) as of_frame:
+        pv.Ratings.from_frame(FRAME, scale=wrong)
+    if isinstance(wrong, str):
+        found = run_cli("describe", path, "--scale", wrong)
+        assert found.code == 1
+        assert str(of_frame.value) in found.err
+
+
+@pytest.mark.parametrize("wrong", [5, 0.5, {"a": 1, "b": 2}])
+def test_what_is_no_scale_is_said_to_be_none(wrong: Any) -> None:
+    with pytest.raises(ScaleError, match=r"is not a scale\. Give text such as '0:4'"):
+        pv.Ratings.from_frame(FRAME, scale=wrong)
+
+
+def test_poles_have_names_or_none() -> None:
+    assert Scale.range(0, 4).poles is None
+    named = Scale(["a", "b"], poles=("safe", "unsafe"))
+    assert named.poles == ("safe", "unsafe")
+    assert Scale.range(0, 4).with_poles("mild , severe").poles == ("mild", "severe")
+    assert named == Scale(["a", "b"])  # the same answers are the same points
+    assert Scale.from_dict(named.to_dict()).poles == named.poles
+    assert "poles" not in Scale(["a", "b"]).to_dict()
+
+
+@pytest.mark.parametrize("wrong", ["safe", "safe,", "a,b,c", ("a", "a"), ("a",), [1, 2], "a,b\x1b[2J"])
+def test_wrong_poles_are_refused(wrong: Any) -> None:
+    with pytest.raises(ScaleError, match="named by two words that differ"):
+        Scale.range(0, 4).with_poles(wrong)
+
+
+def test_poles_reach_ratings_by_every_way(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(FRAME.write_csv())
+    poles = ("calm", "angry")
+    assert pv.Ratings.from_frame(FRAME, poles=poles).scale.poles == poles
+    assert pv.Ratings.from_frame(FRAME, scale="1:5", missing=["skip"], poles=poles).scale.poles == poles
+    assert pv.read_ratings(path, poles="calm,angry").scale.poles == poles
+    assert pv.Ratings.from_frame(FRAME, scale=Scale.range(1, 5).with_poles(poles), missing=["x"]).scale.poles == poles
+    ratings = pv.Ratings.from_frame(FRAME, poles=poles, raters=pl.DataFrame({"rater": ["a", "b"], "age": [20, 30]}))
+    assert ratings.where(items={"item": 1}).with_bins("age", [20]).scale.poles == poles
+    pv.write_ratings(ratings, tmp_path / "stored.parquet")
+    assert pv.read_ratings(tmp_path / "stored.parquet").scale.poles == poles
+    assert pv.read_ratings(tmp_path / "stored.parquet", poles="x,y").scale.poles == ("x", "y")
+    (tmp_path / "plurivox.toml").write_text('[scale]\nlow = "calm"\nhigh = "angry"\n')
+    assert "from calm to angry" in run_cli("describe", path).err
+    assert "from mild to wild" in run_cli("describe", path, "--poles", "mild,wild").err
+    (tmp_path / "scale.toml").write_text('labels = "1:5"\nlow = "no"\nhigh = "yes"\n')
+    assert "from no to yes" in run_cli("describe", path, "--scale", tmp_path / "scale.toml").err
+    found = run_cli("describe", path, "--poles", "mild")
+    assert found.code == 1
+    assert "Give the lowest first, for example --poles safe,unsafe" in found.err
+    (tmp_path / "plurivox.toml").write_text('[scale]\nlow = "calm"\n')
+    assert "one end of the scale has a name and the other has none" in run_cli("describe", path).err
+
+
+def test_results_that_know_the_points_know_the_poles() -> None:
+    study = pv.simulate(n_items=30, n_raters=12, seed=1)
+    assert study.ratings.scale.poles == ("safe", "unsafe")
+    assert pv.simulate(n_items=5, n_raters=3, scale="1:3").ratings.scale.poles == ("safe", "unsafe")
+    for ratings, poles in ((study.ratings, ["safe", "unsafe"]), (pv.Ratings.from_frame(study.ratings_frame), None)):
+        found = pv.responsiveness(ratings, study.trained, [], permutations=0, bootstrap=0, psychometrics=True)
+        assert found.settings["poles"] == found.psychometrics().settings["poles"] == poles
+        assert type(found).from_json(found.to_json()).settings["poles"] == poles
+        assert pv.psychometrics(ratings).settings["poles"] == poles
+        assert pv.advise(ratings, study.trained, "rater", bootstrap=20).settings["poles"] == poles
+
+
+def test_a_config_keeps_the_poles(tmp_path: Path) -> None:
+    for names, wanted in (("safe,unsafe", ("safe", "unsafe")), (None, None)):
+        text = config_text(pv.Ratings.from_frame(FRAME, poles=names))
+        (tmp_path / "plurivox.toml").write_text(text)
+        assert load_config(tmp_path / "plurivox.toml").poles == wanted

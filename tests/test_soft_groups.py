@@ -87,7 +87,8 @@ def test_of_two_groups_both_are_withheld() -> None:
     found = soft(grouped(5, sizes=(9, 4, 0)), GROUP_MODELS, by="g", **VALUES_ONLY)
     assert found.to_frame().filter(axis="g").is_empty()
     assert found.withheld == {"g": 2}
-    assert "2 groups are withheld, having fewer than 5 raters." in found.findings()
+    assert found.revealing == {"g": 1}
+    assert "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it." in found.findings()
 
 
 def test_raters_with_several_values() -> None:

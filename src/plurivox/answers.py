@@ -14,6 +14,7 @@ from plurivox.intake.answer_columns import ANSWERED, NO_POINT, UNREADABLE, Answe
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, places_of
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
+from plurivox.scale_files import GivenScale, as_scale
 
 ONE_MODEL, ONE_PROMPT = "model", ""
 
@@ -82,7 +83,7 @@ class Answers:
     def from_frame(
         cls,
         frame: Any,
-        scale: Scale,
+        scale: GivenScale,
         *,
         item: str = "item",
         model: str = "model",
@@ -102,7 +103,7 @@ class Answers:
             list; or a column for each point, named like it), ``order`` (positions of the options as shown) and
             ``family`` (of the model).
         scale
-            The scale of the answers.
+            The scale of the answers, in any form that ``Ratings.from_frame`` takes.
         item, model, prompt
             The columns that hold them; without a column of models all rows are of one, and likewise for prompts.
         answer
@@ -126,6 +127,7 @@ class Answers:
         >>> Answers.from_frame(frame, Scale(["never", "often"]))
         <Answers: 3 of 1 model to 3 items on never < often>
         """
+        scale = as_scale(scale)
         check = AnswerColumns(to_polars(frame), scale, source, locate or COUNTED_FROM_1)
         check.columns(item)
         items, item_of = check.items(item)

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.withholding import too_small
+from plurivox.engine.withholding import revealing, too_small
 from plurivox.errors import NeedsRatersError, SelectionError
-from plurivox.intake.attributes import as_categories, category_order
+from plurivox.intake.attributes import as_categories, category_order, in_order
 from plurivox.ratings import Ratings
 
 CROSS = " × "
@@ -40,7 +40,7 @@ class Axis:
     sizes
         Raters per group.
     withheld
-        For each group whether it is too small to show.
+        For each group whether it is not shown: it is too small, or would reveal one that is.
     """
 
     name: str
@@ -95,13 +95,18 @@ class Axis:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The groups large enough to show."""
+        """The groups that are not withheld."""
         return tuple(group for group, hidden in zip(self.groups, self.withheld, strict=True) if not hidden)
 
     @property
     def n_withheld(self) -> int:
-        """How many groups are too small to show."""
+        """How many groups are not shown."""
         return int(np.count_nonzero(self.withheld))
+
+    @property
+    def revealing(self) -> NDArray[np.bool_]:
+        """For each group whether it is withheld although it is large enough, since it would reveal a small one."""
+        return revealing(self.sizes, self.withheld, self.min_group_size)
 
     @property
     def n_outside(self) -> int:
@@ -132,7 +137,7 @@ def memberships(
     whole = Axis.of(ratings, attribute, min_group_size=1)
     lists = [[part.strip() for part in group.split(separator) if part.strip()] for group in whole.groups]
     axes = []
-    for value in sorted({part for parts in lists for part in parts}):
+    for value in in_order({part for parts in lists for part in parts}):
         lacks = np.array([value not in parts for parts in lists] or [True])
         codes = np.where(whole.codes >= 0, lacks[whole.codes], OUTSIDE).astype(np.int32)
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=2)
@@ -143,7 +148,8 @@ def memberships(
 
 def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Return the names of the combinations that occur, in order, and each rater's code."""
-    orders = [category_order(column) for column in columns]
+    # Raters keep the order of their codes, on which what is computed for each of them rests.
+    orders = [as_categories(one).to_list() if one.name == "rater" else category_order(one) for one in columns]
     combined = np.zeros(len(columns[0]), dtype=np.int64)
     outside = np.zeros(len(columns[0]), dtype=bool)
     for column, order in zip(columns, orders, strict=True):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 from plurivox.errors import ConfigError, InputError
 from plurivox.lenses import lenses
 from plurivox.scale import Scale
+from plurivox.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
+from plurivox.scale_files import load_question as load_question
+from plurivox.scale_files import load_scale as load_scale
 
 if TYPE_CHECKING:
     from plurivox.lenses.record import Lens
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
     from plurivox.settings import Settings
 
 FILE_NAME = "plurivox.toml"
-_KNOWN: dict[str, dict[str, type | tuple[type, ...]]] = {
+_KNOWN: dict[str, Kinds] = {
     "": {"min_group_size": int},
     "columns": {"item": str, "rater": str, "score": str, "layout": str, "duplicates": str, "encoding": str},
-    "scale": {"labels": (list, str), "values": list, "missing": list, "question": str, "descriptions": list},
+    "scale": KEYS,
     "raters": {"file": str, "columns": list, "by": list, "bins": dict, "several": dict},
     "items": {"file": str, "columns": list},
 }
@@ -52,6 +54,7 @@ class Config:
     encoding: str | None = None
     scale: Scale | None = None
     missing: tuple[str, ...] = ()
+    poles: tuple[str, str] | None = None
     raters: str | None = None
     items: str | None = None
     rater_attributes: tuple[str, ...] = ()
@@ -84,7 +87,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         If it is not TOML, or has a key or a value that plurivox does not know.
     """
     name = os.fspath(path)
-    data = _toml(name)
+    data = read_toml(name)
     found = _of_lenses(data, name)
     _check(data, name)
     columns, scale = data.get("columns", {}), data.get("scale", {})
@@ -97,8 +100,9 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         layout=columns.get("layout"),
         duplicates=columns.get("duplicates"),
         encoding=columns.get("encoding"),
-        scale=_scale(scale, name) if "labels" in scale else None,
+        scale=scale_of(scale, name) if "labels" in scale else None,
         missing=tuple(str(token) for token in scale.get("missing", ())),
+        poles=poles_of(scale, name),
         raters=str(folder / raters["file"]) if "file" in raters else None,
         items=str(folder / items["file"]) if "file" in items else None,
         rater_attributes=tuple(map(str, raters.get("columns", ()))),
@@ -110,27 +114,6 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         path=name,
         lenses=found,
     )
-
-
-def load_scale(path: str | os.PathLike[str]) -> Scale:
-    """Read a scale from a TOML file with ``labels``, ``values`` and ``missing``, at the top or under ``[scale]``."""
-    return _scale(_scale_table(os.fspath(path)), os.fspath(path))
-
-
-def load_question(path: str | os.PathLike[str]) -> tuple[Scale, str, tuple[str, ...]]:
-    """Read a scale with the ``question`` that it answers, and ``descriptions`` of its points, if there are any."""
-    name = os.fspath(path)
-    table = _scale_table(name)
-    return _scale(table, name), table.get("question", ""), tuple(map(str, table.get("descriptions", ())))
-
-
-def _scale_table(name: str) -> dict[str, Any]:
-    data = _toml(name)
-    table: dict[str, Any] = data.get("scale", data)
-    _check({"scale": table}, name)
-    if "labels" not in table:
-        raise ConfigError("there are no labels", source=name, hint='Write them in order: labels = ["No", "Yes"].')
-    return table
 
 
 def config_text(ratings: Ratings, *, raters: str | None = None, items: str | None = None) -> str:
@@ -163,6 +146,7 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
         f"# values = {json.dumps(list(scale.values))}  # numbers for the points, where steps are unequal",
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
         "  # answers that mean no rating, besides blank, NA, NaN and null",
+        *_ends(scale),
         "",
         "[raters]",
         f"file = {_quoted(raters)}" if raters else '# file = "raters.csv"  # one row per rater, with the id as above',
@@ -184,14 +168,11 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
     return "\n".join(lines)
 
 
-def _toml(name: str) -> dict[str, Any]:
-    try:
-        with open(name, "rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise ConfigError(f"it cannot be read ({error.strerror})", source=name) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"it is not valid TOML ({error})", source=name) from None
+def _ends(scale: Scale) -> list[str]:
+    """Return the lines that name the two ends of the scale, or that show how."""
+    if scale.poles is None:
+        return ['# low = "safe"  # what the two ends mean, for sentences', '# high = "unsafe"']
+    return [f"low = {_quoted(scale.poles[0])}  # what the two ends mean", f"high = {_quoted(scale.poles[1])}"]
 
 
 def _of_lenses(data: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
@@ -219,33 +200,15 @@ def _check(data: Mapping[str, Any], name: str) -> None:
     for key, value in data.items():
         if key in _KNOWN and isinstance(value, dict):
             for inner, content in value.items():
-                _check_one(inner, content, _KNOWN[key], f"[{key}] {inner}", name)
+                check_key(inner, content, _KNOWN[key], f"[{key}] {inner}", name)
         else:
-            _check_one(key, value, _KNOWN[""], key, name)
+            _check_top(key, value, name)
 
 
-def _check_one(key: str, value: object, known: Mapping[str, type | tuple[type, ...]], shown: str, name: str) -> None:
-    if key not in known:
-        named = [*filter(None, _KNOWN), *(lens.toml for lens in lenses() if lens.toml not in _KNOWN)]
-        sections = ", ".join(f"[{section}]" for section in named)
-        hint = f"Known here: {', '.join(known)}." if known is not _KNOWN[""] else f"Known: {sections}, min_group_size."
-        raise ConfigError(f"'{shown}' is not a setting", source=name, hint=hint)
-    if not isinstance(value, known[key]) or isinstance(value, bool):
-        kind = known[key]
-        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
-        raise ConfigError(f"'{shown}' is {value!r} and should be a {wanted}", source=name)
-
-
-def _scale(table: Mapping[str, Any], name: str) -> Scale:
-    labels: Sequence[Any] | str = table["labels"]
-    missing = table.get("missing", ())
-    try:
-        if isinstance(labels, str):
-            points = Scale.parse(labels)
-            return Scale(points.labels, values=table.get("values"), missing=missing)
-        return Scale(labels, values=table.get("values"), missing=missing)
-    except InputError as error:
-        raise ConfigError(error.problem, source=name, column=None, hint=error.hint) from None
+def _check_top(key: str, value: object, name: str) -> None:
+    named = [*filter(None, _KNOWN), *(lens.toml for lens in lenses() if lens.toml not in _KNOWN)]
+    hint = f"Known: {', '.join(f'[{section}]' for section in named)}, min_group_size."
+    check_key(key, value, _KNOWN[""], key, name, hint)
 
 
 def _bins(attribute: str, given: object, name: str) -> Bins:

@@ -14,6 +14,7 @@ from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, Sc
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
+from plurivox.scale_files import GivenScale, as_scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
 ONE_MODEL = "model"
@@ -50,7 +51,7 @@ class Predictions:
     def from_frame(
         cls,
         frame: Any,
-        scale: Scale,
+        scale: GivenScale,
         *,
         item: str = "item",
         model: str | None = "model",
@@ -66,7 +67,7 @@ class Predictions:
             One row per model and item: the model's name, the item's id, and a column of probabilities for each point of
             the scale, named like the point. Other columns are not used.
         scale
-            The scale.
+            The scale, as a :class:`Scale` or in any other form that ``Ratings.from_frame`` takes.
         item, model
             The columns that hold them; without a column ``model`` all rows are of one model.
         name
@@ -86,7 +87,7 @@ class Predictions:
         >>> Predictions.from_frame(frame, Scale.range(1, 2))
         <Predictions: 2 models, 1 items, on 1 < 2>
         """
-        table = to_polars(frame)
+        table, scale = to_polars(frame), as_scale(scale)
         if model is not None and model not in table.columns:
             model = None
         if item not in table.columns:

@@ -15,7 +15,8 @@ from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
 from plurivox.intake.check import Checked, Intake, LongTable, check
 from plurivox.intake.order import Duplicates
-from plurivox.scale import Label, Scale
+from plurivox.scale import GivenPoles, Label, Scale
+from plurivox.scale_files import GivenScale, as_scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]
 
@@ -69,7 +70,8 @@ class Ratings:
         item: str = "item",
         rater: str = "rater",
         score: str = "score",
-        scale: Scale | None = None,
+        scale: GivenScale | None = None,
+        poles: GivenPoles | None = None,
         missing: Iterable[Label] = (),
         duplicates: Duplicates = "error",
         rater_attributes: Sequence[str] = (),
@@ -86,7 +88,10 @@ class Ratings:
         item, rater, score
             The columns that hold them.
         scale
-            The scale; whole-number scores may leave it out, and then span the lowest to the highest seen.
+            A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
+            Whole-number scores may leave it out, and then span the lowest to the highest seen.
+        poles
+            What the lowest and the highest end of the scale mean, by which sentences speak: ``("safe", "unsafe")``.
         missing
             Answers besides blank, NA, NaN and null that mean "no rating".
         duplicates
@@ -100,7 +105,7 @@ class Ratings:
         Examples
         --------
         >>> frame = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "score": [0, 2, 1]})
-        >>> Ratings.from_frame(frame, scale=Scale.range(0, 4))
+        >>> Ratings.from_frame(frame, scale="0:4")
         <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
         """
         long = to_polars(frame)
@@ -113,16 +118,17 @@ class Ratings:
             rater_attributes=tuple(rater_attributes),
             item_attributes=tuple(item_attributes),
         )
-        return cls.from_checked(
+        found = cls.from_checked(
             check(
                 table,
-                scale,
+                as_scale(scale),
                 missing=missing,
                 duplicates=duplicates,
                 raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),
                 items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
             )
         )
+        return found.with_poles(poles)
 
     @classmethod
     def from_checked(cls, checked: Checked) -> Ratings:
@@ -259,6 +265,10 @@ class Ratings:
             self.intake,
         )
 
+    def with_poles(self, poles: GivenPoles | None) -> Ratings:
+        """Return the ratings with names of the two ends of their scale; with None as they are."""
+        return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
+
     def with_bins(self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 
@@ -291,10 +301,16 @@ def with_items(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
     )
 
 
-def with_parts(ratings: Ratings, *, raters: pl.DataFrame | None = None, intake: Intake | None = None) -> Ratings:
-    """Return the ratings with other rater attributes, rows in the same order, or another intake."""
+def with_parts(
+    ratings: Ratings,
+    *,
+    raters: pl.DataFrame | None = None,
+    intake: Intake | None = None,
+    scale: Scale | None = None,
+) -> Ratings:
+    """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
     return Ratings(
-        ratings.scale,
+        ratings.scale if scale is None else scale,
         ratings.items,
         ratings.raters if raters is None else raters,
         ratings.item_codes,

@@ -22,6 +22,7 @@ MISSING = -1
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 Label = str | int | float | bool
+GivenPoles = str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -38,6 +39,9 @@ class Scale:
     missing
         Further answers that mean "no rating", such as ``["Unsure"]``. Blank, NA, N/A, NaN and null always do,
         unless they are labels. "Unsure" is a point only if it is listed as one.
+    poles
+        What its lowest and its highest end mean, such as ``("safe", "unsafe")``, by which sentences speak; without
+        them they speak of lower and higher. Scales that differ in nothing else are equal.
 
     Examples
     --------
@@ -50,6 +54,7 @@ class Scale:
     labels: tuple[Label, ...]
     values: tuple[float, ...]
     missing: tuple[str, ...]
+    poles: tuple[str, str] | None = field(compare=False)
     _positions: dict[str, int] = field(repr=False, compare=False)
 
     def __init__(
@@ -58,6 +63,7 @@ class Scale:
         *,
         values: Sequence[float] | None = None,
         missing: Iterable[Label] = (),
+        poles: GivenPoles | None = None,
     ) -> None:
         points = tuple(labels)
         tokens = tuple(text_of(token) for token in missing)
@@ -65,6 +71,7 @@ class Scale:
         object.__setattr__(self, "labels", points)
         object.__setattr__(self, "values", _values_of(points, values))
         object.__setattr__(self, "missing", tokens)
+        object.__setattr__(self, "poles", as_poles(poles))
         object.__setattr__(self, "_positions", positions)
 
     @classmethod
@@ -90,6 +97,10 @@ class Scale:
         if all(number is not None for number in numbers):
             return cls([_plain(number) for number in numbers if number is not None], missing=missing)
         return cls(labels, missing=missing)
+
+    def with_poles(self, poles: GivenPoles | None) -> Scale:
+        """Return the scale with other names of its two ends."""
+        return Scale(self.labels, values=self.values, missing=self.missing, poles=poles)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -126,13 +137,34 @@ class Scale:
         raise ScaleError(f"{text!r} is not a point of the scale {self}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scale as plain lists, for JSON and TOML."""
-        return {"labels": list(self.labels), "values": list(self.values), "missing": list(self.missing)}
+        """Return the scale as plain lists, for JSON and TOML; with poles only if they have names."""
+        known = {"labels": list(self.labels), "values": list(self.values), "missing": list(self.missing)}
+        return known | ({"poles": list(self.poles)} if self.poles else {})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scale:
         """Rebuild a scale from :meth:`to_dict`."""
-        return cls(data["labels"], values=data.get("values"), missing=data.get("missing", ()))
+        return cls(data["labels"], values=data.get("values"), missing=data.get("missing", ()), poles=data.get("poles"))
+
+
+def as_poles(poles: GivenPoles | None) -> tuple[str, str] | None:
+    """Return the names of the lowest and the highest end of a scale, from two of them or from ``"safe,unsafe"``.
+
+    Examples
+    --------
+    >>> as_poles("safe, unsafe") == as_poles(["safe", "unsafe"])
+    True
+    """
+    if poles is None:
+        return None
+    names = poles.split(",") if isinstance(poles, str) else list(poles)
+    texts = [name.strip() for name in names if isinstance(name, str)]
+    if len(texts) != 2 or len(names) != 2 or not all(texts) or texts[0] == texts[1] or not "".join(texts).isprintable():
+        raise ScaleError(
+            f"the ends of a scale are named by two words that differ, not by {poles!r}",
+            hint="Give the lowest first, for example --poles safe,unsafe.",
+        )
+    return texts[0], texts[1]
 
 
 def infer_scale(answers: Iterable[object]) -> Scale:

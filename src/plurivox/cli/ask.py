@@ -88,8 +88,8 @@ def ask(
 
 def _question(scale: str, wording: str | None) -> "Question":
     from plurivox.ask.question import WORDING, Question
-    from plurivox.config import load_question
     from plurivox.scale import Scale
+    from plurivox.scale_files import load_question
 
     if not scale.endswith(".toml"):
         return Question(Scale.parse(scale), wording or WORDING)

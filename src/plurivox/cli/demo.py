@@ -40,7 +40,11 @@ def demo(
 
     write_study(simulate(seed=seed, **DEMO), folder)
     ratings = read_ratings(
-        folder / "ratings.csv", scale="0:4", raters=folder / "raters.csv", items=folder / "items.csv"
+        folder / "ratings.csv",
+        scale="0:4",
+        poles="safe,unsafe",
+        raters=folder / "raters.csv",
+        items=folder / "items.csv",
     )
     trained = read_ratings(folder / "trained.csv", scale="safe,unsafe")
     predictions = read_predictions(folder / "predictions.csv", ratings.scale)

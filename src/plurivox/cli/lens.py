@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.cli.loading import load, load_questions
-from plurivox.cli.options import Csv, InputOptions, Json, Markdown, Threads, one_format, reads_ratings, tell_compiling
+from plurivox.cli.options import (
+    ONE_VALUE,
+    Csv,
+    InputOptions,
+    Json,
+    Markdown,
+    Threads,
+    one_format,
+    only_one,
+    reads_ratings,
+    tell_compiling,
+)
 from plurivox.cli.progress import say
 from plurivox.lenses.record import imported
 
@@ -97,7 +108,9 @@ def _input_parameter(one: "Option") -> inspect.Parameter:
     if one.argument:
         known = typer.Argument(metavar=one.metavar, help=one.help, show_default=False)
         return parameter(one.name, Annotated[str, known])
-    kind = str | None if one.default is None else str
+    kind: Any = str | None if one.default is None else str
+    if one.metavar == ONE_VALUE:
+        kind = list[str] | None
     return parameter(
         one.name, Annotated[kind, typer.Option(one.option, help=one.help, metavar=one.metavar)], one.default
     )
@@ -109,11 +122,11 @@ def _setting_parameter(spec: "Spec") -> inspect.Parameter:
     default = spec.default
     if spec.flag:
         kind, default = bool, False
-    elif spec.repeated:
+    elif spec.repeated or spec.metavar == ONE_VALUE:
         kind, default = list[str] | None, None
     elif spec.parse is not None:
         default = _text(default)
-    if default is None and not spec.repeated:
+    if default is None:
         kind = kind | None
     option = typer.Option(spec.option, help=spec.help, metavar=spec.metavar, min=spec.least, max=spec.most)
     return parameter(spec.name, Annotated[kind, option], default)
@@ -198,6 +211,8 @@ def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
         if not spec.cli or given[CONTEXT].get_parameter_source(name).name in ("DEFAULT", "DEFAULT_MAP"):
             continue
         value = given[name]
+        if spec.metavar == ONE_VALUE and not spec.repeated:
+            value = only_one(value, str(spec.option))
         if spec.flag:
             value = not spec.default
         elif spec.parse is not None:

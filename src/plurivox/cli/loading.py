@@ -76,7 +76,9 @@ def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]
     return loaded
 
 
-def load_reference(text: str, reading: InputOptions, ratings: "Ratings", scale: str | None, where: str | None) -> Any:
+def load_reference(
+    text: str, reading: InputOptions, ratings: "Ratings", scale: str | None, where: list[str] | None
+) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
     from plurivox.errors import ScaleError
 
@@ -124,12 +126,14 @@ def _read(reading: InputOptions, config: "Config") -> "Ratings":
     from plurivox.intake.read import read_ratings
 
     rules, formats = ("error", "first", "last", "mode"), ("csv", "tsv", "jsonl", "parquet")
+    scale = read_scale(reading.scale) or config.scale
     return read_ratings(
         reading.file,
         item=reading.item or config.item,
         rater=reading.rater or config.rater,
         score=reading.score or config.score,
-        scale=read_scale(reading.scale) or config.scale,
+        scale=scale,
+        poles=reading.poles or (scale and scale.poles) or config.poles,
         missing=reading.missing or config.missing,
         duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error", rules),
         raters=reading.raters or config.raters,
@@ -147,18 +151,17 @@ def _tell(ratings: "Ratings", config: "Config") -> None:
     intake = ratings.intake
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
     scale = f"{ratings.scale}{' (inferred)' if intake.scale_inferred else ''}"
+    if ratings.scale.poles:
+        scale += f", from {ratings.scale.poles[0]} to {ratings.scale.poles[1]}"
     told = f", as {config.path} says" if config.path else ""
     say(f"{intake.source}: {intake.layout} table, {taken}; scale {scale}{told}")
 
 
 def read_scale(text: str | None) -> "Scale | None":
     """Read ``0:4``, ``No,Unsure,Yes`` or a TOML file."""
-    from plurivox.config import load_scale
-    from plurivox.scale import Scale
+    from plurivox.scale_files import as_scale
 
-    if text is None:
-        return None
-    return load_scale(text) if text.endswith(".toml") else Scale.parse(text)
+    return as_scale(text)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class InputOptions:
     rater: Annotated[Text, option("Column with the rater.", "COLUMN")] = None
     score: Annotated[Text, option("Column with the score.", "COLUMN")] = None
     scale: Annotated[Text, option("0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", "POINTS")] = None
+    poles: Annotated[Text, option("What the two ends of the scale mean, lowest first: safe,unsafe.", "LOW,HIGH")] = None
     missing: Annotated[
         Texts, option("An answer that means no rating, besides blank, NA, NaN and null. Repeatable.", "ANSWER")
     ] = None
@@ -114,8 +115,23 @@ def several_names(text: str | None) -> tuple[str, ...] | None:
     return tuple(text.split(",")) if text else None
 
 
-def attribute_value(text: Text, option: str) -> dict[str, str]:
+ONE_VALUE = "ATTRIBUTE=VALUE"
+"""What stands for the value of an option that is a mapping: all are collected, so that a second one can be refused."""
+
+
+def only_one(texts: Texts, option: str) -> Text:
+    """Return the value of an option that takes one; of several, click would silently keep the last."""
+    if texts and len(texts) > 1:
+        raise typer.BadParameter(
+            f"{option} is given {len(texts)} times, and takes one value: give one {option} per run; several at once "
+            "come in a later version"
+        )
+    return texts[0] if texts else None
+
+
+def attribute_value(texts: Texts, option: str) -> dict[str, str]:
     """Read ``gender=Woman``."""
+    text = only_one(texts, option)
     if text is None:
         return {}
     attribute, sign, value = text.partition("=")

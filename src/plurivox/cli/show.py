@@ -13,7 +13,7 @@ from rich.text import Text
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
 from plurivox.results.files import csv_text as csv_text
 from plurivox.results.text import BARS
-from plurivox.results.wording import protected
+from plurivox.results.wording import protected, withheld_note
 
 ACCENT = "cyan"
 MAX_GROUPS = 12
@@ -115,7 +115,7 @@ def _groups(axis: AxisSummary) -> str:
         shown = ", ".join(f"{group.name} ({group.n_raters:,})" for group in axis.groups)
     notes = []
     if axis.n_withheld:
-        notes.append(f"{axis.n_withheld:,} withheld as too small")
+        notes.append(withheld_note(axis.n_withheld, axis.n_revealing))
     if axis.n_outside:
         notes.append(f"{axis.n_outside:,} raters without a value")
     return f"{shown}  ({'; '.join(notes)})" if notes else shown
@@ -141,7 +141,8 @@ def _remarks(found: Description) -> Iterable[str]:
         if idle:
             yield f"{idle:,} rows of the table of {what} have no rating here and are left out."
     if any(axis.n_withheld for axis in found.axes):
-        yield f"{protected(found.min_group_size)}, to protect the people in them."
+        n_revealing = sum(axis.n_revealing for axis in found.axes)
+        yield f"{protected(found.min_group_size, n_revealing)}, to protect the people in them."
     yield from found.notes
 
 

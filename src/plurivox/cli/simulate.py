@@ -81,7 +81,6 @@ def simulate(
         return
     if folder is None:
         raise typer.BadParameter("name the FOLDER where the files go")
-    from plurivox.scale import Scale
     from plurivox.simulation.files import write_study
     from plurivox.simulation.simulate import DEFAULT_MODELS, DEMO
     from plurivox.simulation.simulate import simulate as make
@@ -99,7 +98,7 @@ def simulate(
     if predictor or no_predictors:
         given["predictors"] = tuple(map(_predictor, predictor or ()))
     made = make(
-        n_items=items, n_raters=raters, scale=Scale.parse(scale), missing=missing,
+        n_items=items, n_raters=raters, scale=scale, missing=missing,
         ratings_per_item=_per_item(ratings_per_item), missing_attributes=missing_attributes, rater_sd=rater_sd,
         noise_sd=noise_sd, trained=trained, seed=seed, **given,
     )  # fmt: skip

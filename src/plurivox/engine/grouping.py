@@ -182,6 +182,13 @@ class Compared:
             return 0
         return sum(one.n_withheld > 0 for one in self.each) if self.overlapping else self.axis.n_withheld
 
+    @property
+    def n_revealing(self) -> int:
+        """How many of the groups withheld are large enough, but would reveal a small one."""
+        if self.overlapping:
+            return sum(bool(one.revealing[0]) for one in self.each)
+        return int(np.count_nonzero(self.axis.revealing)) if self.n_withheld else 0
+
     def counting(self, rated: NDArray[np.bool_]) -> Compared:
         """Return the same groups, which count only some raters, and so are withheld by them."""
         whole = self.axis.counting(rated)

@@ -35,6 +35,18 @@ def too_small(sizes: Counts, least: int, *, alone: bool = False) -> Members:
     return np.repeat(withheld.any(), 2) if len(sizes) == 2 and not alone else withheld
 
 
+def revealing(sizes: Counts, withheld: Members, least: int) -> Members:
+    """Tell which groups are withheld only to protect another: they are large enough, and would reveal a small one.
+
+    Examples
+    --------
+    >>> revealing(np.array([9, 4]), np.array([True, True]), 5).tolist()
+    [True, False]
+    """
+    protecting: Members = withheld & (sizes >= least)
+    return protecting
+
+
 def comparable(n_ratings: Counts, least: int) -> Members:
     """Tell which groups gave an item so many ratings that they can be compared on it without recognising anybody."""
     enough: Members = n_ratings >= max(least, 1)

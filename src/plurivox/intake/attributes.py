@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -74,13 +76,40 @@ def as_categories(column: pl.Series) -> pl.Series:
 
 
 def category_order(column: pl.Series) -> list[str]:
-    """Return the categories in the order to show them: as declared, by number, or by text."""
+    """Return the categories in the order to show them: as declared, by number where all begin with one, or by text."""
     if isinstance(column.dtype, pl.Enum):
         present = set(column.drop_nulls().cast(pl.String).unique())
         return [category for category in column.dtype.categories if category in present]
     if column.dtype.is_numeric():
         return as_categories(column.drop_nulls().unique().sort()).to_list()
-    return as_categories(column).drop_nulls().unique().sort().to_list()
+    return in_order(as_categories(column).drop_nulls().unique())
+
+
+_FIRST_NUMBER = re.compile(r"\s*([<>≤≥]?)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)")
+_BEFORE, _AFTER = ("<", "≤"), (">", "≥")
+
+
+def in_order(labels: Iterable[str]) -> list[str]:
+    """Return labels in the order to show them: by their first number if all begin with one, else by text.
+
+    Examples
+    --------
+    >>> in_order(["10", "9", "100"]), in_order(["100+", "25-34", "18-24", "<18"])
+    (['9', '10', '100'], ['<18', '18-24', '25-34', '100+'])
+    >>> in_order(["10 years", "9 years", "unknown"])
+    ['10 years', '9 years', 'unknown']
+    """
+    texts = sorted(labels)
+    found = [_FIRST_NUMBER.match(text) for text in texts]
+    numbers = [match for match in found if match]
+    if len(numbers) < len(texts):
+        return texts
+
+    def key(place: int) -> tuple[Decimal, int]:
+        sign, number = numbers[place].groups()
+        return Decimal(number.replace(",", "")), (sign in _AFTER) - (sign in _BEFORE)
+
+    return [texts[place] for place in sorted(range(len(texts)), key=key)]
 
 
 def match(table: AttributeTable, ids: pl.Series, what: str) -> Matched:

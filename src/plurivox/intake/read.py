@@ -21,7 +21,9 @@ from plurivox.intake.recognise import Layout, Recognised, id_column, recognise
 from plurivox.intake.text import read_delimited, read_json_lines
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings, pick, require_columns, to_polars
-from plurivox.scale import Label, Scale
+from plurivox.scale import GivenPoles, Label, Scale
+from plurivox.scale_files import GivenScale
+from plurivox.scale_files import as_scale as as_scale
 
 Source = str | os.PathLike[str]
 
@@ -32,7 +34,8 @@ def read_ratings(
     item: str | None = None,
     rater: str | None = None,
     score: str | None = None,
-    scale: Scale | str | Sequence[Label] | None = None,
+    scale: GivenScale | None = None,
+    poles: GivenPoles | None = None,
     missing: Iterable[Label] = (),
     duplicates: Duplicates = "error",
     raters: Any = None,
@@ -54,8 +57,10 @@ def read_ratings(
     item, rater, score
         The columns that hold them; obvious names are recognised.
     scale
-        A :class:`Scale`, its points in order, or text such as ``"0:4"`` or ``"No,Unsure,Yes"``. Whole-number scores
-        may leave it out and then span the lowest to the highest seen.
+        A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
+        Whole-number scores may leave it out and then span the lowest to the highest seen.
+    poles
+        What the lowest and the highest end of the scale mean, by which sentences speak: ``("safe", "unsafe")``.
     missing
         Answers besides blank, NA, NaN and null that mean "no rating".
     duplicates
@@ -82,34 +87,42 @@ def read_ratings(
     InputError
         With file, column, rows and what to do.
     """
-    known = as_scale(scale)
+    known, missing = as_scale(scale), tuple(missing)
     attributes = (*rater_attributes, *item_attributes)
     with _raw_table(source, format, encoding, connection) as table:
         if isinstance(table, Ratings):
-            return _stored(table, raters, items)
+            return _stored(table, raters, items).with_poles(poles)
         require_columns(table.columns, attributes, table.name)
         head = table.first().head(1000)
         given = {"item": item, "rater": rater, "score": score}
         found = recognise(
-            table.columns, head, table.name, given=given, layout=layout, scale=known, attributes=attributes
+            table.columns,
+            head,
+            table.name,
+            given=given,
+            layout=layout,
+            scale=known,
+            attributes=attributes,
+            missing=missing,
         )
         if found.layout != "long" and rater_attributes:
             raise InputError(
                 f"a {found.layout} table has no columns that describe raters",
                 source=table.name,
-                hint="Give them in a table of their own with --raters.",
+                hint="Give them in a table of their own with --raters; if rows are respondents and columns questions, "
+                "make one row for each respondent and question first.",
             )
         known = known or _scale_of_totals(found)
         long = _LAYOUTS[found.layout](table, found, tuple(rater_attributes), tuple(item_attributes))
         rater_table = _attribute_table(raters, "rater", found.rater or "rater", encoding)
         item_table = _attribute_table(items, "item", found.item, encoding)
         checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
-    return Ratings.from_checked(checked)
+    return Ratings.from_checked(checked).with_poles(poles)
 
 
 def read_predictions(
     source: Source,
-    scale: Scale | str | Sequence[Label],
+    scale: GivenScale,
     *,
     item: str | None = None,
     model: str | None = None,
@@ -163,13 +176,6 @@ def _name_of(source: Source) -> str:
     for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet"):
         name = name.removesuffix(ending)
     return name.strip() or "model"
-
-
-def as_scale(scale: Scale | str | Sequence[Label] | None) -> Scale | None:
-    """Return a scale from a Scale, from text such as ``"0:4"``, or from a list of points."""
-    if scale is None or isinstance(scale, Scale):
-        return scale
-    return Scale.parse(scale) if isinstance(scale, str) else Scale(scale)
 
 
 def read_table(source: Source, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from plurivox.answers import Answers
@@ -13,14 +12,14 @@ from plurivox.intake.opening import Format
 from plurivox.intake.read import as_scale, read_table
 from plurivox.intake.recognise import id_column
 from plurivox.ratings import Ratings
-from plurivox.scale import Label, Scale
+from plurivox.scale_files import GivenScale
 
 _SQLITE = b"SQLite format 3\x00"
 
 
 def read_answers(
     source: str | os.PathLike[str],
-    scale: Scale | str | Sequence[Label],
+    scale: GivenScale,
     *,
     item: str | None = None,
     model: str | None = None,

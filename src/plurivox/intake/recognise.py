@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
-from plurivox.errors import ColumnError, ScaleError, no_column
-from plurivox.scale import Scale, text_of
+from plurivox.errors import ColumnError, no_column
+from plurivox.intake.respondents import hold_scores, respondents
+from plurivox.scale import Label, Scale, text_of
 
 Layout = Literal["long", "wide", "totals"]
 
@@ -54,6 +55,7 @@ def recognise(
     layout: Layout | None = None,
     scale: Scale | None = None,
     attributes: Sequence[str] = (),
+    missing: Iterable[Label] = (),
 ) -> Recognised:
     """Tell the layout and the roles of the columns, from what was given, from names, then from contents.
 
@@ -69,6 +71,8 @@ def recognise(
         The scale, if it is known: columns named like its points make totals.
     attributes
         Columns that describe raters or items, and so have no other role.
+    missing
+        Further answers that mean "no rating".
     """
     for role, name in given.items():
         if name is not None and name not in columns:
@@ -77,6 +81,9 @@ def recognise(
     roles = _roles(free, given)
     if layout in (None, "long") and all(roles.values()):
         return Recognised("long", roles["item"] or "", roles["rater"], roles["score"])
+    unrated = frozenset(map(text_of, missing))
+    if layout is None and not roles["score"] and (not roles["item"] or not roles["rater"]):
+        _refuse_respondents(free, roles, head, source, scale, unrated)
     if layout == "long" or given["rater"] or given["score"]:
         raise _not_found(roles, columns, source)
     item = roles["item"] or (free[0] if layout or _distinct(head, free[0]) else None)
@@ -96,7 +103,7 @@ def recognise(
                 hint="Say --wide if each column holds one rater's scores, or --totals if it counts one point.",
             )
         return Recognised("totals", item, values=points)
-    if len(others) >= 2 and not roles["rater"] and not roles["score"] and _hold_scores(head, others, scale):
+    if len(others) >= 2 and not roles["rater"] and not roles["score"] and hold_scores(head, others, scale, unrated):
         return Recognised("wide", item, values=others)
     raise _not_found(roles, columns, source)
 
@@ -109,6 +116,23 @@ def id_column(columns: Sequence[str], role: Literal["item", "rater"], wanted: st
     if found is None:
         raise no_column(wanted, columns, source, "Name it as in the ratings.", role=f" with the {role} ids")
     return found
+
+
+def _refuse_respondents(
+    columns: Sequence[str],
+    roles: dict[str, str | None],
+    head: pl.DataFrame,
+    source: str,
+    scale: Scale | None,
+    missing: frozenset[str],
+) -> None:
+    """Raise if each row is a respondent, by the id in the column of items or raters, or in the first one."""
+    owner = roles["item"] or roles["rater"] or columns[0]
+    others = [column for column in columns if column != owner]
+    if _distinct(head, owner) and _point_columns(others, scale) is None:
+        error = respondents(head, others, source, scale, missing)
+        if error is not None:
+            raise error
 
 
 def _roles(columns: Sequence[str], given: dict[str, str | None]) -> dict[str, str | None]:
@@ -140,25 +164,6 @@ def _point_columns(others: Sequence[str], scale: Scale | None) -> tuple[str, ...
         labels = [text_of(label) for label in scale.labels]
         return tuple(texts[label] for label in labels) if set(labels) == set(texts) else None
     return tuple(others) if all(text.lstrip("-").isdigit() for text in texts) else None
-
-
-def _hold_scores(head: pl.DataFrame, columns: Sequence[str], scale: Scale | None) -> bool:
-    """Tell whether every column holds points of one scale: the one given, or a few whole numbers."""
-    seen = {text_of(value) for column in columns for value in head[column].unique() if value is not None}
-    known = scale or _few_whole_numbers(seen)
-    if known is None:
-        return False
-    try:
-        return any(known.position(text) >= 0 for text in seen)
-    except ScaleError:
-        return False
-
-
-def _few_whole_numbers(texts: set[str]) -> Scale | None:
-    numbers = [int(text) for text in texts if text.lstrip("-").isdigit()]
-    if not numbers or max(numbers) - min(numbers) > 100 or max(numbers) == min(numbers):
-        return None
-    return Scale.range(min(numbers), max(numbers))
 
 
 def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str) -> ColumnError:

@@ -176,7 +176,9 @@ class Pair(NamedTuple):
         """Find two groups that may be shown."""
         a, b = (axis.groups.index(name) for name in names)
         if axis.withheld[a] or axis.withheld[b]:
-            raise SelectionError(f"{names[0]} or {names[1]} is withheld as too small to show")
+            raise SelectionError(
+                f"{names[0]} or {names[1]} is withheld: it is too small to show, or would reveal one that is"
+            )
         return cls(axis, names, a, b)
 
     @property
@@ -290,6 +292,7 @@ class Inference:
     ) -> Shuffled:  # fmt: skip
         """Prepare the test of some groups, whose values are groups × statistics."""
         places = list(shown)
+        what = what if self.subset == "all" else f"{self.subset}: {what}"
 
         def make(shuffles: Shuffles, how: Running) -> Values:
             return measured.null(shuffles, how)[:, places]

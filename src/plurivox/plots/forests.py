@@ -152,7 +152,7 @@ def _nothing(data: pl.DataFrame, axis: str | None) -> str:
     if axis is not None and g.names_raters(axis):
         return g.RATERS_UNNAMED
     if data.is_empty():
-        return "There is no group to show: none was asked for, or all are withheld as too small."
+        return "There is no group to show: none was asked for, or all are withheld."
     reasons = sorted({note for note in data["note"] if note})
     return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
 

@@ -124,7 +124,7 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
     data = group_sizes_data(overview, max_groups=max_groups)
     axes = [axis for axis in overview.description.axes if not g.names_raters(axis.name)]
     least = overview.description.min_group_size
-    hidden = withheld_words(sum(axis.n_withheld for axis in axes), least)
+    hidden = withheld_words(sum(axis.n_withheld for axis in axes), sum(axis.n_revealing for axis in axes), least)
     if data.is_empty():
         return saying(title, hidden or "Nothing is known of the raters by which to group them.")
     rows = Rows.of(data.select("axis", "group").iter_rows())

@@ -96,8 +96,9 @@ def tidy(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def withheld_on(found: Alignment, axes: Sequence[str]) -> str:
-    """Tell how many groups of some axes were too small to show."""
-    return withheld_words(sum(found.withheld.get(axis, 0) for axis in axes), found.settings["min_group_size"])
+    """Tell how many groups of some axes are withheld, and why."""
+    n, revealing = (sum(counts.get(axis, 0) for axis in axes) for counts in (found.withheld, found.revealing))
+    return withheld_words(n, revealing, found.settings["min_group_size"])
 
 
 def told(*columns: str, form: str = ".3f") -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from abc import ABC, abstractmethod
@@ -233,7 +234,9 @@ class Result(ABC):
     rows
         Every value; :meth:`to_frame` shows them as a table.
     withheld, outside
-        For each axis, how many groups were too small to show, and how many raters have no value on it.
+        For each axis, how many groups are not shown, and how many raters have no value on it.
+    revealing
+        For each axis, how many of the groups withheld are large enough, but would reveal one that is too small.
     draws
         The permutations and bootstrap draws of each axis.
     settings
@@ -245,6 +248,7 @@ class Result(ABC):
     outside: dict[str, int]
     draws: tuple[Draws, ...]
     settings: dict[str, Any]
+    revealing: dict[str, int] = dataclasses.field(default_factory=dict, kw_only=True)
 
     KIND: ClassVar[str] = "result"
     PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
@@ -276,7 +280,8 @@ class Result(ABC):
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
         on_all = [n for where, n in self.withheld.items() if where in self.outside]  # not those of parts of the items
-        said = withheld_sentence(sum(on_all or self.withheld.values()), self.settings["min_group_size"], rest=False)
+        n, revealing = sum(on_all or self.withheld.values()), sum(self.revealing.values())
+        said = withheld_sentence(n, revealing, self.settings["min_group_size"])
         return [Statement(text, 0.0, statistic="withheld") for text in said]
 
     def to_json(self, *, draws: bool = True) -> str:

@@ -77,21 +77,55 @@ def withheld_groups(n: int, *, verb: bool = True) -> str:
     return f"{counted(n, 'group')} {f'{are(n)} ' if verb else ''}withheld"
 
 
-def too_small(least: int, *, rest: bool = True) -> str:
-    """Tell why groups are withheld; of two groups the larger is so too, since the smaller is its rest."""
-    return f"having fewer than {least:,} raters{', or being the rest of one that has' if rest else ''}"
+def why_withheld(n: int, revealing: int, least: int) -> str:
+    """Tell why groups are withheld, after a sentence that counts them: they are small, or would reveal a small one.
+
+    Examples
+    --------
+    >>> why_withheld(2, 0, 5), why_withheld(2, 1, 5)
+    (', having fewer than 5 raters', ': 1 has fewer than 5 raters, and 1 would reveal it')
+    >>> why_withheld(5, 2, 5)
+    ': 3 have fewer than 5 raters, and 2 would reveal some of them'
+    >>> why_withheld(1, 1, 5)
+    ', since it would reveal one with fewer than 5 raters'
+    """
+    few, small = f"fewer than {least:,} raters", n - revealing
+    if not revealing:
+        return f", having {few}"
+    if not small:
+        return f", since {'it' if n == 1 else 'each'} would reveal one with {few}"
+    which = "it" if small == 1 else "one of them" if revealing == 1 else "some of them"
+    return f": {small:,} {'has' if small == 1 else 'have'} {few}, and {revealing:,} would reveal {which}"
 
 
-def withheld_sentence(n: int, least: int, *, rest: bool = True, verb: bool = True) -> list[str]:
+def withheld_sentence(n: int, revealing: int, least: int, *, verb: bool = True) -> list[str]:
     """Return a sentence on groups that are withheld, if any are."""
-    return [f"{withheld_groups(n, verb=verb)}, {too_small(least, rest=rest)}."] if n else []
+    return [f"{withheld_groups(n, verb=verb)}{why_withheld(n, revealing, least)}."] if n else []
 
 
-def withheld_words(n: int, least: int) -> str:
+def withheld_words(n: int, revealing: int, least: int) -> str:
     """Tell below a chart how many groups are not in it, if any are not."""
-    return f"{counted(n, 'group')} with fewer than {least:,} raters withheld. " if n else ""
+    if n and not revealing:
+        return f"{counted(n, 'group')} with fewer than {least:,} raters withheld. "
+    return "".join(f"{said} " for said in withheld_sentence(n, revealing, least, verb=False))
 
 
-def protected(least: int) -> str:
+def withheld_note(n: int, revealing: int) -> str:
+    """Tell in a table how many groups of an axis are withheld and why.
+
+    Examples
+    --------
+    >>> withheld_note(3, 0), withheld_note(2, 1), withheld_note(1, 1)
+    ('3 withheld as too small', '2 withheld, 1 of them to protect the other', '1 withheld to protect others')
+    """
+    if not revealing:
+        return f"{n:,} withheld as too small"
+    if n == revealing:
+        return f"{n:,} withheld to protect others"
+    return f"{n:,} withheld, {revealing:,} of them to protect the other{'' if n - revealing == 1 else 's'}"
+
+
+def protected(least: int, revealing: int) -> str:
     """Tell which groups are withheld in general."""
-    return f"Groups of fewer than {least:,} raters are withheld"
+    others = ", and groups that would reveal one," if revealing else ""
+    return f"Groups of fewer than {least:,} raters{others} are withheld"

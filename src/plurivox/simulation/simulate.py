@@ -26,6 +26,7 @@ import polars as pl
 
 from plurivox.ratings import Ratings, label_column
 from plurivox.scale import Scale
+from plurivox.scale_files import GivenScale, as_scale
 from plurivox.simulation.styles import (
     STYLES,
     Effect,
@@ -52,7 +53,8 @@ Bools = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.str_]
 
 TRAINED_SCALE = Scale(["safe", "unsafe"])
-DEFAULT_SCALE = Scale.range(0, 4)
+POLES = ("safe", "unsafe")
+DEFAULT_SCALE = Scale.range(0, 4).with_poles(POLES)
 DEFAULT_ATTRIBUTES: Mapping[str, Mapping[str, float]] = {
     "gender": {"Man": 0.48, "Woman": 0.48, "Nonbinary": 0.04},
     "age": {"18-29": 0.3, "30-44": 0.3, "45-59": 0.25, "60+": 0.15},
@@ -164,7 +166,7 @@ def simulate(
     *,
     n_items: int = 300,
     n_raters: int = 120,
-    scale: Scale = DEFAULT_SCALE,
+    scale: GivenScale = DEFAULT_SCALE,
     attributes: Mapping[str, Mapping[str, float]] = DEFAULT_ATTRIBUTES,
     violations: Mapping[str, float] = DEFAULT_VIOLATIONS,
     effects: Sequence[Effect] = (),
@@ -228,6 +230,8 @@ def simulate(
     >>> simulate(n_items=20, n_raters=10, effects=[effect], seed=1)
     <Simulation: 200 ratings of 20 items by 10 raters, seed 1>
     """
+    scale = as_scale(scale)
+    scale = scale if scale.poles else scale.with_poles(POLES)  # what was simulated is how unsafe items are
     settings: dict[str, Any] = _plain(locals())  # first, so that no argument can be forgotten
     check_numbers(settings)
     check_trained(trained_mean, trained_sd, trained_range)

@@ -129,7 +129,8 @@ class Advice(TableResult):
     def closing(self) -> list[str]:
         """Return what holds for all: which groups are withheld, and how values are to be taken."""
         n_withheld = sum(self.settings["withheld"].values())
-        said = withheld_sentence(n_withheld, self.settings["min_group_size"])
+        n_revealing = sum(self.settings["revealing"].values())
+        said = withheld_sentence(n_withheld, n_revealing, self.settings["min_group_size"])
         return [*said, *without_value(self.settings["outside"]), REMINDER]
 
 

@@ -246,9 +246,9 @@ class _Work:
             Table(name, pl.DataFrame(rows, schema=SCHEMAS[name], orient="row")) for name, rows in self.rows.items()
         )
         kept = ("reference", "threshold", "group_score", "ties", "bootstrap", "seed", "min_support", "min_group_size")
-        settings = {name: self.found.settings[name] for name in (*kept, "by", "several", "points")}
+        settings = {name: self.found.settings[name] for name in (*kept, "by", "several", "points", "poles")}
         settings |= {"thresholds": asdict(self.thresholds), "max_pairs": self.max_pairs}
-        settings |= {"withheld": dict(self.found.withheld), "outside": dict(self.found.outside)}
+        settings |= {name: dict(getattr(self.found, name)) for name in ("withheld", "revealing", "outside")}
         return Advice(tables, settings)
 
 

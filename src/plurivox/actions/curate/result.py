@@ -56,8 +56,8 @@ class Curation(TableResult):
         said += self._to_decide()
         said += [f"{row['group']}: {row['note']}." for row in groups.iter_rows(named=True) if row["note"]]
         said += self._unpaired() + self._few_votes()
-        n_withheld, least = self.settings["n_withheld"], self.settings["min_group_size"]
-        said += withheld_sentence(n_withheld, least, rest=False, verb=False)
+        counts = (self.settings[name] for name in ("n_withheld", "n_revealing", "min_group_size"))
+        said += withheld_sentence(*counts, verb=False)
         said.append(
             f"Lower responsiveness is distance from {self.settings['reference']}, which has a view of its own; it is "
             "no measure of a group's judgement."

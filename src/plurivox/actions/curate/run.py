@@ -22,7 +22,8 @@ from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
-from plurivox.results.wording import too_small
+from plurivox.results.poles import poles_in
+from plurivox.results.wording import why_withheld
 from plurivox.settings import keywords
 
 
@@ -99,7 +100,9 @@ def curate(
     asked = dict.fromkeys(("by", "form", "reference", "threshold", "raters")) | asked | {
         "by": list(axis.attributes), "form": form, "reference": _reference_name(judged),
         "raters": "most responsive" if raters is None else "given", "n_withheld": axis.n_withheld,
+        "n_revealing": int(axis.revealing.sum()),
         "n_outside": axis.n_outside, "across": work.across, "points": [str(label) for label in ratings.scale.labels],
+        "poles": poles_in(ratings.scale),
         "values": [float(value) for value in ratings.scale.values], "has_text": texts.texts is not None,
         **texts.unpaired(),
     }  # fmt: skip
@@ -115,8 +118,9 @@ def _axis(ratings: Ratings, settings: CurationSettings) -> Axis:
     if axis.attributes == ("rater",):
         raise InputError("by is 'rater', and data are curated for groups", hint="Name a rater attribute.")
     if not axis.shown:
+        why = why_withheld(axis.n_withheld, int(axis.revealing.sum()), least)
         raise InputError(
-            f"no group of {axis.name} is shown: of {len(axis)}, {axis.n_withheld} are withheld, {too_small(least)}",
+            f"no group of {axis.name} is shown, since all {len(axis)} are withheld{why}",
             hint="Group the raters by another attribute, or lower min_group_size if these raters may be identified.",
         )
     return axis

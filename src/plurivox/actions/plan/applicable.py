@@ -19,7 +19,7 @@ from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.references import CROWD, resolve
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
-from plurivox.results.wording import counted
+from plurivox.results.wording import counted, why_withheld
 from plurivox.statistics import undefined
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.responsiveness_records import MEASURES
@@ -76,7 +76,7 @@ def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
         if not axis.overlapping:
             divisible |= n_comparable > 1
         if axis.n_withheld:
-            why = f"withheld: fewer than {least} raters, or the only other group has"
+            why = f"withheld{why_withheld(axis.n_withheld, axis.n_revealing, least)}"
             rows.append((axis.axis.name, None, None, None, None, None, None, why, why, why, axis.n_withheld))
         sides += own
     return Facts(

@@ -48,8 +48,9 @@ class Selection(TableResult):
         are eligible, have too few ratings, have no defined value, and are chosen. ``candidates``: every rater of every
         group that may be shown, in the order of choice, and why they are not eligible.
     settings
-        What was asked for, the seed and what is known of the reference included; ``withheld`` and ``outside`` tell for
-        each axis how many groups were too small to show, and how many raters have no value on it.
+        What was asked for, the seed and what is known of the reference included; ``withheld``, ``revealing``
+        and ``outside`` tell for each axis how many groups are not shown, how many of them are so only because they
+        would reveal a small one, and how many raters have no value on it.
     """
 
     KIND: ClassVar[str] = "selection"
@@ -135,7 +136,8 @@ class Selection(TableResult):
 
     def _in_no_group(self) -> list[str]:
         n_withheld = sum(self.settings["withheld"].values())
-        said = withheld_sentence(n_withheld, self.settings["min_group_size"])
+        n_revealing = sum(self.settings["revealing"].values())
+        said = withheld_sentence(n_withheld, n_revealing, self.settings["min_group_size"])
         return [*without_value(self.settings["outside"]), *said]
 
 

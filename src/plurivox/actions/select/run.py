@@ -20,7 +20,7 @@ from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row, Table
-from plurivox.results.wording import counted, listed, too_small
+from plurivox.results.wording import counted, listed, why_withheld
 from plurivox.settings import keywords
 
 SAME = 1e-12
@@ -100,6 +100,7 @@ def select_raters(
     groups = _groups(ratings, axes)
     asked = {
         **settings.as_dict(), "several": overlapping, "withheld": {one.axis.name: one.n_withheld for one in axes},
+        "revealing": {one.axis.name: one.n_revealing for one in axes},
         "outside": {one.axis.name: one.axis.n_outside for one in axes},
     }  # fmt: skip
     if not groups:
@@ -236,8 +237,9 @@ def _nobody_shown(settings: Mapping[str, Any]) -> SelectionError:
     if not n_withheld:
         return SelectionError("no rater has a value on any axis of by", hint="Give the table of raters.")
     groups = "the only group is" if n_withheld == 1 else f"all {n_withheld:,} groups are"
+    why = why_withheld(n_withheld, sum(settings["revealing"].values()), settings["min_group_size"])
     return SelectionError(
-        f"there is nobody to choose: {groups} withheld, {too_small(settings['min_group_size'])}",
+        f"there is nobody to choose, since {groups} withheld{why}",
         hint="Cross fewer attributes, or lower min_group_size if these raters may be identified.",
     )
 

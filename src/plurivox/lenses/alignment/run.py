@@ -110,6 +110,7 @@ def alignment(
             "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
         },
         _tables(work, given, closest, settings),
+        revealing={one.axis.name: one.n_revealing for one in axes},
     )  # fmt: skip
 
 

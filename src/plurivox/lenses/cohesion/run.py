@@ -66,6 +66,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     return Cohesion(
         rows=tuple(rows),
         withheld={one.axis.name: one.n_withheld for one in axes},
+        revealing={one.axis.name: one.n_revealing for one in axes},
         outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(draws),
         settings={

@@ -47,11 +47,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class AxisSummary:
-    """The groups of one attribute or crossing, those withheld for size, and raters without a value."""
+    """The groups of one attribute or crossing, those withheld, and raters without a value.
+
+    Of ``n_withheld`` groups, ``n_revealing`` are large enough, but would reveal one that is too small.
+    """
 
     name: str
     groups: tuple[Group, ...]
     n_withheld: int
+    n_revealing: int
     n_outside: int
 
 
@@ -188,7 +192,7 @@ def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
         cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
         n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
         groups += [Group(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
-    return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.axis.n_outside)
+    return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.n_revealing, one.axis.n_outside)
 
 
 def _spread(numbers: NDArray[Any]) -> Spread:

@@ -8,6 +8,7 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import Scale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import PsychometricsSettings
 from plurivox.ratings import Ratings
+from plurivox.results.poles import poles_in
 from plurivox.settings import keywords
 
 
@@ -45,11 +46,13 @@ def psychometrics(ratings: Ratings, *, settings: PsychometricsSettings, how: Run
     return Psychometrics(
         rows=tuple(found.rows),
         withheld=withheld,
+        revealing={one.axis.name: one.n_revealing for one in axes},
         outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=(),
         settings={
             **settings.as_dict(), "several": overlapping,
             "points": [str(label) for label in ratings.scale.labels],
+            "poles": poles_in(ratings.scale),
             "values": [float(value) for value in ratings.scale.values],
         },
         tables=found.tables(),

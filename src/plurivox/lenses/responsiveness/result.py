@@ -119,7 +119,8 @@ class Responsiveness(GroupResult):
             raise SelectionError("psychometrics were not asked for", hint="Set psychometrics=True.")
         rows = tuple(row for row in self.rows if row.statistic in names_of("scaled"))
         ties = "lowest" if self.settings["ties"] == "share" else self.settings["ties"]
-        return Psychometrics(rows, self.withheld, self.outside, (), {**self.settings, "ties": ties}, self.tables)
+        settings = {**self.settings, "ties": ties}
+        return Psychometrics(rows, self.withheld, self.outside, (), settings, self.tables, revealing=self.revealing)
 
     def scores(self) -> pl.DataFrame:
         """Return precision and recall at each score and boundary, with what they rest on and how often it is used.

@@ -19,6 +19,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.rows import Analysis, Contrast, Found, Prepared
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 from plurivox.ratings import Ratings
+from plurivox.results.poles import poles_in
 from plurivox.results.result import Row
 from plurivox.settings import keywords
 
@@ -98,6 +99,7 @@ def responsiveness(
     return Responsiveness(
         rows=(*rows, *scaled.rows),
         withheld=withheld,
+        revealing={one.axis.name: one.n_revealing for one in axes},
         outside={one.axis.name: one.axis.n_outside for one in axes},
         draws=tuple(axis.draws for _, axis in found),
         settings={**_remembered(settings, ratings, against, overlapping), "design": whole.remembered()},
@@ -170,6 +172,7 @@ def _remembered(
     return {
         **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
         "points": [str(label) for label in ratings.scale.labels],
+        "poles": poles_in(ratings.scale),
         "values": [float(value) for value in ratings.scale.values], "lower_bound": LOWER_BOUND,
         "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
         "reference": _described(reference, ratings),

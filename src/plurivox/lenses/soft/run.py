@@ -98,6 +98,7 @@ def soft_scores(
         _kept_draws(found),
         {**settings.as_dict(), "several": overlapping, **_described(work, whole, train)},
         tables,
+        revealing={one.axis.name: one.n_revealing for one in axes},
     )
     for text in SoftFindings(result).warnings():
         warnings.warn(text, SoftScoresWarning, stacklevel=3)

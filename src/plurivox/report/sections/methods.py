@@ -22,8 +22,8 @@ TERMS = (
     ("p corrected", "The same, corrected for how many values of one statistic were tested (Benjamini–Hochberg)."),
     ("95 % interval", "The middle 95 % of values when items are drawn with replacement. It does not tell how values "
                       "would vary over other raters, and is too narrow in small studies."),
-    ("Withheld", "Groups with too few raters are not shown, since they could identify people; they still count in "
-                 "the rest of others."),
+    ("Withheld", "Groups with too few raters are not shown, since they could identify people, nor are groups that "
+                 "would reveal them, such as the other of two. They still count in the rest of others."),
 )  # fmt: skip
 
 

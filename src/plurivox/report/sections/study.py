@@ -6,7 +6,7 @@ from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
 from plurivox.report.making import drawn, table
 from plurivox.report.parts import Block, Brief, Section, slug
-from plurivox.results.wording import protected
+from plurivox.results.wording import protected, withheld_note
 
 MAX_ROWS = 200
 
@@ -29,7 +29,10 @@ def section(brief: Brief) -> Section:
     ))  # fmt: skip
     if found.axes:
         groups = "; ".join(f"{axis.name}: {len(axis.groups)} groups" for axis in found.axes)
-        words = f"Raters per group. {groups}.", "Groups that are too small to show are withheld."
+        words = (
+            f"Raters per group. {groups}.",
+            "Groups that are too small to show, or would reveal one that is, are withheld.",
+        )
         blocks.append(drawn("group_sizes", seen, "study-groups", "Groups and their sizes", *words))
     blocks += _axes(seen)
     return Section(
@@ -110,7 +113,10 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
     outside = [f"{axis.name}: {axis.n_outside:,}" for axis in found.axes if axis.n_outside]
     if outside:
         remarks.append(f"Raters without a value, left out of that axis: {', '.join(outside)}.")
-    withheld = [f"{axis.name}: {axis.n_withheld:,}" for axis in found.axes if axis.n_withheld]
+    withheld = [
+        f"{axis.name}: {withheld_note(axis.n_withheld, axis.n_revealing)}" for axis in found.axes if axis.n_withheld
+    ]
     if withheld:
-        remarks.append(f"{protected(found.min_group_size)} to protect the people in them ({', '.join(withheld)}).")
+        general = protected(found.min_group_size, sum(axis.n_revealing for axis in found.axes))
+        remarks.append(f"{general} to protect the people in them ({'; '.join(withheld)}).")
     return remarks

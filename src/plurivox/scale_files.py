@@ -1,0 +1,122 @@
+"""A scale from whatever a user gives: text such as ``0:4``, a list of points, or a TOML file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
+
+from plurivox.errors import ConfigError, InputError, ScaleError
+from plurivox.scale import Label, Scale, as_poles
+
+Kinds = Mapping[str, type | tuple[type, ...]]
+GivenScale = Scale | str | os.PathLike[str] | Sequence[Label]
+"""What every function and ``--scale`` take for a scale."""
+KEYS: Kinds = {
+    "labels": (list, str),
+    "values": list,
+    "missing": list,
+    "low": str,
+    "high": str,
+    "question": str,
+    "descriptions": list,
+}
+"""What ``[scale]`` may hold, and as what."""
+
+
+@overload
+def as_scale(scale: GivenScale) -> Scale: ...
+@overload
+def as_scale(scale: GivenScale | None) -> Scale | None: ...
+def as_scale(scale: GivenScale | None) -> Scale | None:
+    """Return a scale from a Scale, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, a TOML file, or a list of points.
+
+    Examples
+    --------
+    >>> as_scale("1:3") == as_scale([1, 2, 3]) == Scale.range(1, 3)
+    True
+    """
+    if scale is None or isinstance(scale, Scale):
+        return scale
+    if isinstance(scale, os.PathLike) or (isinstance(scale, str) and scale.endswith(".toml")):
+        return load_scale(scale)
+    if isinstance(scale, str):
+        return Scale.parse(scale)
+    if isinstance(scale, Mapping) or not isinstance(scale, Iterable):
+        raise ScaleError(
+            f"{scale!r} is not a scale",
+            hint="Give text such as '0:4' or 'No,Unsure,Yes', a list of points, a TOML file, or a Scale.",
+        )
+    return Scale(scale)
+
+
+def load_scale(path: str | os.PathLike[str]) -> Scale:
+    """Read a scale from a TOML file with ``labels`` and more, at the top or under ``[scale]``."""
+    return scale_of(_table(os.fspath(path)), os.fspath(path))
+
+
+def load_question(path: str | os.PathLike[str]) -> tuple[Scale, str, tuple[str, ...]]:
+    """Read a scale with the ``question`` that it answers, and ``descriptions`` of its points, if there are any."""
+    name = os.fspath(path)
+    table = _table(name)
+    return scale_of(table, name), table.get("question", ""), tuple(map(str, table.get("descriptions", ())))
+
+
+def scale_of(table: Mapping[str, Any], name: str) -> Scale:
+    """Return the scale that a table of TOML describes."""
+    labels: Sequence[Any] | str = table["labels"]
+    missing = table.get("missing", ())
+    try:
+        points = Scale.parse(labels).labels if isinstance(labels, str) else labels
+        return Scale(points, values=table.get("values"), missing=missing, poles=poles_of(table, name))
+    except InputError as error:
+        raise ConfigError(error.problem, source=name, column=None, hint=error.hint) from None
+
+
+def poles_of(table: Mapping[str, Any], name: str) -> tuple[str, str] | None:
+    """Return what a table of TOML calls the two ends of its scale: ``low`` and ``high``."""
+    given = [table[key] for key in ("low", "high") if key in table]
+    if not given:
+        return None
+    if len(given) == 1:
+        raise ConfigError(
+            "one end of the scale has a name and the other has none",
+            source=name,
+            hint='Name both: low = "safe" and high = "unsafe".',
+        )
+    try:
+        return as_poles(given)
+    except InputError as error:
+        raise ConfigError(error.problem, source=name, hint='Write low = "safe" and high = "unsafe".') from None
+
+
+def read_toml(name: str) -> dict[str, Any]:
+    """Read a TOML file."""
+    try:
+        with open(name, "rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"it cannot be read ({error.strerror})", source=name) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"it is not valid TOML ({error})", source=name) from None
+
+
+def check_key(key: str, value: object, known: Kinds, shown: str, name: str, hint: str | None = None) -> None:
+    """Raise if a key of a TOML table is not known, or its value of another kind."""
+    if key not in known:
+        raise ConfigError(f"'{shown}' is not a setting", source=name, hint=hint or f"Known here: {', '.join(known)}.")
+    if not isinstance(value, known[key]) or isinstance(value, bool):
+        kind = known[key]
+        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise ConfigError(f"'{shown}' is {value!r} and should be a {wanted}", source=name)
+
+
+def _table(name: str) -> dict[str, Any]:
+    data = read_toml(name)
+    table: dict[str, Any] = data.get("scale", data)
+    for key, value in table.items():
+        check_key(key, value, KEYS, f"[scale] {key}", name)
+    if "labels" not in table:
+        raise ConfigError("there are no labels", source=name, hint='Write them in order: labels = ["No", "Yes"].')
+    return table
