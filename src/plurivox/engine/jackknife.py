@@ -232,12 +232,15 @@ class _Blocks:
 
 def without_ratings(
     parts: Sequence[Part], contribution: OfRatings, finish: Finish, how: Running | None = None
-) -> Values:
-    """Return the values without each of up to :data:`MOST_BLOCKS` blocks of ratings, blocks × groups × statistics."""
+) -> Values | None:
+    """Return the values without each of up to :data:`MOST_BLOCKS` blocks of ratings, blocks × groups × statistics.
+
+    None if there are no ratings.
+    """
     n = min(MOST_BLOCKS, sum(len(part.raters) for part in parts))
     work = _Blocks(contribution, n)
     made = run(parts, work, Draws.of_units(np.arange(n), "items"), finish, how)
-    return np.concatenate(made)
+    return np.concatenate(made) if made else None
 
 
 # Intervals -----------------------------------------------------------------------------------------------------------

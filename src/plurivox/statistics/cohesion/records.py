@@ -28,7 +28,7 @@ def _irr(s: Slots, about: About, known: Known) -> Floats:
 
 def _why_irr(s: Slots, about: About, known: Known, n_raters: int | None) -> str | None:
     reason = undefined.why_irr(s["marginals"], about.level, n_raters=n_raters)
-    return _skew(s, float(known["irr"])) if reason is None and about.nominal and "irr" in known else reason
+    return _skew(s, float(known["irr"])) if reason is None and "irr" in known else reason
 
 
 def _skew(s: Slots, alpha: float) -> str | None:
