@@ -23,6 +23,7 @@ from plurivox import statistics
 from plurivox.axis import Axis
 from plurivox.engine import pool
 from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.run import Sums
 from plurivox.engine.running import Running
@@ -145,20 +146,42 @@ def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: in
         assert passes.values(parts) == pytest.approx(passes.values(general), rel=1e-12)
 
 
-def test_permutations_are_shuffles_of_profiles() -> None:
+def mixed(word: int) -> int:
+    """Splitmix64 in whole numbers."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) % 2**64
+    return word ^ (word >> 31)
+
+
+def shuffled_by_hand(codes: list[int], strata: list[int], seed: int, number: int) -> list[int]:
+    """Put all raters of a stratum into one random order, in which those with a group take each other's places."""
+    state, moved = mixed((seed + number * 0xD1342543DE82EF95) % 2**64), list(codes)
+    for stratum in sorted(set(strata)):
+        own = [rater for rater, one in enumerate(strata) if one == stratum]
+        order = list(own)
+        for i in range(len(order) - 1, 0, -1):
+            state = (state + 0x9E3779B97F4A7C15) % 2**64
+            j = ((mixed(state) >> 32) * (i + 1)) >> 32
+            order[i], order[j] = order[j], order[i]
+        inside = [rater for rater in own if codes[rater] >= 0]
+        for rater, other in zip((rater for rater in order if codes[rater] >= 0), inside, strict=True):
+            moved[rater] = codes[other]
+    return moved
+
+
+@pytest.mark.parametrize("within", [None, "batch"])
+def test_permutations_are_shuffles_of_profiles(within: str | None) -> None:
     """Each draw equals the statistics of the raters under that shuffle, with the ratings where they were."""
     ratings = study(1)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = measured(ratings, axis.codes, len(axis))
-    null = passes.null(5, 7, Running(threads=1))
+    strata = None if within is None else Axis.of(ratings, within, min_group_size=1).codes
+    passes = measured(ratings, axis.codes, len(axis), strata=strata)
+    null = passes.null(Draws.permuted(5, 7), Running(threads=1))
     seen = set()
     for number in range(1, 6):
-        codes = axis.codes[passes.agreement.grouping.shuffled].copy()
-        key = shuffling._mixed(np.uint64((7 + number * 0xD1342543DE82EF95) % 2**64))
-        shuffling._shuffle(codes, passes.agreement.grouping.bounds, np.uint64(key))
-        moved = axis.codes.copy()
-        moved[passes.agreement.grouping.shuffled] = codes
-        assert sorted(moved.tolist()) == sorted(axis.codes.tolist())
+        each = [0] * ratings.n_raters if strata is None else strata.tolist()
+        moved = np.array(shuffled_by_hand(axis.codes.tolist(), each, 7, number), np.int32)
+        assert sorted(zip(each, moved.tolist(), strict=True)) == sorted(zip(each, axis.codes.tolist(), strict=True))
         assert moved[-1] == -1  # outside the axis, and stays there
         again = measured(ratings, moved, len(axis))
         assert np.array_equal(again.values(again.observed())[0, :, : len(STATISTICS)], null[number - 1], equal_nan=True)
@@ -180,16 +203,15 @@ def test_shuffles_are_uniform() -> None:
 def test_strata_keep_their_groups() -> None:
     ratings = study(2, n_raters=30)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    batch = Axis.of(ratings, "batch", min_group_size=1)
-    passes = measured(ratings, axis.codes, len(axis), strata=batch.codes)
-    codes = axis.codes[passes.agreement.grouping.shuffled].copy()
-    shuffling._shuffle(codes, passes.agreement.grouping.bounds, np.uint64(5))
-    for a, b in zip(passes.agreement.grouping.bounds[:-1], passes.agreement.grouping.bounds[1:], strict=True):
-        assert len(set(batch.codes[passes.agreement.grouping.shuffled[a:b]].tolist())) == 1
-        assert sorted(codes[a:b].tolist()) == sorted(axis.codes[passes.agreement.grouping.shuffled[a:b]].tolist())
-    free = pv.cohesion(ratings, "g", permutations=50, min_group_size=1)
-    held = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, within="batch")
-    assert not np.array_equal(free.null("g", "x", "irr"), held.null("g", "x", "irr"))
+    batch = Axis.of(ratings, "batch", min_group_size=1).codes
+    grouping = Grouping.of(ratings, axis.codes, len(axis), batch)
+    for moved in grouping.labels(Draws.permuted(20, 5)):
+        for one in np.unique(batch):
+            assert sorted(moved[batch == one].tolist()) == sorted(axis.codes[batch == one].tolist())
+        assert not np.array_equal(moved, axis.codes)
+    free = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, interval="none")
+    held = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, interval="none", within="batch")
+    assert not np.array_equal(free.null("g", "x", "irr")[:50], held.null("g", "x", "irr")[:50])
 
 
 def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
