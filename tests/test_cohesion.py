@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plurivox as pv
+import reference as twin
 from plurivox import statistics
 from plurivox.axis import Axis
 from plurivox.engine import pool
@@ -145,29 +146,6 @@ def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: in
         assert passes.values(parts) == pytest.approx(passes.values(general), rel=1e-12)
 
 
-def mixed(word: int) -> int:
-    """Splitmix64 in whole numbers."""
-    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) % 2**64
-    return word ^ (word >> 31)
-
-
-def shuffled_by_hand(codes: list[int], strata: list[int], seed: int, number: int) -> list[int]:
-    """Put all raters of a stratum into one random order, in which those with a group take each other's places."""
-    state, moved = mixed((seed + number * 0xD1342543DE82EF95) % 2**64), list(codes)
-    for stratum in sorted(set(strata)):
-        own = [rater for rater, one in enumerate(strata) if one == stratum]
-        order = list(own)
-        for i in range(len(order) - 1, 0, -1):
-            state = (state + 0x9E3779B97F4A7C15) % 2**64
-            j = ((mixed(state) >> 32) * (i + 1)) >> 32
-            order[i], order[j] = order[j], order[i]
-        inside = [rater for rater in own if codes[rater] >= 0]
-        for rater, other in zip((rater for rater in order if codes[rater] >= 0), inside, strict=True):
-            moved[rater] = codes[other]
-    return moved
-
-
 @pytest.mark.parametrize("within", [None, "batch"])
 def test_permutations_are_shuffles_of_profiles(within: str | None) -> None:
     """Each draw equals the statistics of the raters under that shuffle, with the ratings where they were."""
@@ -179,7 +157,7 @@ def test_permutations_are_shuffles_of_profiles(within: str | None) -> None:
     seen = set()
     for number in range(1, 6):
         each = [0] * ratings.n_raters if strata is None else strata.tolist()
-        moved = np.array(shuffled_by_hand(axis.codes.tolist(), each, 7, number), np.int32)
+        moved = np.array(twin.shuffled(axis.codes.tolist(), each, 7, number), np.int32)
         assert sorted(zip(each, moved.tolist(), strict=True)) == sorted(zip(each, axis.codes.tolist(), strict=True))
         assert moved[-1] == -1  # outside the axis, and stays there
         again = measured(ratings, moved, len(axis))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -18,37 +17,10 @@ from plurivox.engine.families import standardised, step_down, undecided
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.inference import Inference, Shuffled
+from reference import westfall_young
 
 NAN = math.nan
 ALL = Exchange("all", None, 1, 0)
-
-
-def in_deviations(values: list[float]) -> list[float]:
-    """Return the values, of which the first was observed, in standard deviations from the mean of the defined ones."""
-    defined = [Fraction(value) for value in values if not math.isnan(value)]
-    mean = sum(defined) / len(defined)
-    variance = sum((value - mean) ** 2 for value in defined) / len(defined)
-    if variance == 0 or math.isnan(values[0]):
-        return [NAN] * len(values)
-    return [NAN if math.isnan(value) else float(Fraction(value) - mean) / math.sqrt(variance) for value in values]
-
-
-def westfall_young(observed: list[float], null: list[list[float]]) -> list[float]:
-    """Algorithm 2.8 as a loop: from the largest value down, successive maxima over those that are left."""
-    columns = [in_deviations([value, *(draw[k] for draw in null)]) for k, value in enumerate(observed)]
-    left = [k for k in range(len(observed)) if not math.isnan(columns[k][0])]
-    left.sort(key=lambda k: -abs(columns[k][0]))
-    found, before = [NAN] * len(observed), 0.0
-    while left:
-        first = left[0]
-        reached = 1  # the observed labelling itself
-        for draw in range(1, len(null) + 1):
-            largest = max((abs(columns[k][draw]) for k in left if not math.isnan(columns[k][draw])), default=-1.0)
-            reached += largest >= abs(columns[first][0]) - 1e-10
-        before = max(before, reached / (len(null) + 1))
-        found[first] = before
-        left = left[1:]
-    return found
 
 
 @given(st.integers(0, 100_000), st.integers(1, 7), st.sampled_from([0.0, 0.1]), st.booleans())
