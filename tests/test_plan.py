@@ -307,9 +307,9 @@ def test_a_clear_case_is_enough_and_says_so() -> None:
 
 
 def test_what_to_collect_is_the_smallest_design_that_is_enough() -> None:
-    plan = pv.plan(study(30, 24, rater_sd=0.05, noise_sd=1.0), "gender", gai=1.5, simulations=30, permutations=59)
-    steps = plan.table("power").filter(pl.col("question") == "detect GAI 1.5")
-    for row in plan.table("collect").filter(pl.col("question") == "detect GAI 1.5").iter_rows(named=True):
+    plan = pv.plan(study(30, 24, rater_sd=0.05, noise_sd=1.0), "gender", gai=1.4, simulations=30, permutations=59)
+    steps = plan.table("power").filter(pl.col("question") == "detect GAI 1.4")
+    for row in plan.table("collect").filter(pl.col("question") == "detect GAI 1.4").iter_rows(named=True):
         own = steps.filter((pl.col("group") == row["group"]) & pl.col("enough"))
         raters = own.filter(pl.col("what") == power.MORE_RATERS)
         assert row["raters_needed"] == (raters["n_raters"].min() if raters.height else None)

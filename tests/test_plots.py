@@ -86,7 +86,10 @@ def analysed(
     permutations: int = 60,
     bootstrap: int = 20,
 ) -> Study:
-    draws: Any = {"permutations": permutations, "bootstrap": bootstrap}
+    draws: Any = {
+        "permutations": permutations, "max_permutations": permutations, "bootstrap": bootstrap, "resample": "items",
+        "interval": "bootstrap" if bootstrap else "none",
+    }  # fmt: skip
     return Study(
         pv.cohesion(ratings, by, pairs=pairs, **draws),
         pv.responsiveness(ratings, reference, by, psychometrics=True, **draws),

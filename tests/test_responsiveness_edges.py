@@ -700,8 +700,8 @@ def test_findings_of_a_strong_effect() -> None:
     assert said.text.startswith("g: a ")
     assert (
         f"tell unsafe from safe worse than a random group of that size would: WRA {row.value:.2f} "
-        f"({row.ci_low:.2f} to {row.ci_high:.2f} over items and raters) where chance gives about {row.null_median:.2f}, "
-        f"p = {p} after correction"
+        f"({row.ci_low:.2f} to {row.ci_high:.2f} over items and raters) where chance gives about "
+        f"{row.null_median:.2f}, p = {p} after correction"
     ) in said.text
     assert "grade severity less finely than a random group of that size would: MPA " in said.text
     assert not any("No difference between groups" in one for one in sentences)

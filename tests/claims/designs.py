@@ -147,7 +147,9 @@ def axes(rng: np.random.Generator) -> Made:
     """Six axes with crossings, and a fifth of the values missing."""
     names = "abcdef"
     groups = {name: at_random(rng, 90, 2 + k % 3, name) for k, name in enumerate(names)}
-    known = {name: [None if rng.random() < 0.2 else value for value in values] for name, values in groups.items()}
+    known = {
+        name: [None if rng.random() < 0.2 else value for value in values] for name, values in groups.items()
+    }
     return built(rng, np.ones((90, 60), bool), known, [*names, ("a", "b"), ("c", "d"), ("e", "f")])
 
 
