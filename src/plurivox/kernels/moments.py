@@ -57,8 +57,8 @@ def permuted_moments(offsets, raters, y, labels, sums):
 def _add_together(offsets, raters, y, places, sums):
     """Add all items under a few permutations, each of which has its own place in every group's row.
 
-    ``places`` holds where a rater's ratings are added under each permutation. Where the same raters rated an item as the
-    one before, as in a crossed study, the counts stay.
+    ``places`` holds where a rater's ratings are added under each permutation. Where the same raters rated an item as
+    the one before, as in a crossed study, the counts stay.
     """
     together, n_groups, _ = sums.shape
     n = np.zeros((n_groups + 1) * TOGETHER)
@@ -101,10 +101,10 @@ def _same_raters(offsets, raters, i):
     size = offsets[i + 1] - offsets[i]
     if i == 0 or size != offsets[i] - offsets[i - 1]:
         return False
+    differ = 0
     for k in range(offsets[i], offsets[i + 1]):
-        if raters[k] != raters[k - size]:
-            return False
-    return True
+        differ += raters[k] != raters[k - size]
+    return differ == 0
 
 
 @compiled
