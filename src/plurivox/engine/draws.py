@@ -78,7 +78,7 @@ class Draws(NamedTuple):
         if self.resample not in ("items", "both"):
             return np.zeros((self.total, 0), dtype=np.int32)
         if self.units is not None:
-            return (self.units == self._numbers()).astype(np.int32)
+            return np.asarray(self.units == self._numbers(), dtype=np.int32)
         return item_weights(n_items, self.total, self.seed, self.first).astype(np.int32)
 
     def rater_weights(self, codes: ArrayLike) -> NDArray[np.int32]:
@@ -86,7 +86,7 @@ class Draws(NamedTuple):
         if self.resample not in ("raters", "both"):
             return np.zeros((self.total, 0), dtype=np.int32)
         if self.units is not None:
-            return ((self.units != self._numbers()) & (self.units >= 0)).astype(np.int32)
+            return np.asarray((self.units != self._numbers()) & (self.units >= 0), dtype=np.int32)
         return rater_weights(codes, self.total, self.seed, self.first).astype(np.int32)
 
     def _numbers(self) -> Ints:
