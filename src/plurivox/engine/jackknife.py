@@ -286,7 +286,7 @@ def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: flo
     items and raters share, the chance in single ratings, is in both; the variance without blocks of ratings estimates
     it and is taken off once, V = V_items + max(0, V_raters − V_ratings). The interval is g⁻¹(g(θ) ± t·√V).
 
-    The degrees of freedom of t are V²/Σ(V_h²/df_h) (Satterthwaite), where df_h = 2·(Σ_u d_u²)²/(Σ_u d_u⁴ − (Σ_u d_u²)²/U)
+    The degrees of freedom of t are V²/Σ(V_h²/df_h) (Satterthwaite), df_h = 2·(Σ_u d_u²)²/(Σ_u d_u⁴ − (Σ_u d_u²)²/U)
     with d_u = θ_(u) − mean, but at most U − 1: fewer where a few units weigh most.
 
     Parameters
