@@ -113,7 +113,8 @@ def test_a_rater_left_out_leaves_the_reference_too(kind: str) -> None:
         for g, group in enumerate("xy"):
             literal = twin.responsiveness(twin.responses(rows, members[group], given), 4, 4)
             for at, name in enumerate(MEASURES):
-                expected = math.nan if literal[name] is None else float(literal[name])
+                own = literal[name]
+                expected = math.nan if own is None else float(own)
                 assert values[g, at] == pytest.approx(expected, abs=1e-12, nan_ok=True), (unit, group, name)
 
 
@@ -134,7 +135,8 @@ def test_blocks_of_ratings_leave_votes_and_the_crowd() -> None:
         rows = [row for row, stays in zip(sorted(whole), keep, strict=True) if stays]
         for g, members in enumerate(({0, 1, 2}, {3, 4, 5})):
             literal = twin.responsiveness(twin.responses(rows, members, rows), 4, 4)
-            expected = math.nan if literal["wra"] is None else float(literal["wra"])
+            own = literal["wra"]
+            expected = math.nan if own is None else float(own)
             assert values[g, MEASURES.index("wra")] == pytest.approx(expected, nan_ok=True)
     assert dropped == len(whole)  # each rating is in one block
 
@@ -159,7 +161,7 @@ def test_the_mean_over_items_has_the_textbook_interval() -> None:
 def freedom_of(values: Any) -> float:
     """Return twice the squared mean over the variance of a sum of squares, which are n of chi-square if normal."""
     squares = [(x - fmean(values)) ** 2 for x in values]
-    return min(len(values) - 1, 2 * len(values) * fmean(squares) ** 2 / pvariance(squares))
+    return float(min(len(values) - 1, 2 * len(values) * fmean(squares) ** 2 / pvariance(squares)))
 
 
 def test_the_variance_of_a_two_way_mean() -> None:
