@@ -122,6 +122,11 @@ class LeftOut(NamedTuple):
     each: tuple[Values, ...]
     ratings: Values | None = None
 
+    @property
+    def n_units(self) -> int:
+        """How many units were left out, of which an interval counts the undefined."""
+        return sum(map(len, self.each)) + (0 if self.ratings is None else len(self.ratings))
+
     def difference(self, a: int, b: int) -> LeftOut:
         """Return the same for the difference of two groups, which are then one."""
         observed, ratings = self.observed, self.ratings
@@ -246,12 +251,11 @@ class _Blocks:
 
 def without_ratings(
     parts: Sequence[Part], contribution: OfRatings, finish: Finish, how: Running | None = None
-) -> Values:
+) -> Values | None:
     """Return the values without each of up to :data:`MOST_BLOCKS` blocks of ratings, blocks × groups × statistics."""
     n = min(MOST_BLOCKS, sum(len(part.raters) for part in parts))
-    work = _Blocks(contribution, n)
-    made = run(parts, work, Draws.of_units(np.arange(n), "items"), finish, how)
-    return np.concatenate(made)
+    made = run(parts, _Blocks(contribution, n), Draws.of_units(np.arange(n), "items"), finish, how)
+    return np.concatenate(made) if made else None
 
 
 # Intervals -----------------------------------------------------------------------------------------------------------
@@ -333,31 +337,30 @@ def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: flo
     return Interval(low, high, n_undefined)
 
 
-def _variance(left: LeftOut) -> tuple[Values, Values, Ints]:
-    """Return the variance over all strata, its degrees of freedom, and how many units leave a value undefined.
-
-    The variance is NaN where fewer than two units of a stratum leave it defined, or nothing was left out.
-    """
-    each = [_spread(values) for values in left.each]
-    none = np.full(left.observed.shape, np.nan)
-    total = sum((one.variance for one in each[1:]), each[0].variance if each else none)
-    if left.ratings is not None:
-        twice = _spread(left.ratings)
-        total = np.maximum(total - np.nan_to_num(twice.variance), each[0].variance)
-        each.append(twice)
-    squares = sum((np.nan_to_num(one.variance) ** 2 / one.freedom for one in each), np.zeros_like(none))
-    most = sum((one.freedom for one in each), np.zeros_like(none))
-    freedom = np.where(squares > 0, np.nan_to_num(total) ** 2 / np.where(squares > 0, squares, 1.0), most)
-    n_undefined = sum((one.n_undefined for one in each), np.zeros(none.shape, dtype=np.int64))
-    return total, np.maximum(freedom, 1.0), n_undefined
+def _variance(left: LeftOut) -> _Spread:
+    """Return the variance over all strata, NaN where a stratum has none or nothing was left out."""
+    each = [_spread(values) for values in left.each or (np.zeros((0, *left.observed.shape)),)]
+    if left.ratings is None or len(each) < 2:
+        return _added(each)
+    shared = _spread(left.ratings)
+    return _added([*each, shared._replace(variance=-np.nan_to_num(shared.variance))], least=each[0].variance)
 
 
 class _Spread(NamedTuple):
-    """The variance of one stratum, its degrees of freedom, and how many units leave a value undefined."""
+    """A variance, its degrees of freedom, and how many units leave a value undefined."""
 
     variance: Values
     freedom: Values
     n_undefined: Ints
+
+
+def _added(each: Sequence[_Spread], least: Values | float = 0.0) -> _Spread:
+    """Return the sum of variances, which is at least so much, with Satterthwaite's degrees of freedom."""
+    total = np.maximum(np.sum([one.variance for one in each], axis=0), least)
+    squares = np.sum([np.nan_to_num(one.variance) ** 2 / one.freedom for one in each], axis=0)
+    most = np.sum([one.freedom for one in each], axis=0)
+    freedom = np.where(squares > 0, np.nan_to_num(total) ** 2 / np.where(squares > 0, squares, 1.0), most)
+    return _Spread(total, np.maximum(freedom, 1.0), np.sum([one.n_undefined for one in each], axis=0))
 
 
 def _spread(values: Values) -> _Spread:
