@@ -7,18 +7,18 @@ import math
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing import get_context
-from statistics import fmean, stdev
+from statistics import fmean, pvariance, stdev
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import polars as pl
 import pytest
-import reference as twin
-from claims import interval_coverage as claims
 from scipy import stats
 
 import plurivox as pv
+import reference as twin
+from claims import interval_coverage as claims
 from plurivox.axis import Axis
 from plurivox.engine import jackknife
 from plurivox.engine.grouping import Grouping
@@ -65,7 +65,7 @@ def literal_cohesion(ratings: pv.Ratings, group: str, level: Any) -> dict[str, f
     """Return statistics of a group by the public functions of counts."""
 
     def counts(chosen: pl.Expr) -> np.ndarray[Any, Any]:
-        found = np.zeros((1 + ratings.to_frame()["item"].max(), 4), dtype=int)  # type: ignore[operator]
+        found = np.zeros((1 + max(ratings.items["item"].to_list()), 4), dtype=np.int64)
         for item, score in ratings.to_frame().filter(chosen).select("item", "score").iter_rows():
             found[item, score] += 1
         return found
@@ -113,7 +113,8 @@ def test_a_rater_left_out_leaves_the_reference_too(kind: str) -> None:
         for g, group in enumerate("xy"):
             literal = twin.responsiveness(twin.responses(rows, members[group], given), 4, 4)
             for at, name in enumerate(MEASURES):
-                expected = math.nan if literal[name] is None else float(literal[name])
+                own = literal[name]
+                expected = math.nan if own is None else float(own)
                 assert values[g, at] == pytest.approx(expected, abs=1e-12, nan_ok=True), (unit, group, name)
 
 
@@ -124,7 +125,8 @@ def test_blocks_of_ratings_leave_votes_and_the_crowd() -> None:
     responses = Responses.of(ratings, axis.codes, 2, resolve(ratings, "crowd"))
     whole = ratings.to_frame().select("item", "rater", "score").rows()
     made = responses.left_out("both", HOW).ratings
-    assert made is not None and len(made) == len(whole)
+    assert made is not None
+    assert len(made) == len(whole)
     (part,) = ratings.parts()
     dropped = 0
     for block, values in enumerate(made):
@@ -133,7 +135,8 @@ def test_blocks_of_ratings_leave_votes_and_the_crowd() -> None:
         rows = [row for row, stays in zip(sorted(whole), keep, strict=True) if stays]
         for g, members in enumerate(({0, 1, 2}, {3, 4, 5})):
             literal = twin.responsiveness(twin.responses(rows, members, rows), 4, 4)
-            expected = math.nan if literal["wra"] is None else float(literal["wra"])
+            own = literal["wra"]
+            expected = math.nan if own is None else float(own)
             assert values[g, MEASURES.index("wra")] == pytest.approx(expected, nan_ok=True)
     assert dropped == len(whole)  # each rating is in one block
 
@@ -150,9 +153,15 @@ def test_the_mean_over_items_has_the_textbook_interval() -> None:
     at = names_of(one).index("percent_agreement")
     found = one.jackknife("items", HOW)
     agreed = [fmean(a == b for a, b in itertools.combinations(row, 2)) for row in scores.tolist()]
-    half = stats.t.ppf(0.975, 24) * stdev(agreed) / 5
+    half = stats.t.ppf(0.975, freedom_of(agreed)) * stdev(agreed) / 5
     assert found.low[0, at] == pytest.approx(fmean(agreed) - half)
     assert found.high[0, at] == pytest.approx(fmean(agreed) + half)
+
+
+def freedom_of(values: Any) -> float:
+    """Return twice the squared mean over the variance of a sum of squares, which are n of chi-square if normal."""
+    squares = [(x - fmean(values)) ** 2 for x in values]
+    return float(min(len(values) - 1, 2 * len(values) * fmean(squares) ** 2 / pvariance(squares)))
 
 
 def test_the_variance_of_a_two_way_mean() -> None:
@@ -165,23 +174,21 @@ def test_the_variance_of_a_two_way_mean() -> None:
     found = LeftOut(np.array([[table.mean()]]), (rows, columns), cells).interval(["plain"], [ANY])
     parts = [table.mean(axis=1).var(ddof=1) / 6, table.mean(axis=0).var(ddof=1) / 5, table.var(ddof=1) / 30]
     variance = max(parts[0] + parts[1] - parts[2], parts[0])
-    freedom = variance**2 / sum(part**2 / df for part, df in zip(parts, (5, 4, 29), strict=True))
+    each = [freedom_of(values.ravel().tolist()) for values in (rows, columns, cells)]
+    freedom = variance**2 / sum(part**2 / df for part, df in zip(parts, each, strict=True))
     half = stats.t.ppf(0.975, freedom) * math.sqrt(variance)
     assert float(found.high[0, 0] - found.low[0, 0]) == pytest.approx(2 * half)
 
 
 @pytest.mark.parametrize(
     ("scale", "value", "there", "back"),
-    [
-        ("fisher", 0.6, math.atanh, math.tanh),
-        ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y),
-    ],
+    [("fisher", 0.6, math.atanh, math.tanh), ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y)],
 )
-def test_scales_keep_the_slope_and_come_back(scale: str, value: float, there: Any, back: Any) -> None:
-    each = np.array([value - 0.02, value, value + 0.02]).reshape(3, 1, 1)
-    found = LeftOut(np.array([[value]]), (each,)).interval([scale], [ANY])
-    slope = (there(value + 1e-6) - there(value - 1e-6)) / 2e-6
-    half = stats.t.ppf(0.975, 2) * math.sqrt(2 / 3 * 2 * 0.02**2) * slope
+def test_the_jackknife_is_made_on_the_scale(scale: str, value: float, there: Any, back: Any) -> None:
+    each = [value - 0.02, value, value + 0.02, value + 0.03]
+    found = LeftOut(np.array([[value]]), (np.array(each).reshape(4, 1, 1),)).interval([scale], [ANY])
+    moved = [there(x) for x in each]
+    half = stats.t.ppf(0.975, freedom_of(moved)) * math.sqrt(3 * pvariance(moved))
     assert found.low[0, 0] == pytest.approx(back(there(value) - half))
     assert found.high[0, 0] == pytest.approx(back(there(value) + half))
 
@@ -189,7 +196,8 @@ def test_scales_keep_the_slope_and_come_back(scale: str, value: float, there: An
 def test_an_inverse_that_may_be_zero_has_no_upper_end() -> None:
     each = np.array([0.5, 1.0, 1.5]).reshape(3, 1, 1)
     found = LeftOut(np.array([[1.0]]), (each,)).interval(["inverse"], [ANY])
-    assert 0 < found.low[0, 0] < 1 and found.high[0, 0] == math.inf
+    assert 0 < found.low[0, 0] < 1
+    assert found.high[0, 0] == math.inf
     outside = LeftOut(np.array([[-1.0]]), (-each,)).interval(["inverse"], [ANY])
     assert outside.low[0, 0] + outside.high[0, 0] == pytest.approx(-2)  # no place there, so on its own scale
 
@@ -204,11 +212,13 @@ def test_undefined_units_are_left_out_and_counted() -> None:
     each = np.array([1.0, np.nan, 2.0, 3.0, np.inf]).reshape(5, 1, 1)
     found = LeftOut(np.array([[2.0]]), (each,)).interval(["plain"], [ANY])
     half = stats.t.ppf(0.975, 2) * math.sqrt(4 * 2 / 3)
-    assert float(found.high[0, 0]) == pytest.approx(2 + half) and found.n_undefined[0, 0] == 2
+    assert float(found.high[0, 0]) == pytest.approx(2 + half)
+    assert found.n_undefined[0, 0] == 2
     for few in ([1.0, np.nan], [np.nan, np.nan], [1.0]):
         one = np.array(few).reshape(-1, 1, 1)
         found = LeftOut(np.array([[1.0]]), (one,)).interval(["plain"], [ANY])
-        assert np.isnan(found.low).all() and np.isnan(found.high).all()
+        assert np.isnan(found.low).all()
+        assert np.isnan(found.high).all()
     nothing = LeftOut(np.array([[1.0]]), ()).interval(["plain"], [ANY])
     undefined = LeftOut(np.array([[np.nan]]), (np.ones((3, 1, 1)),)).interval(["plain"], [ANY])
     assert np.isnan([nothing.low, nothing.high, undefined.low, undefined.high]).all()
@@ -221,13 +231,15 @@ def test_groups_of_two_and_of_one() -> None:
     ratings = study(6, n_items=30, groups="xxyyyyyz")
     one = measured(ratings)
     found, at = one.jackknife("raters", HOW), names_of(one).index("irr")
-    assert np.isnan(found.low[0, at]) and found.n_undefined[0, at] == 2
+    assert np.isnan(found.low[0, at])
+    assert found.n_undefined[0, at] == 2
     assert np.isfinite(found.low[1, at])
     axis = Axis.of(ratings, "g", min_group_size=1)
     responses = Responses.of(ratings, axis.codes, 3, resolve(ratings, "crowd"))
     by_raters, by_items = responses.jackknife("raters", HOW), responses.jackknife("items", HOW)
     wra = MEASURES.index("wra")
-    assert np.isnan(by_raters.low[2, wra]) and np.isfinite(by_raters.low[:2, wra]).all()
+    assert np.isnan(by_raters.low[2, wra])
+    assert np.isfinite(by_raters.low[:2, wra]).all()
     assert np.isfinite(by_items.low[:, wra]).all()
 
 
@@ -237,7 +249,9 @@ def test_both_is_items_and_raters_less_what_they_share() -> None:
     both, items, raters = (one.left_out(resample, HOW) for resample in ("both", "items", "raters"))
     for a, b in zip(both.each, (*items.each, *raters.each), strict=True):
         assert np.array_equal(a, b, equal_nan=True)
-    assert items.ratings is None and raters.ratings is None and both.ratings is not None
+    assert items.ratings is None
+    assert raters.ratings is None
+    assert both.ratings is not None
 
 
 def test_the_difference_of_two_groups() -> None:
@@ -246,7 +260,8 @@ def test_the_difference_of_two_groups() -> None:
     assert apart.observed.shape == (1, left.observed.shape[1])
     for own, values in zip(apart.each, left.each, strict=True):
         assert np.array_equal(own[:, 0], values[:, 0] - values[:, 1], equal_nan=True)
-    assert apart.ratings is not None and left.ratings is not None
+    assert apart.ratings is not None
+    assert left.ratings is not None
     assert np.array_equal(apart.ratings[:, 0], left.ratings[:, 0] - left.ratings[:, 1], equal_nan=True)
 
 
@@ -262,7 +277,7 @@ def test_raters_one_by_one_without_each_of_their_items() -> None:
             literal = twin.responsiveness(twin.responses(kept, {rater}, kept), 4, 4)
             made.append(float(literal["wra"] or 0))
         spread = math.sqrt((len(own) - 1) / len(own) * sum((x - fmean(made[1:])) ** 2 for x in made[1:]))
-        reach = stats.t.ppf(0.975, len(own) - 1) * spread
+        reach = stats.t.ppf(0.975, freedom_of(made[1:])) * spread
         at = MEASURES.index("wra")
         assert found.low[rater, at] == pytest.approx(max(0, made[0] - reach), abs=1e-9)
         assert found.high[rater, at] == pytest.approx(min(1, made[0] + reach), abs=1e-9)
@@ -272,10 +287,12 @@ def test_many_items_and_raters_are_left_out_in_blocks() -> None:
     assert np.bincount(blocks(2001, 1000)).tolist() == [3] * 667
     for n, most in ((1000, 1000), (1001, 1000), (4309, 100), (7, 3), (1, 5), (0, 5)):
         sizes = np.bincount(blocks(n, most))
-        assert len(sizes) <= most and sizes.sum() == n
+        assert len(sizes) <= most
+        assert sizes.sum() == n
         assert n == 0 or sizes.max() - sizes.min() <= 1 or len(sizes) == 1
     many = RaterUnits.of(np.arange(5000) % 8, 8)
-    assert len(many.bounds) == 9 and many.bounds[-1] <= jackknife.MOST_RATERS
+    assert len(many.bounds) == 9
+    assert many.bounds[-1] <= jackknife.MOST_RATERS
     assert all(len(np.unique(many.units[np.arange(5000) % 8 == g])) == np.diff(many.bounds)[g] for g in range(8))
     crowded = RaterUnits.of(np.arange(5000) % 200, 200)
     assert (np.diff(crowded.bounds) <= jackknife.LEAST_PER_GROUP).all()

@@ -1,7 +1,9 @@
 """How often the default 95 % intervals hold what very many items and raters would say, in studies with a known truth.
 
-``python tests/claims/interval_coverage.py`` draws studies of five designs and prints for each statistic the share of intervals
-that hold the truth. ``--studies 400`` sets how many, ``--alike`` lets the two groups see all items in the same way.
+``python tests/claims/interval_coverage.py`` draws studies of five designs and prints for each statistic the share of
+intervals that hold the truth, with Wilson's 95 % bounds, and how wide they are: the half-width of the middle interval
+over 1.96 standard deviations of the value between studies. ``--studies 400`` sets how many studies, ``--alike`` lets
+the two groups see all items in the same way, ``--only 3`` takes one design.
 
 A rater r of group g scores item i by cutting severity_i + view_gi + leniency_r + noise_ir at four points. For cohesion
 the truth is that of infinitely many items and raters, by integration over what two raters of an item share. The vote of
@@ -17,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,13 +27,13 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from plurivox.engine.grouping import Grouping
-from plurivox.engine.intervals import Interval, wilson
-from plurivox.engine.jackknife import LeftOut
+from plurivox.engine.intervals import wilson
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.statistics.responsiveness_records import MEASURES
+from plurivox.statistics.records import scales_of
+from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 
 Floats = NDArray[np.float64]
 STATISTICS = ("irr", "xrr", "gai", "percent_agreement", "mpa", "wra")
@@ -104,13 +107,32 @@ def studies(design: Design, people: Population, n: int, seed: int) -> Iterator[t
         )
 
 
-def left_out(ratings: pv.Ratings, trained: pv.Ratings, resample: str = "both") -> tuple[Measured, LeftOut, LeftOut]:
-    """Return what is left without items and raters, for cohesion at ordinal level and for responsiveness."""
+class Intervals(NamedTuple):
+    """Values of the group and the ends of their intervals, in the order of :data:`STATISTICS`."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def intervals_of(ratings: pv.Ratings, trained: pv.Ratings, resample: str = "both") -> Intervals:
+    """Return the intervals of the group: cohesion at ordinal level, and responsiveness to the trained raters."""
     codes = (ratings.raters["g"] == "b").to_numpy().astype(np.int32)
     how = Running(threads=1)
     measured = Measured.of(ratings, Grouping.of(ratings, codes, 2), level="ordinal")
     responses = Responses.of(ratings, codes, 2, resolve(ratings, trained))
-    return measured, measured.left_out(resample, how), responses.left_out(resample, how)
+    records = (*measured.tested, *measured.beside)
+    names = (*(record.name for record in records), *MEASURES)
+    chosen = [names.index(name) for name in STATISTICS]
+    values, found = [], []
+    for left, scales in (
+        (measured.left_out(resample, how), scales_of(records)),
+        (responses.left_out(resample, how), MEASURED_ON),
+    ):
+        values.append(left.observed[0])
+        found.append(left.interval(*scales))
+    ends = (np.concatenate([one[at][0] for one in found])[chosen] for at in range(2))
+    return Intervals(np.concatenate(values)[chosen], *ends)
 
 
 # The truth -----------------------------------------------------------------------------------------------------------
@@ -183,3 +205,59 @@ def _mpa_and_wra(one: Floats, zero: Floats) -> tuple[float, float]:
     area = sum(precision[s] - max(precision[j] for j in used if j <= i) for s in used for i in used if i < s)
     ranked = sum(one[s] * zero[:s].sum() for s in range(N_POINTS)) / (one.sum() * zero.sum())
     return max(0.0, area / (math.ceil(N_POINTS / 2) * (N_POINTS // 2))), float(ranked)
+
+
+# What share holds it -------------------------------------------------------------------------------------------------
+
+
+class Coverage(NamedTuple):
+    """Of how many defined intervals which share holds the truth, and misses it on which side."""
+
+    n: int
+    share: float
+    low: float
+    """Wilson's lower bound of the share."""
+    high: float
+    truth_below: float
+    truth_above: float
+    width: float
+    """The middle half-width over 1.96 standard deviations of the value between studies: 1 is as wide as needed."""
+
+
+def coverage(design: Design, people: Population, n: int, seed: int = 0) -> dict[str, Coverage]:
+    """Draw studies and count."""
+    made = [intervals_of(*study) for study in studies(design, people, n, seed)]
+    value, low, high = (np.stack([getattr(one, field) for one in made]) for field in Intervals._fields)
+    found = {}
+    for at, name in enumerate(STATISTICS):
+        true, defined = truth(design, people)[name], ~np.isnan(low[:, at])
+        below, above = (true < low[defined, at]).mean(), (true > high[defined, at]).mean()
+        share = float(1 - below - above)
+        half = np.median(high[defined, at] - low[defined, at]) / 2
+        width = float(half / (1.96 * value[defined, at].std()))
+        count = int(defined.sum())
+        found[name] = Coverage(count, share, *wilson(share, count), float(below), float(above), width)
+    return found
+
+
+def main() -> None:
+    """Print the coverage of each statistic in each design."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--studies", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--alike", action="store_true")
+    parser.add_argument("--only", type=int, choices=range(len(DESIGNS)))
+    given = parser.parse_args()
+    people = ALIKE if given.alike else DIFFERENT
+    for design in DESIGNS if given.only is None else (DESIGNS[given.only],):
+        for name, one in coverage(design, people, given.studies, given.seed).items():
+            print(
+                f"{design!s:26} {name:18} truth {truth(design, people)[name]:.3f} coverage {one.share:.3f} "
+                f"[{one.low:.3f}, {one.high:.3f}] below {one.truth_below:.3f} above {one.truth_above:.3f} "
+                f"width {one.width:.2f} of {one.n}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
