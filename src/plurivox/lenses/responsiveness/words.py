@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plurivox.results.poles import Poles
 from plurivox.results.result import SIGNIFICANT, Row, Statement, p_text, stated, survival, value_text, weight_of
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 if TYPE_CHECKING:
     from plurivox.lenses.responsiveness.result import Responsiveness
+
+
+_RANDOM = "a random group of that size would"
 
 
 def statements(result: Responsiveness) -> list[Statement]:
@@ -22,8 +27,9 @@ def statements(result: Responsiveness) -> list[Statement]:
     sentences = _overall(result) + _families(result)
     for name, rows in tested.items():
         whole = [row for row in found if row.statistic == name and row.subset == "all"]
-        sentences += stated(whole, len(rows), _sentence)
-    sentences += _on_parts([row for row in found if row.subset != "all" and row.survives])
+        sentences += stated(whole, len(rows), functools.partial(_sentence, poles=Poles.of(result.settings)))
+    on_parts = [row for row in found if row.subset != "all" and row.survives]
+    sentences += _on_parts(on_parts, Poles.of(result.settings))
     if any(tested.values()) and not found:
         numbers = " and ".join(f"{len(rows)} {LABELS[name]}" for name, rows in tested.items())
         text = f"No group stands out from chance: none of {numbers} values has p < .05."
@@ -91,25 +97,25 @@ def _tested(result: Responsiveness, statistic: str) -> list[Row]:
     return [row for row in result.rows if row.kind == "group" and row.statistic == statistic and row.tested]
 
 
-def _habit(row: Row) -> str:
+def _habit(row: Row, poles: Poles) -> str:
     above = row.direction == "above"
     if row.statistic == "mpa":
-        return f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
-    return f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
+        return f"{poles.fill('grade from {low} to {high}')} {'more' if above else 'less'} finely than {_RANDOM}"
+    return f"{poles.fill('tell {high} from {low}')} {'better' if above else 'worse'} than {_RANDOM}"
 
 
-def _sentence(row: Row, n_tested: int) -> str:
+def _sentence(row: Row, n_tested: int, poles: Poles) -> str:
     return (
-        f"{row.group} {_habit(row)}: {LABELS[row.statistic]} {value_text(row)} where chance gives about "
+        f"{row.group} {_habit(row, poles)}: {LABELS[row.statistic]} {value_text(row)} where chance gives about "
         f"{row.null_median:.2f}, {p_text(row.p_value or 0.0)}, {survival(row, n_tested, 'value')}."
     )
 
 
-def _on_parts(rows: list[Row]) -> list[Statement]:
+def _on_parts(rows: list[Row], poles: Poles) -> list[Statement]:
     """Return one sentence for each group and statistic that stands out on parts of the items."""
     parts: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        parts.setdefault((row.axis, row.group, _habit(row)), []).append(row)
+        parts.setdefault((row.axis, row.group, _habit(row, poles)), []).append(row)
     statements = []
     for (axis, group, habit), found in parts.items():
         where = ", ".join(
