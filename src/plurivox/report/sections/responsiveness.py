@@ -13,6 +13,7 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.plots.comparisons import correlation_words
 from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
 from plurivox.results.poles import Poles
@@ -136,7 +137,7 @@ def _forest(found: Responsiveness, subset: str = "all") -> Figure:
         "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest",
         f"MPA and WRA of each group{where}",
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
-        "Small groups have lower values by chance alone: compare a point with its grey strip, not with other groups.",
+        "What chance gives depends on the size of a group: compare a point with its grey strip, not with other groups.",
         subset=subset,
     )  # fmt: skip
 
@@ -165,8 +166,7 @@ def _of_axis(found: Responsiveness, axis: str) -> list[Block]:
     metrics = drawn(
         "metric_comparison", found, slug("responsiveness-metrics", axis), f"Beside rank correlation and AUROC: {axis}",
         f"MPA and WRA against Kendall's τ_b and AUROC over groups of {axis}.",
-        "Traditional metrics go with WRA more than with MPA: whether scores grade severity is a question of its own.",
-        axis,
+        correlation_words(plots.metric_comparison_data(found, axis)), axis,
     )  # fmt: skip
     return [curves, metrics]
 
@@ -182,7 +182,7 @@ def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
             "scale_forest", scales, "scale-forest", "Beside MPA and WRA: groups held against each other",
             "Mokken's H_j and the discrimination of a graded response model of each group, with 95 % intervals.",
             "Further right, a group orders items as the others do, and its scores rise more sharply with theirs. "
-            "Scores of larger groups are less noisy: compare groups of similar size.",
+            "Scores of a larger group rest on more raters: compare groups of similar size.",
         ),
     ]  # fmt: skip
     blocks += [
