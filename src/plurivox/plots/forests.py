@@ -16,6 +16,7 @@ from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, numbers_told
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
+from plurivox.results.poles import Poles
 from plurivox.results.result import GroupResult
 
 _BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
@@ -65,7 +66,8 @@ def responsiveness_forest(
     """Draw MPA and WRA, or other statistics, of each group upon what shuffled raters give, a panel each."""
     names = tuple(statistics)
     data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
-    title = f"Whose scores convey severity: {' and '.join(g.name_of(name) for name in names)}"
+    tell = Poles.of(result.settings).fill("Whose scores tell {high} from {low}")
+    title = f"{tell}: {' and '.join(g.name_of(name) for name in names)}"
     return _forest(result, data, title, axis, len(g.group_rows(result, names, axis, subset)))
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from plurivox.axis import names_raters
 from plurivox.lenses.psychometrics.scales import LEFT_OUT, MANY
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, value_text
 from plurivox.results.wording import counted, listed
 from plurivox.statistics.graded import DOUBTFUL
@@ -35,7 +36,7 @@ def statements(result: Psychometrics) -> list[Statement]:
         rows = [row for row in result.rows if (row.axis, row.subset) == (axis, "all")]
         if axis in result.settings["several"]:
             continue  # groups that share raters go together for that alone
-        found += _scale(axis, rows) + _apart(result, axis, rows) + _sharpest(axis, rows)
+        found += _scale(axis, rows) + _apart(result, axis, rows) + _sharpest(axis, rows, Poles.of(result.settings))
         found += _checked(result, axis) + _left_out(axis, rows)
     found += _flagged(result) + result.withheld_statement()
     return [*found, Statement(REMINDER, 0.0, statistic="reminder")]
@@ -60,7 +61,7 @@ def _scale(axis: str, rows: Sequence[Row]) -> list[Statement]:
 
 
 def _apart(result: Psychometrics, axis: str, rows: Sequence[Row]) -> list[Statement]:
-    """Return who goes little with the others, and whose scores fall with severity."""
+    """Return who goes little with the others, and whose scores fall where those of others rise."""
     bound = result.settings["lower_bound"]
     low = [row for row in rows if row.kind != "scale" and row.statistic == "mokken_h" and _below(row, bound)]
     falling = [row for row in rows if row.statistic == "grm_a" and _below(row, 0.0)]
@@ -70,7 +71,8 @@ def _apart(result: Psychometrics, axis: str, rows: Sequence[Row]) -> list[Statem
         text = f"{_named(low)} surely {stay} below an H_j of {bound:g}: another order of items, or more noise."
         sentences.append(Statement(text, 1.25, axis, "mokken_h"))
     if falling and not _doubtful(result, axis):
-        text = f"The scores of {_named(falling, 'a')} fall as severity rises: the scale may be read upside down."
+        more = Poles.of(result.settings).more
+        text = f"The scores of {_named(falling, 'a')} fall as items get {more}: the scale may be read upside down."
         sentences.append(Statement(text, 1.9, axis, "grm_a"))
     return sentences
 
@@ -80,7 +82,7 @@ def _doubtful(result: Psychometrics, axis: str) -> bool:
     return any(DOUBTFUL in note for note in notes)
 
 
-def _sharpest(axis: str, rows: Sequence[Row]) -> list[Statement]:
+def _sharpest(axis: str, rows: Sequence[Row], poles: Poles) -> list[Statement]:
     """Return whose scores rise most and least sharply, if all have an interval and these two do not overlap."""
     own = [row for row in rows if row.statistic == "grm_a" and row.kind == "group" and not np.isnan(row.value)]
     if len(own) < 2 or names_raters(axis) or any(row.ci_low is None or row.value <= 0 for row in own):
@@ -90,8 +92,8 @@ def _sharpest(axis: str, rows: Sequence[Row]) -> list[Statement]:
         return []
     noise = "; larger groups are less noisy" if high.n_raters > LARGER * low.n_raters else ""
     text = (
-        f"Of {axis}, the scores of {high.group} follow severity most sharply, a {value_text(high)}, those of "
-        f"{low.group} least, {value_text(low)}{noise}."
+        f"Of {axis}, the scores of {high.group} rise most sharply as items get {poles.more}, a {value_text(high)}, "
+        f"those of {low.group} least, {value_text(low)}{noise}."
     )
     return [Statement(text, 1.2, axis, "grm_a")]
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from plurivox.axis import names_raters
 from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
 from plurivox.statistics.registry import LABELS, names_of, with_trait
@@ -140,7 +141,8 @@ def _precision(found: Responsiveness) -> list[Shown]:
             uses = [f"{share:.0%}" for share in shares]
             lines.append(["all raters" if scored.axis == "all" else group, *cells, " ".join(uses)])
     header = ["group", *points, "use of the scale"]
-    return [Shown("Precision: share of unsafe among the reference ratings of items with each score", header, lines)]
+    high = Poles.of(found.settings).high
+    return [Shown(f"Precision: share of {high} among the reference ratings of items with each score", header, lines)]
 
 
 def _correlations(found: Responsiveness) -> list[Shown]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
+
+from plurivox import plots
 from plurivox.lenses.items.result import Items
 from plurivox.report.making import drawn, findings_of, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Section
@@ -42,11 +46,25 @@ def _divided(found: Items, brief: Brief) -> list[Block]:
     return [chart, DataTable("items-divided", "The dividing items", frame, _DIGITS, note, search=True)]
 
 
+def _how_many(found: Items) -> str:
+    """Tell how many ratings the items shown have, beside those of all."""
+    shown, everywhere = plots.items_uncertain_data(found)["ratings"], found.uncertain["n_ratings"]
+    text = "The further up, the more one more rating is expected to tell."
+    if shown.is_empty():
+        return text
+    return f"{text} Ratings of the items shown: {_numbers(shown)}; of all {len(everywhere):,}: {_numbers(everywhere)}."
+
+
+def _numbers(counts: pl.Series) -> str:
+    low, middle, high = np.quantile(counts.to_numpy(), [0, 0.5, 1])
+    return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, median {middle:,g}"
+
+
 def _uncertain(found: Items, brief: Brief) -> list[Block]:
     chart = drawn(
         "items_uncertain", found, "items-unsure", "Items that deserve more ratings",
         "For the items that one more rating tells most about, the expected mean score with its credible interval.",
-        "One more rating tells most about items with few ratings, and with ratings that differ.",
+        _how_many(found),
     )  # fmt: skip
     names = {
         "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
