@@ -2,23 +2,85 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from plurivox.results.result import Statement
+import polars as pl
+
+from plurivox.engine.families import SIGNIFICANT, undecided
+from plurivox.results.result import Statement, p_text
+from plurivox.results.wording import counted
 
 if TYPE_CHECKING:
     from plurivox.lenses.items.result import Items
 
 
+def claimed(found: Items) -> pl.DataFrame:
+    """Return the rows that may be said to divide groups: below .05 after correction, whatever more shuffles would give.
+
+    All that is said of items that divide groups, here, in charts and in reports, follows from these rows.
+    """
+    return found.divided.filter(_decided(found) & (pl.col("p_adjusted") < SIGNIFICANT))
+
+
 def statements(found: Items) -> list[Statement]:
-    """Return a sentence on the item that divides groups most, if any does."""
-    return [
-        Statement(
-            f"Item {first['item']} divides {first['axis']} most: mean {first['high_mean']:.2f} among "
-            f"{first['high_group']} and {first['low_mean']:.2f} among {first['low_group']}, a difference of "
-            f"{first['difference']:.2f} ({first['ci_low']:.2f} to {first['ci_high']:.2f}).",
-            1.5,
-            first["axis"],
+    """Return whether any item divides groups, and which."""
+    told = [_unmoved(axis, found.settings["within"]) for axis in found.settings["unmoved"]]
+    if found.divided.is_empty():
+        return told
+    if not found.settings["permutations"]:
+        return [Statement("Without permutations, no item is said to divide groups.", 0.0, statistic="items"), *told]
+    certain = claimed(found)
+    if certain.height:
+        first = certain.row(0, named=True)
+        return [Statement(_claim(certain, first, found.settings), 3.0, first["axis"], "items"), *told]
+    return [Statement(_no_claim(found), 1.0, statistic="items"), *told]
+
+
+def comparisons(settings: dict[str, Any]) -> str:
+    """Tell over how many comparisons p is corrected."""
+    return f"corrected over {counted(settings['n_comparisons'], 'comparison')}"
+
+
+def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Tell how many items divide groups, and how the clearest does."""
+    who = f"{first['axis']}: {first['group']} rate it {first['direction']}, {_by_about(first)}"
+    p, n = p_text(first["p_adjusted"]), certain["item"].n_unique()
+    if n == 1:
+        name = f"Item {first['item']} divides the raters by {first['axis']}"
+        return f"{name}: {who}, {p} {comparisons(settings)}."
+    return (
+        f"{n:,} items divide groups, {comparisons(settings)}. The clearest is item {first['item']}, by "
+        f"{first['axis']}: {who}, {p}."
+    )
+
+
+def _by_about(row: dict[str, Any]) -> str:
+    """Tell by how much, after shrinking."""
+    if row["shrunken"] == 0:
+        return "by less than can be told without revealing single ratings"
+    return f"by about {abs(row['shrunken']):.2g} points (shrunken)"
+
+
+def _no_claim(found: Items) -> str:
+    """Tell that no item divides groups for certain, and why."""
+    first, settings = found.divided.row(0, named=True), found.settings
+    n, p = settings["n_comparisons"], p_text(first["p_adjusted"])
+    what = f"the largest of {n:,} differences" if n > 1 else "the only difference"
+    if not found.divided.select(_decided(found).first()).item():
+        return (
+            f"Whether an item divides groups is undecided: {what}, on item {first['item']} by {first['axis']}, has {p} "
+            f"from {counted(settings['permutations'], 'shuffle')}; more permutations would tell."
         )
-        for first in found.divided.head(1).iter_rows(named=True)
-    ]
+    return f"No item is certain to divide groups: {what} is within what shuffled raters give, {p}."
+
+
+def _decided(found: Items) -> pl.Expr:
+    """Tell of each row whether more shuffles could not move it over the border."""
+    p = found.divided["p_adjusted"].fill_null(float("nan")).to_numpy()
+    return pl.lit(pl.Series(~undecided(p, found.settings["permutations"]), dtype=pl.Boolean))
+
+
+def _unmoved(axis: str, within: list[str] | None) -> Statement:
+    inside = " and ".join(within or [])
+    text = f"{axis}: raters cannot be shuffled between its groups within {inside}, so no item is tested for it."
+    return Statement(text, 0.0, axis, "items")
