@@ -56,9 +56,8 @@ def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any
 
 def _by_about(row: dict[str, Any]) -> str:
     """Tell by how much, after shrinking."""
-    if row["shrunken"] == 0:
-        return "by less than can be told without revealing single ratings"
-    return f"by about {abs(row['shrunken']):.2g} points (shrunken)"
+    left = row["shrunken"] if row["direction"] == "higher" else -row["shrunken"]
+    return f"by about {left:.2g} points (shrunken)" if left > 0 else "by little once it is shrunken"
 
 
 def _no_claim(found: Items) -> str:
