@@ -579,7 +579,7 @@ def test_hostile_names_stay_text_in_every_format(write: Write, form: str) -> Non
     if form == "--markdown":
         assert "<" not in done.out
         widths = {line.replace("\\|", "").count("|") for line in done.out.splitlines() if "bold" in line}
-        assert widths == {11}
+        assert widths == {12}
 
 
 def test_hostile_names_end_no_script_of_a_chart(write: Write, tmp_path: Path) -> None:

@@ -514,7 +514,7 @@ class Inference:
         """Return what a result tells about the design."""
         return {
             **self.exchange.as_dict(),
-            "axes": {name: {**found._asdict(), "entangled": found.entangled} for name, found in self.design.items()},
+            "axes": {name: found.as_dict() for name, found in self.design.items()},
         }
 
 
