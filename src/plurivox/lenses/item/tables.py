@@ -11,18 +11,7 @@ MAX_TEXT = 4000
 MAX_POINTS = 25
 MAX_TIED = 4
 MAX_LABEL = 20
-_HEADER = [
-    "group",
-    "ratings",
-    "plurality",
-    "mean",
-    "difference",
-    "distance",
-    "chance",
-    "p",
-    "p corrected",
-    "p all items",
-]
+_HEADER = ["group", "ratings", "plurality", "mean", "difference", "distance", "chance", "p", "p groups", "p items"]
 
 
 def use_rows(found: ItemView) -> list[tuple[list[str], int | None]]:
