@@ -75,7 +75,7 @@ def _decided(
     """Shuffle until each corrected p-value is on one side of .05, or as often as allowed."""
     least = settings.permutations
     most = max(least, MORE * least if settings.max_permutations is None else settings.max_permutations)
-    levels = [SIGNIFICANT / k for k in range(1, settings.families + 1)]
+    levels = [SIGNIFICANT / k for k in range(1, settings.n_lenses + 1)]
     n = least
     while True:
         draws = Draws.permuted(n, settings.seed)
