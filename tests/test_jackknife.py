@@ -153,9 +153,15 @@ def test_the_mean_over_items_has_the_textbook_interval() -> None:
     at = names_of(one).index("percent_agreement")
     found = one.jackknife("items", HOW)
     agreed = [fmean(a == b for a, b in itertools.combinations(row, 2)) for row in scores.tolist()]
+    left = one.left_out("items", HOW)
+    plain = left.interval(["plain"] * len(names_of(one)), [ANY] * len(names_of(one)))
     half = stats.t.ppf(0.975, freedom_of(agreed)) * stdev(agreed) / 5
-    assert found.low[0, at] == pytest.approx(fmean(agreed) - half)
-    assert found.high[0, at] == pytest.approx(fmean(agreed) + half)
+    assert plain.low[0, at] == pytest.approx(fmean(agreed) - half)
+    assert plain.high[0, at] == pytest.approx(fmean(agreed) + half)
+    without_one = [1 / (1 - (sum(agreed) - own) / 24) for own in agreed]  # the default is symmetric in 1/(1 − x)
+    reach = stats.t.ppf(0.975, freedom_of(without_one)) * math.sqrt(24 * pvariance(without_one))
+    assert found.low[0, at] == pytest.approx(1 - 1 / (1 / (1 - fmean(agreed)) - reach))
+    assert found.high[0, at] == pytest.approx(1 - 1 / (1 / (1 - fmean(agreed)) + reach))
 
 
 def freedom_of(values: Any) -> float:
@@ -182,7 +188,11 @@ def test_the_variance_of_a_two_way_mean() -> None:
 
 @pytest.mark.parametrize(
     ("scale", "value", "there", "back"),
-    [("fisher", 0.6, math.atanh, math.tanh), ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y)],
+    [
+        ("fisher", 0.6, math.atanh, math.tanh),
+        ("inverse", 1.3, lambda x: -1 / x, lambda y: -1 / y),
+        ("complement", 0.6, lambda x: 1 / (1 - x), lambda y: 1 - 1 / y),
+    ],
 )
 def test_the_jackknife_is_made_on_the_scale(scale: str, value: float, there: Any, back: Any) -> None:
     each = [value - 0.02, value, value + 0.02, value + 0.03]

@@ -32,8 +32,8 @@ MOST_RATERS = 600
 LEAST_PER_GROUP = 10
 MOST_BLOCKS = 100
 """Blocks of single ratings."""
-SCALES = ("plain", "fisher", "inverse")
-"""On which scale an interval is symmetric: the value's own, artanh x, or 1/x."""
+SCALES = ("plain", "fisher", "inverse", "complement")
+"""On which scale an interval is symmetric: the value's own, artanh x, 1/x, or 1/(1 − x)."""
 
 
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
@@ -283,6 +283,7 @@ _SCALES = {
     "plain": _Scale(lambda x: x, lambda y: y, -np.inf, np.inf),
     "fisher": _Scale(np.arctanh, np.tanh, -1.0, 1.0),
     "inverse": _Scale(lambda x: -1 / x, _from_inverse, 0.0, np.inf),
+    "complement": _Scale(lambda x: 1 / (1 - x), lambda y: 1 - _from_inverse(-y), -np.inf, 1.0),
 }
 
 
