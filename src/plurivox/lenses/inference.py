@@ -137,7 +137,7 @@ class Spread(NamedTuple):
         if self.left is None:
             return None
         low, high, n_undefined = self.left.interval(scales, ranges)
-        return Interval(low, high, n_undefined / max(sum(map(len, self.left.each)), 1))
+        return Interval(low, high, n_undefined / max(self.left.n_units, 1))
 
 
 class Tested(Protocol):

@@ -17,6 +17,7 @@ from plurivox.plots.pieces import looks, numbers_told
 from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
+from plurivox.results.wording import interval_method
 
 MAX_RATERS = 2000
 _HEIGHT = 400
@@ -79,7 +80,8 @@ def mpa_wra_plane(
     placed = drawn if raters else labelled(drawn, frame, (split.mpa, split.wra))
     layers += _dots(frame, drawn, poles) if raters else _groups(frame, placed, poles)
     chart = alt.layer(*layers).properties(width=frame.width, height=frame.height)
-    return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words))
+    over = interval_method(result.settings)
+    return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words, over))
 
 
 def _of_raters(result: Responsiveness, axis: str | None) -> bool:
@@ -211,14 +213,14 @@ def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[A
     return [across, along, points, *texts]
 
 
-def _plane_words(data: pl.DataFrame, drawn: pl.DataFrame, total: int, raters: bool, met: str) -> str:
+def _plane_words(data: pl.DataFrame, drawn: pl.DataFrame, total: int, raters: bool, met: str, over: str) -> str:
     if raters:
         few = f"{drawn.height:,} of {total:,} raters shown, evenly spread over MPA. " if data.height < total else ""
         return few + f"One dot per rater, {total:,} in all, without names. The regions meet at {met}. "
     text = g.shown_words(drawn.height, data.height, total)
     text += f"The regions meet at {met}. "
     if drawn["MPA low"].is_not_null().any():
-        text += "Whiskers: 95 % intervals. "
+        text += f"Whiskers: 95 % intervals {over}. "
     nameless = drawn["label x"].null_count()
     if nameless:
         text += f"{'1 name' if nameless == 1 else f'{nameless:,} names'} found no room. "

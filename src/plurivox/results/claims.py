@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from plurivox.engine.exchange import ENTANGLED
 from plurivox.results.result import FEW, GroupResult, Row, Statement, p_text, weight_of
-from plurivox.results.wording import counted, listed, named
+from plurivox.results.wording import counted, listed, named, resampled
 from plurivox.statistics.registry import LABELS, with_trait
 
 CORRECTIONS = {
@@ -179,12 +180,21 @@ def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row
 
 def interval_words(row: Row, settings: Mapping[str, Any]) -> str:
     """Write a value with its interval, and what was resampled for it."""
-    if row.ci_low is None or row.ci_high is None or row.ci_low != row.ci_low:
-        return f"{row.value:.2f}"
-    return f"{row.value:.2f} ({row.ci_low:.2f} to {row.ci_high:.2f} over {resampled(settings)})"
+    form = digits(row)
+    if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
+        return f"{row.value:{form}}"
+    return f"{row.value:{form}} ({row.ci_low:{form}} to {row.ci_high:{form}} over {resampled(settings)})"
 
 
-def resampled(settings: Mapping[str, Any]) -> str:
-    """Name what an interval generalises over."""
-    what: str = settings["resample"]
-    return {"both": "items and raters"}.get(what, what)
+def beside_chance(row: Row, settings: Mapping[str, Any]) -> str:
+    """Write a value with its interval, what chance gives, and how unlikely that is."""
+    p = row.p_adjusted if row.claim else row.p_value
+    chance = "" if row.null_median is None else f" where chance gives about {row.null_median:{digits(row)}}"
+    after = " after correction" if row.claim else ""
+    return f"{LABELS[row.statistic]} {interval_words(row, settings)}{chance}, {p_text(p or 0.0)}{after}"
+
+
+def digits(row: Row) -> str:
+    """Return how many digits tell a value from what chance gives."""
+    close = row.null_median is not None and abs(row.value - row.null_median) < 0.02
+    return ".3f" if close else ".2f"
