@@ -64,12 +64,7 @@ def _settings(brief: Brief) -> pl.DataFrame:
         "permutations": f"{brief.asked.permutations:,}",
         "who is shuffled with whom": ", ".join(brief.asked.within or ("all raters",)),
         "level of alpha, XRR and GAI": str(brief.asked.level if isinstance(brief.asked.level, str) else "a matrix"),
-        "95 % intervals": f"over {resampled({'resample': brief.asked.resample})}, "
-        + (
-            f"{brief.asked.bootstrap:,} bootstrap draws"
-            if brief.asked.bootstrap
-            else brief.asked.interval or "jackknife"
-        ),
+        "95 % intervals": interval_method(brief.asked.as_dict()),
         "seed": str(brief.asked.seed),
         "smallest group shown": str(brief.asked.min_group_size),
         "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.scale_inferred else ""),
