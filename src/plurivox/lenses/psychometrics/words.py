@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
 
 from plurivox.axis import names_raters
 from plurivox.engine.intervals import NORMAL_95
@@ -93,8 +92,8 @@ def _sharpness(axis: str, rows: Sequence[Row], poles: Poles) -> list[Statement]:
         return []
     low, high = min(row.value for row in own), max(row.value for row in own)
     text = (
-        f"How sharply the scores of the {len(own)} groups of {axis} rise as items get {poles.more} goes from a {low:.2f} "
-        f"to {high:.2f}; which of them differ is not tested, and larger groups are less noisy."
+        f"How sharply the scores of the {len(own)} groups of {axis} rise as items get {poles.more} goes from a "
+        f"{low:.2f} to {high:.2f}; which of them differ is not tested, and larger groups are less noisy."
     )
     return [Statement(text, 1.2, axis, "grm_a")]
 
@@ -138,6 +137,8 @@ def _flagged(result: Psychometrics) -> list[Statement]:
 
 def _below(row: Row, bound: float, among: int) -> bool:
     """Tell whether a value lies below a bound, its interval widened for how many are looked at (Bonferroni)."""
+    from scipy.special import ndtri
+
     if row.ci_high is None:
         return False
     wider = float(ndtri(1 - 0.025 / among)) / NORMAL_95

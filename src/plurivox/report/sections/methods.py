@@ -10,6 +10,7 @@ import polars as pl
 import plurivox
 from plurivox.axis import CROSS
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms
+from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "altair")
