@@ -568,3 +568,65 @@ def expected_emd(counts: Sequence[float], q: Sequence[float], prior: Sequence[fl
 
         (a, a0), foretold = _posterior(counts, prior), _distribution(q)
         return mp.fsum(part(k) for k in range(len(a) - 1)) / (len(a) - 1)
+
+
+# Shuffles and families
+
+
+def mixed(word: int) -> int:
+    """Splitmix64 in whole numbers."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) % 2**64
+    return word ^ (word >> 31)
+
+
+def shuffled(
+    codes: Sequence[int], strata: Sequence[Any], seed: int, number: int, among: Collection[int] | None = None
+) -> list[int]:
+    """Put all raters of a stratum into one random order, in which those to be shuffled take each other's places.
+
+    Those are the raters with a group, or those ``among`` whom groups are shuffled.
+    """
+    chosen = {rater for rater, code in enumerate(codes) if code >= 0} if among is None else set(among)
+    state, moved = mixed((seed + number * 0xD1342543DE82EF95) % 2**64), list(codes)
+    for stratum in sorted(set(strata)):
+        own = [rater for rater, one in enumerate(strata) if one == stratum]
+        order = list(own)
+        for i in range(len(order) - 1, 0, -1):
+            state = (state + 0x9E3779B97F4A7C15) % 2**64
+            j = ((mixed(state) >> 32) * (i + 1)) >> 32
+            order[i], order[j] = order[j], order[i]
+        inside = [rater for rater in own if rater in chosen]
+        for rater, other in zip((rater for rater in order if rater in chosen), inside, strict=True):
+            moved[rater] = codes[other]
+    return moved
+
+
+def in_deviations(values: Sequence[float]) -> list[float]:
+    """Return values, of which the first was observed, in standard deviations from the mean of the defined ones."""
+    defined = [Fraction(value) for value in values if not math.isnan(value)]
+    if math.isnan(values[0]):
+        return [math.nan] * len(values)
+    mean = sum(defined, Fraction(0)) / len(defined)
+    variance = sum(((value - mean) ** 2 for value in defined), Fraction(0)) / len(defined)
+    if variance < Fraction(1, 10**24) * max(1, mean**2):
+        return [math.nan] * len(values)
+    return [math.nan if math.isnan(value) else float(Fraction(value) - mean) / math.sqrt(variance) for value in values]
+
+
+def westfall_young(observed: Sequence[float], null: Sequence[Sequence[float]]) -> list[float]:
+    """Adjust p-values by algorithm 2.8 of Westfall & Young (1993): from the largest down, maxima over what is left."""
+    columns = [in_deviations([value, *(draw[k] for draw in null)]) for k, value in enumerate(observed)]
+    left = [k for k in range(len(observed)) if not math.isnan(columns[k][0])]
+    left.sort(key=lambda k: -abs(columns[k][0]))
+    found, before = [math.nan] * len(observed), 0.0
+    while left:
+        first = left[0]
+        reached = 1  # the observed labelling itself
+        for draw in range(1, len(null) + 1):
+            largest = max((abs(columns[k][draw]) for k in left if not math.isnan(columns[k][draw])), default=-1.0)
+            reached += largest >= abs(columns[first][0]) - 1e-10
+        before = max(before, reached / (len(null) + 1))
+        found[first] = before
+        left = left[1:]
+    return found

@@ -19,14 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plurivox as pv
+import reference as twin
 from plurivox import statistics
 from plurivox.axis import Axis
 from plurivox.engine import pool
 from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.run import Sums
 from plurivox.engine.running import Running
-from plurivox.errors import DifferentItemsWarning
 from plurivox.kernels import shuffling
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.statistics.cohesion.parts import alpha_nominal_from
@@ -145,20 +146,19 @@ def test_packed_counts_at_their_limits(n_items: int, n_raters: int, n_points: in
         assert passes.values(parts) == pytest.approx(passes.values(general), rel=1e-12)
 
 
-def test_permutations_are_shuffles_of_profiles() -> None:
+@pytest.mark.parametrize("within", [None, "batch"])
+def test_permutations_are_shuffles_of_profiles(within: str | None) -> None:
     """Each draw equals the statistics of the raters under that shuffle, with the ratings where they were."""
     ratings = study(1)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    passes = measured(ratings, axis.codes, len(axis))
-    null = passes.null(5, 7, Running(threads=1))
+    strata = None if within is None else Axis.of(ratings, within, min_group_size=1).codes
+    passes = measured(ratings, axis.codes, len(axis), strata=strata)
+    null = passes.null(Draws.permuted(5, 7), Running(threads=1))
     seen = set()
     for number in range(1, 6):
-        codes = axis.codes[passes.agreement.grouping.shuffled].copy()
-        key = shuffling._mixed(np.uint64((7 + number * 0xD1342543DE82EF95) % 2**64))
-        shuffling._shuffle(codes, passes.agreement.grouping.bounds, np.uint64(key))
-        moved = axis.codes.copy()
-        moved[passes.agreement.grouping.shuffled] = codes
-        assert sorted(moved.tolist()) == sorted(axis.codes.tolist())
+        each = [0] * ratings.n_raters if strata is None else strata.tolist()
+        moved = np.array(twin.shuffled(axis.codes.tolist(), each, 7, number), np.int32)
+        assert sorted(zip(each, moved.tolist(), strict=True)) == sorted(zip(each, axis.codes.tolist(), strict=True))
         assert moved[-1] == -1  # outside the axis, and stays there
         again = measured(ratings, moved, len(axis))
         assert np.array_equal(again.values(again.observed())[0, :, : len(STATISTICS)], null[number - 1], equal_nan=True)
@@ -180,16 +180,15 @@ def test_shuffles_are_uniform() -> None:
 def test_strata_keep_their_groups() -> None:
     ratings = study(2, n_raters=30)
     axis = Axis.of(ratings, "g", min_group_size=1)
-    batch = Axis.of(ratings, "batch", min_group_size=1)
-    passes = measured(ratings, axis.codes, len(axis), strata=batch.codes)
-    codes = axis.codes[passes.agreement.grouping.shuffled].copy()
-    shuffling._shuffle(codes, passes.agreement.grouping.bounds, np.uint64(5))
-    for a, b in zip(passes.agreement.grouping.bounds[:-1], passes.agreement.grouping.bounds[1:], strict=True):
-        assert len(set(batch.codes[passes.agreement.grouping.shuffled[a:b]].tolist())) == 1
-        assert sorted(codes[a:b].tolist()) == sorted(axis.codes[passes.agreement.grouping.shuffled[a:b]].tolist())
-    free = pv.cohesion(ratings, "g", permutations=50, min_group_size=1)
-    held = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, within="batch")
-    assert not np.array_equal(free.null("g", "x", "irr"), held.null("g", "x", "irr"))
+    batch = Axis.of(ratings, "batch", min_group_size=1).codes
+    grouping = Grouping.of(ratings, axis.codes, len(axis), batch)
+    for moved in grouping.labels(Draws.permuted(20, 5)):
+        for one in np.unique(batch):
+            assert sorted(moved[batch == one].tolist()) == sorted(axis.codes[batch == one].tolist())
+        assert not np.array_equal(moved, axis.codes)
+    free = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, interval="none")
+    held = pv.cohesion(ratings, "g", permutations=50, min_group_size=1, interval="none", within="batch")
+    assert not np.array_equal(free.null("g", "x", "irr")[:50], held.null("g", "x", "irr")[:50])
 
 
 def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +222,9 @@ NAMES = {"Asian": "Asian/Asian subcontinent", "Black": "Black/African American",
 def test_grasp_table_5(dices: pv.Ratings, real_data: Path, convention: str) -> None:
     """All 20 groups × 6 statistics to three decimals; by default all but cross-negentropy."""
     by = ["age", "gender", "race", ("race", "gender")]
-    found = pv.cohesion(dices, by, permutations=0, convention=convention, min_group_size=1)
+    found = pv.cohesion(
+        dices, by, permutations=0, convention=convention, level="nominal", interval="none", min_group_size=1
+    )
     table = pl.read_csv(real_data / "dices350" / "grasp_table5.csv")
     compared = 0
     for row in table.iter_rows(named=True):
@@ -239,17 +240,23 @@ def test_grasp_table_5(dices: pv.Ratings, real_data: Path, convention: str) -> N
 
 
 def test_dices_findings(dices: pv.Ratings) -> None:
-    found = pv.cohesion(dices, [("race", "gender")], permutations=1000)
-    first = found.findings()[0]
-    assert first.startswith(
-        "White × Man agree with each other more than with others: GAI 1.26 where chance gives about 0.9"
-    )
-    assert "does not survive correction over 9 groups" in first
+    """Before correction White men stand out, as the paper says; of 36 values about two would by chance alone."""
+    found = pv.cohesion(dices, [("race", "gender")], permutations=1000, level="nominal", interval="none")
+    said = found.statements()
+    assert said[0].text.startswith("All raters together: alpha 0.")
+    assert not any(one.claim for one in said)
+    (nothing,) = [one for one in said if one.text.startswith("No difference between groups is certain: of 9 groups ")]
+    p = found.to_frame().filter(pl.col("statistic").is_in(["irr", "xrr", "gai", "view_correlation"]))["p_adjusted"]
+    assert p.drop_nulls().len() == 36
+    assert nothing.p == p.min()
+    assert nothing.text.endswith(f"the smallest p = {p.min():.3f} after correction over 36 values.".replace("0.", "."))
     assert found.findings()[-1] == "1 group is withheld, having fewer than 5 raters."
     dsi = found.row("race × gender", "White × Man", "dsi")
     assert dsi.value == pytest.approx(1.262, abs=5e-4)
     assert dsi.p_value is not None
-    assert dsi.p_value > (found.row("race × gender", "White × Man", "gai").p_value or 0)
+    own = found.row("race × gender", "White × Man", "gai")
+    assert (own.p_value or 1) < min(0.05, dsi.p_value)
+    assert (own.p_adjusted or 0) > 0.05
 
 
 def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
@@ -288,9 +295,18 @@ def test_a_true_effect_is_found() -> None:
     row = found.row("g", "a", "gai")
     assert row.value > 1
     assert row.direction == "above"
-    assert row.p_value == pytest.approx(2 / 500)
-    assert found.findings()[0].startswith("a agree with each other more than with others")
-    assert "survives correction" in found.findings()[0]
+    assert row.p_value == row.p_adjusted == pytest.approx(2 / 500)  # no shuffle of any value reaches it
+    assert row.claim
+    (said,) = [one for one in found.statements() if one.claim and one.group == "a" and one.statistic != "dsi"]
+    assert said.text.startswith("g: a have a view of their own: view correlation ")
+    assert " They agree with each other more than with others, and more so than a random group would: GAI " in said.text
+    assert said.p == row.p_adjusted
+    assert said.rests_on == (
+        "all raters shuffled, 499 times; corrected over 8 values by the largest deviation of every shuffle (max-T)"
+    )
+    (divides,) = [one for one in found.statements() if one.statistic == "dsi"]
+    assert divides.claim
+    assert divides.text.startswith("g divides the raters: its largest GAI, ")
 
 
 # Bootstrap -----------------------------------------------------------------------------------------------------------
@@ -370,7 +386,8 @@ def test_weighted_agreement_beside_alpha() -> None:
 def test_rater_copies_do_not_agree_with_themselves() -> None:
     """The mean of the draws stays near alpha; copies taken for new raters would add about (1 − α)/R."""
     ratings = pv.simulate(n_items=60, n_raters=12, models=(), trained=0, seed=2).ratings
-    found = pv.cohesion(ratings, "gender", permutations=0, bootstrap=300, resample="raters", min_group_size=1)
+    found = pv.cohesion(ratings, "gender", permutations=0, bootstrap=300, resample="raters", min_group_size=1,
+                        level="nominal")  # fmt: skip
     codes = np.zeros(ratings.n_raters, np.int32)
     passes = measured(ratings, codes, 1)
     draws = passes.bootstrap(400, 0, "raters", Running(threads=1))[:, 0, 0]
@@ -407,7 +424,7 @@ def test_pairs_against_the_pure_function() -> None:
     ratings = study(9, n_raters=30)
     axis = Axis.of(ratings, "g", min_group_size=1)
     counts = group_counts(ratings, axis)
-    found = pv.cohesion(ratings, "g", permutations=20, pairs=True, min_group_size=1)
+    found = pv.cohesion(ratings, "g", permutations=20, pairs=True, min_group_size=1, level="nominal")
     frame = found.pairs()
     assert frame.height == 6
     for a, b, name, value in frame.select("group", "other", "statistic", "value").iter_rows():
@@ -443,7 +460,8 @@ def overlapping(seed: int = 12) -> tuple[pv.Ratings, list[set[str]]]:
 
 def test_overlapping_groups_against_the_pure_functions() -> None:
     ratings, sets = overlapping()
-    found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=30, bootstrap=10, min_group_size=1)
+    found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=30, max_permutations=30, bootstrap=10,
+                        min_group_size=1, level="nominal")  # fmt: skip
     assert ratings.rater_codes is not None
     for value in "abc":
         has = np.array([value in own for own in sets])
@@ -508,11 +526,20 @@ def test_a_group_of_one_has_xrr_but_no_irr() -> None:
 def test_nothing_in_common_with_the_rest() -> None:
     ratings = made({"a": [0, 1, None, None], "b": [1, 1, None, None], "c": [None, None, 2, 0], "d": [None, None, 1, 0]},
                    {"a": "x", "b": "x", "c": "y", "d": "y"})  # fmt: skip
-    with pytest.warns(DifferentItemsWarning, match=r"g: x, y rated mostly items that nobody else did.*within="):
-        found = pv.cohesion(ratings, "g", permutations=10, min_group_size=1)
+    found = pv.cohesion(ratings, "g", permutations=10, min_group_size=1)
+    alone = "no rater of another group shares its block of raters who saw the same items"
     for name in ("xrr", "cross_negentropy", "voting_agreement", "gai"):
         assert note(found, "x", name) == "no item was rated by both sides"
-    assert not math.isnan(found.value("g", "x", "irr"))
+    row = found.row("g", "x", "irr")
+    assert not math.isnan(row.value)
+    assert alone in row.note
+    for name in STATISTICS:
+        own = found.row("g", "x", name)
+        assert math.isnan(own.p_value or 0)
+        assert math.isnan(own.p_adjusted or 0)
+        assert not own.claim
+    free = pv.cohesion(ratings, "g", permutations=10, min_group_size=1, within=None)
+    assert 0 < (free.row("g", "x", "irr").p_value or 0) <= 1
 
 
 def test_unanimous() -> None:
@@ -580,7 +607,7 @@ def test_a_million_raters_with_one_rating_each() -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"item": rng.integers(0, 1000, n), "rater": np.arange(n), "score": rng.integers(0, 5, n)})
     raters = pl.DataFrame({"rater": np.arange(n), "g": rng.choice(["a", "b", "c"], n)})
-    found = pv.cohesion(pv.Ratings.from_frame(frame, raters=raters), "g", permutations=3)
+    found = pv.cohesion(pv.Ratings.from_frame(frame, raters=raters), "g", permutations=3, interval="none")
     assert abs(found.value("g", "a", "irr")) < 0.001
     assert found.row("g", "a", "irr").n_raters == raters.filter(g="a").height
 
@@ -697,10 +724,13 @@ def test_command_line_tables(files: Path) -> None:
     done = run(files / "ratings.csv", "--by", "gender", "--by", "gender,age", "--permutations", 200, "--bootstrap", 20,
                "--pairs", "--contrast", "Man,Woman")  # fmt: skip
     assert done.returncode == 0, done.stderr
+    words = " ".join(done.stdout.split())
     for part in ("All raters together", "gender × age", "IRR", "GAI", "Which axis divides the raters most",
                  "Difference Man − Woman", "95 % intervals", "IRR on the diagonal", "AC1",
-                 "Woman agree with each other more than with others", "withheld"):  # fmt: skip
-        assert part in done.stdout, part
+                 "gender: Woman have a view of their own: view correlation",
+                 "They agree with each other more than with others, and more so than a random group would: GAI",
+                 "gender divides the raters, the surest of 2 attributes and crossings", "withheld"):  # fmt: skip
+        assert part in words, part
     assert "↑**" in done.stdout
     assert "rater-0" not in done.stdout
     assert "permuting" not in done.stderr  # no progress bar in a pipe

@@ -26,15 +26,15 @@ from plurivox.engine.draws import Draws, item_weights, rater_weights
 from plurivox.engine.part import cut
 from plurivox.engine.permutation import among_peers
 from plurivox.errors import SharedRatersWarning
-from plurivox.kernels.shuffling import permute
 from plurivox.lenses.responsiveness import raters as one_by_one
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Metrics, Responses
+from plurivox.results.result import Row
 from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
 from plurivox.statistics.ties import tie_priorities
 
 Array = NDArray[Any]
-VALUES_ONLY: dict[str, Any] = {"permutations": 0, "bootstrap": 0, "min_group_size": 1}
+VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}
 BINARY = pv.Scale(["safe", "unsafe"])
 
 
@@ -365,7 +365,7 @@ def assert_golden(found: pv.Responsiveness, axis: str, group: str, case: dict[st
 @pytest.mark.parametrize("name", ["rater_a", "rater_e", "rater_f"])
 def test_raters_against_golden_trained(golden: dict[str, Any], name: str) -> None:
     inputs, case = golden["inputs"], golden["mpa_wra"]["guideline"][name]
-    found = pv.responsiveness(golden_ratings(inputs), golden_trained(inputs), "rater", permutations=0, bootstrap=0)
+    found = pv.responsiveness(golden_ratings(inputs), golden_trained(inputs), "rater", permutations=0, interval="none")
     assert assert_golden(found, "rater", name[-1], case) == 8
     assert found.value("rater", name[-1], "hm_of_means") == pytest.approx(case["hm"], abs=1e-12)  # one boundary
     precision = found.scores().filter(axis="rater", group=name[-1])["precision"].to_list()
@@ -418,7 +418,7 @@ def test_edge_cases_against_golden(golden: dict[str, Any], convention: str) -> N
     for name, case in golden["mpa_wra"]["edge_cases"].items():
         ratings = ratings_of([(i, "r", s) for i, s in enumerate(case["S"])], pv.Scale.range(0, case["K"]))
         trained = ratings_of([(i, "t", u) for i, u in enumerate(case["U"])], pv.Scale.range(0, 1))
-        found = pv.responsiveness(ratings, trained, "rater", permutations=0, bootstrap=0, convention=convention)
+        found = pv.responsiveness(ratings, trained, "rater", permutations=0, interval="none", convention=convention)
         if convention == "published":
             hm = case["hm_listing"]
             # The listing's harmonic mean of 0 and 0 divides by zero: undefined, as in the golden file.
@@ -516,14 +516,16 @@ def test_resampled_items_are_literal_copies(kind: str, score: str, ties: str) ->
     ratings = study(8, n_items=14)
     other = against(kind, ratings, 8)
     options: dict[str, Any] = {"group_score": score, "ties": ties, "threshold": other.threshold, "min_group_size": 1}
-    found = quietly(ratings, other.given, ["g", "rater"], permutations=0, bootstrap=4, seed=11, **options)
+    found = quietly(
+        ratings, other.given, ["g", "rater"], permutations=0, bootstrap=4, resample="items", seed=11, **options
+    )
     ids = ratings.items["item"].cast(pl.String).to_list()
     weights = item_weights(ratings.n_items, 4, 11)
     for d in range(4):
         times = dict(zip(ids, weights[d].tolist(), strict=True))
         drawn = copied(ratings, times)
         given_by = copied(other.given, times) if isinstance(other.given, pv.Ratings) else other.given
-        again = quietly(drawn, given_by, ["g", "rater"], permutations=0, bootstrap=0, **options)
+        again = quietly(drawn, given_by, ["g", "rater"], permutations=0, interval="none", **options)
         for draws in found.draws:
             for g, group in enumerate(draws.groups):
                 literal = values_of(again, draws.axis, group)
@@ -600,13 +602,10 @@ def moved(ratings: pv.Ratings, number: int, seed: int, within: str | None, only:
     raters = ratings.raters
     strata = raters[within].to_list() if within else [""] * raters.height
     rated = set(ratings.codes_of_raters.tolist())
-    inside = sorted((r for r, g in enumerate(raters["g"]) if g in set(only) and r in rated), key=lambda r: strata[r])
-    runs = [len(list(own)) for _, own in itertools.groupby(inside, key=lambda r: strata[r])]
+    among = [r for r, g in enumerate(raters["g"]) if g in set(only) and r in rated]
     names = sorted(set(raters["g"].drop_nulls()))
     codes = np.array([names.index(g) if g is not None else -1 for g in raters["g"]], np.int32)
-    after = codes.copy()
-    bounds = np.cumsum([0, *runs]).astype(np.int64)
-    permute(codes, np.array(inside, np.int64), bounds, np.uint64(seed), number, after)
+    after = np.array(twin.shuffled(codes.tolist(), strata, seed, number, among), np.int32)
     for stratum in set(strata):
         own = [r for r in range(raters.height) if strata[r] == stratum]
         assert sorted(codes[own].tolist()) == sorted(after[own].tolist())
@@ -621,13 +620,13 @@ def test_permutations_are_shuffled_groups(kind: str, within: str | None) -> None
     ratings = study(12, n_items=15, n_raters=14)
     other = against(kind, ratings, 12)
     options: dict[str, Any] = {"threshold": other.threshold, "min_group_size": 1}
-    found = quietly(ratings, other.given, "g", permutations=6, bootstrap=0, seed=3, within=within, **options)
+    found = quietly(ratings, other.given, "g", permutations=6, interval="none", seed=3, within=within, **options)
     # The named group is a fixed set of raters, also where they are shuffled between the judged groups.
     given_by = {"rater": sorted(groups_of(ratings, "g")["x"])} if kind == "group" else other.given
     seen = set()
     for number in range(1, 7):
         shuffled = moved(ratings, number, 3, within)
-        again = quietly(shuffled, given_by, "g", permutations=0, bootstrap=0, **options)
+        again = quietly(shuffled, given_by, "g", permutations=0, interval="none", **options)
         for g, group in enumerate(found.draws[0].groups):
             assert np.array_equal(found.draws[0].null[number - 1, g], values_of(again, "g", group), equal_nan=True)
         seen.add(tuple(shuffled.raters["g"]))
@@ -636,7 +635,7 @@ def test_permutations_are_shuffled_groups(kind: str, within: str | None) -> None
 
 def test_p_values_by_hand_from_the_draws() -> None:
     ratings = study(13, n_items=20, n_raters=18)
-    found = pv.responsiveness(ratings, "crowd", "g", permutations=80, bootstrap=0, min_group_size=1)
+    found = pv.responsiveness(ratings, "crowd", "g", permutations=80, interval="none", min_group_size=1)
     for row in (row for row in found.rows if row.kind == "group"):
         null = [value for value in found.null("g", row.group, row.statistic).tolist() if not math.isnan(value)]
         below = sum(value <= row.value + 1e-12 for value in null)
@@ -651,7 +650,7 @@ def test_p_values_by_hand_from_the_draws() -> None:
 @pytest.mark.parametrize("within", [None, "batch"])
 def test_raters_among_their_peers_against_a_literal_count(within: str | None) -> None:
     ratings = study(14, n_items=12, n_raters=12)
-    found = pv.responsiveness(ratings, "crowd", "rater", permutations=10, bootstrap=0, within=within)
+    found = pv.responsiveness(ratings, "crowd", "rater", permutations=10, interval="none", within=within)
     stratum = dict(ratings.raters.select("rater", within or pl.lit("all").alias("one")).iter_rows())
     compared = 0
     for row in (row for row in found.rows if row.kind == "rater"):
@@ -688,13 +687,13 @@ def test_among_peers_is_what_shuffling_groups_of_one_tends_to() -> None:
 
 def test_contrast_permutes_the_two_groups_only() -> None:
     ratings = study(15, n_items=20, n_raters=18)
-    options: dict[str, Any] = {"seed": 2, "min_group_size": 1}
+    options: dict[str, Any] = {"seed": 2, "min_group_size": 1, "max_permutations": 40}
     found = pv.responsiveness(ratings, "crowd", "g", permutations=40, bootstrap=30, contrast=("x", "z"), **options)
     draws = []
     for number in range(1, 41):
         shuffled = moved(ratings, number, 2, None, only="xz")
         assert groups_of(shuffled, "g")["y"] == groups_of(ratings, "g")["y"]
-        again = pv.responsiveness(shuffled, "crowd", "g", permutations=0, bootstrap=0, min_group_size=1)
+        again = pv.responsiveness(shuffled, "crowd", "g", permutations=0, interval="none", min_group_size=1)
         draws.append(values_of(again, "g", "x") - values_of(again, "g", "z"))
     null = np.array(draws)
     boot = found.draws[0].bootstrap[:, 0] - found.draws[0].bootstrap[:, 2]
@@ -714,7 +713,14 @@ def test_contrast_permutes_the_two_groups_only() -> None:
 def test_family_by_hand_from_the_draws() -> None:
     ratings = study(16, n_items=25, n_raters=24, known=True)
     found = pv.responsiveness(
-        ratings, "crowd", [("g", "batch")], permutations=60, bootstrap=40, family={"g": "y"}, min_group_size=1
+        ratings,
+        "crowd",
+        [("g", "batch")],
+        permutations=60,
+        max_permutations=60,
+        bootstrap=40,
+        family={"g": "y"},
+        min_group_size=1,
     )
     draws = found.draws[0]
     inside = np.array([group.startswith("y × ") for group in draws.groups])
@@ -748,7 +754,9 @@ def test_family_leaves_undefined_groups_out() -> None:
     trained = trained_for(ratings, 17)
     only = [(i, r, s) for i, r, s in ratings.to_frame().iter_rows() if (i == 1) == (r in groups_of(ratings, "g")["z"])]
     sparse = ratings_of(only, ratings.scale, raters=ratings.raters)
-    found = pv.responsiveness(sparse, trained, "g", permutations=0, bootstrap=0, family={"g": "x"}, min_group_size=1)
+    found = pv.responsiveness(
+        sparse, trained, "g", permutations=0, interval="none", family={"g": "x"}, min_group_size=1
+    )
     assert math.isnan(found.value("g", "z", "wra"))
     gap = found.value("g", "y", "wra") - found.value("g", "x", "wra")
     assert found.value("g", "g = x (1 of 3 groups), all lowest", "wra") == pytest.approx(gap)
@@ -761,13 +769,22 @@ def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     return [min(1.0, min(q * m / sum(r <= q for r in p) for q in p if q >= own)) for own in p]
 
 
+CORRECTED: dict[str, Any] = {
+    "by": ["g", "batch", "rater"], "items_by": "topic", "permutations": 30, "max_permutations": 30, "interval": "none",
+    "pairs": True, "contrast": ("x", "y"), "family": {"g": "x"}, "min_group_size": 1,
+}  # fmt: skip
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Adjusted p: the largest p_j·(how many are at least as large, itself included) among all up to it."""
+    order = sorted(range(len(p)), key=lambda k: p[k])
+    factor = {k: len(p) - rank for rank, k in enumerate(order)}
+    return [min(1.0, max(p[j] * factor[j] for j in order[: order.index(k) + 1])) for k in range(len(p))]
+
+
 def test_corrections_run_over_one_statistic_and_kind() -> None:
     ratings = study(18, n_items=24, n_raters=20)
-    options: dict[str, Any] = {
-        "by": ["g", "batch", "rater"], "items_by": "topic", "permutations": 30, "bootstrap": 0, "pairs": True,
-        "contrast": ("x", "y"), "family": {"g": "x"}, "min_group_size": 1,
-    }  # fmt: skip
-    found = pv.responsiveness(ratings, "crowd", **options)
+    found = pv.responsiveness(ratings, "crowd", correction="bh", **CORRECTED)
     for rows, kinds in ((found.rows, ("group", "rater", "contrast", "family")), (found.pair_rows, ("pair",))):
         for kind, name in itertools.product(kinds, STATISTICS):
             own = [row for row in rows if (row.kind, row.statistic) == (kind, name) and row.tested]
@@ -777,10 +794,32 @@ def test_corrections_run_over_one_statistic_and_kind() -> None:
             adjusted = benjamini_hochberg([row.p_value or 0.0 for row in own])
             assert [row.p_adjusted for row in own] == pytest.approx(adjusted), (kind, name)
     assert all(row.p_value is None and row.p_adjusted is None for row in found.rows if row.kind == "overall")
-    bonferroni = pv.responsiveness(ratings, "crowd", **{**options, "correction": "bonferroni"})
+    bonferroni = pv.responsiveness(ratings, "crowd", correction="bonferroni", **CORRECTED)
     for row in bonferroni.rows:
         if row.kind == "contrast" and row.tested:
             assert row.p_adjusted == pytest.approx(min(1, 3 * (row.p_value or 0)))
+
+
+def test_claims_are_one_family_over_groups_axes_parts_and_statistics() -> None:
+    """MPA, WRA and HM by the literal algorithm from the joint draws, every other statistic in a family of its own."""
+    ratings = study(18, n_items=24, n_raters=20)
+    found = pv.responsiveness(ratings, "crowd", **CORRECTED)
+    families: dict[str, list[tuple[Row, list[float]]]] = {}
+    for row in (row for row in found.rows if row.kind == "group"):
+        family = "claims" if row.statistic in ("mpa", "wra", "hm") else row.statistic
+        null = found.null(row.axis, row.group, row.statistic, row.subset).tolist()
+        families.setdefault(family, []).append((row, null))
+    assert len(families["claims"]) == 3 * (3 + 2) * 3
+    assert len(families) == 1 + len(STATISTICS) - 3
+    for own in families.values():
+        rows = [row for row, _ in own]
+        adjusted = twin.westfall_young([row.value for row in rows], list(zip(*(null for _, null in own), strict=True)))
+        for row, p in zip(rows, adjusted, strict=True):
+            smallest = row.p_value if math.isnan(p) else max(p, row.p_value or 0.0)
+            assert row.p_adjusted == pytest.approx(smallest, nan_ok=True)
+    for kind, name in itertools.product(("rater", "family"), STATISTICS):
+        tested = [row for row in found.rows if (row.kind, row.statistic) == (kind, name) and row.tested]
+        assert [row.p_adjusted for row in tested] == pytest.approx(holm([row.p_value or 0.0 for row in tested]))
 
 
 @pytest.mark.slow
@@ -789,7 +828,9 @@ def test_the_test_holds_its_level_under_a_true_null() -> None:
     p = []
     for seed in range(120):
         ratings = study(seed, n_items=30, n_raters=24, known=True)
-        found = pv.responsiveness(ratings, "crowd", "batch", permutations=59, bootstrap=0, min_group_size=1, seed=seed)
+        found = pv.responsiveness(
+            ratings, "crowd", "batch", permutations=59, interval="none", min_group_size=1, seed=seed
+        )
         p.append([found.row("batch", "p", name).p_value for name in ("mpa_raw", "wra", "auroc")])
     share = (np.array(p, dtype=float) <= 0.05).mean(axis=0)
     assert (share <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 120)).all()

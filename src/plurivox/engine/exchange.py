@@ -117,7 +117,7 @@ def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: 
         χ² = Σ_ig (n_ig − n_i n_g / n)² / (n_i n_g / n) = n · Σ_g Σ_i n_ig² / n_i / n_g − n
         workload: Σ_g n_g² / R_g, which grows with the variance between groups of ratings per rater
     """
-    work = Exposure(grouping, len(ratings.scores) * 3e-9)
+    work = Exposure(grouping, max(len(ratings.scores), 1) * 3e-9)
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
     made = run(parts, work, Draws.permuted(permutations, seed), work.statistics, how)

@@ -492,7 +492,7 @@ class Inference:
         if tested is None or test is None:
             return row
         s = tested.names.index(row.statistic)
-        if tested.alone[g]:
+        if tested.alone[g] and not math.isnan(row.value):  # else there is a reason already
             row = row.with_note(self.exchange.alone)
         n_permutations = len(tested.null)
         row = row.with_test(
