@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,13 @@ from plurivox.statistics.cohesion import parts as parts
 from plurivox.statistics.ties import votes
 
 
-def dices_shape() -> tuple[pv.Ratings, list[Axis]]:
-    """104 raters × 350 items, crossed, 3 points, 20 groups on 4 axes."""
+def dices_shape(n_points: int = 3) -> tuple[pv.Ratings, list[Axis]]:
+    """104 raters × 350 items, crossed, 3 points or 5, 20 groups on 4 axes."""
     rng = np.random.default_rng(0)
+    shares = {3: [0.6, 0.1, 0.3], 5: [0.4, 0.2, 0.15, 0.15, 0.1]}
     item, rater = (a.ravel() for a in np.mgrid[:350, :104])
-    frame = pl.DataFrame({"item": item, "rater": rater, "score": rng.choice(3, len(item), p=[0.6, 0.1, 0.3])})
-    return _study(frame, 104, {"age": 3, "gender": 2, "race": 5}, [("race", "gender")], 3)
+    frame = pl.DataFrame({"item": item, "rater": rater, "score": rng.choice(n_points, len(item), p=shares[n_points])})
+    return _study(frame, 104, {"age": 3, "gender": 2, "race": 5}, [("race", "gender")], n_points)
 
 
 def d3_shape() -> tuple[pv.Ratings, list[Axis]]:
@@ -136,6 +138,27 @@ def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
           f"({bare * 1e9:.2f} ns each)")  # fmt: skip
 
 
+def levels(name: str, ratings: pv.Ratings, axis: Axis) -> None:
+    """Print what ordinal and interval levels take beside nominal, and what view_correlation adds to each."""
+    n, works = (512 if len(ratings) < 50_000 else 128), {}
+    for level in ("nominal", "ordinal", "interval"):
+        whole = Measured.of(ratings, Grouping.of(ratings, axis.codes, len(axis)), level=level)
+        others = tuple(one for one in whole.tested if not one.of_moments)
+        works[level, "with"] = whole
+        works[level, "without"] = replace(whole, tested=others, agreement=replace(whole.agreement, means=np.zeros(0)))
+    times: dict[tuple[str, str], float] = {}
+    for _ in range(6):
+        for key, work in works.items():
+            seconds = best(lambda work=work: work.null(n, 0, Running(threads=1)), 1) / n  # type: ignore[misc]
+            times[key] = min(seconds, times.get(key, seconds))
+    nominal = times["nominal", "without"]
+    print(f"{name}, {len(axis)} groups, one thread")
+    for level in ("nominal", "ordinal", "interval"):
+        bare, whole_time = times[level, "without"], times[level, "with"]
+        print(f"  {level:9} {bare * 1e6:9.0f} µs a permutation, {bare / nominal:.2f} times nominal; "
+              f"view_correlation adds {whole_time / bare - 1:.0%}")  # fmt: skip
+
+
 def large(n_ratings: int) -> None:
     """Print the cost of the kernel on many ratings, 8 groups."""
     rng = np.random.default_rng(0)
@@ -175,6 +198,10 @@ def main() -> None:
     """Measure all shapes."""
     measure("DICES shape", *dices_shape())
     measure("D3 shape", *d3_shape())
+    ratings, axes = dices_shape(5)
+    levels("DICES shape, 5 points", ratings, axes[2])
+    ratings, axes = d3_shape()
+    levels("D3 shape", ratings, axes[2])
     large(int(float(sys.argv[1])) if len(sys.argv) > 1 else 100_000_000)
 
 

@@ -279,7 +279,7 @@ def test_a_reference_of_one_class_leaves_areas_undefined() -> None:
     safe = pv.Ratings.from_frame(trained.to_frame().with_columns(score=pl.lit(0)), scale=trained.scale)
     found = pv.advise(ratings, safe, bootstrap=20)
     assert found.table("members")["mpa"].is_nan().all()
-    assert found.table("members")["note"][0] == "the reference calls everything safe"
+    assert found.table("members")["note"][0] == "every reference rating lies below the boundary"
     assert found.table("pairs").is_empty()
 
 

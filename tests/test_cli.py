@@ -202,7 +202,7 @@ def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch)
     last = program.out.strip().splitlines()[-1]
     assert Path(last) == tmp_path / "plurivox-demo" / "report.html"
     assert "18-29 agree with each other more than with others" in program.out
-    assert "grade severity less finely" in program.out
+    assert "grade from safe to unsafe less finely" in program.out
     assert "36,000 ratings" in Path(last).read_text(encoding="utf-8")
 
 

@@ -454,7 +454,8 @@ def test_items_prints_both_lists(study: Study) -> None:
     assert found.code == 0
     assert "Items that deserve more ratings, the first 20 of 30" in found.out
     assert "needed for ±0.4" in found.out
-    assert "Items that divide groups most; of many, some do by chance" in found.out
+    assert "Differences between groups on items, corrected over " in found.out
+    assert "• No item is certain to divide groups" in found.out
 
 
 def test_only_uncertain_items(study: Study) -> None:
@@ -462,6 +463,7 @@ def test_only_uncertain_items(study: Study) -> None:
     expected = pv.items(study.ratings).uncertain["item"]
     assert [line.split()[0] for line in found.out.splitlines() if line.startswith("  item-")] == expected[:3].to_list()
     assert "the first 3 of 30" in found.out
+    assert "between groups" not in found.out
     assert "divide groups" not in found.out
     whole = run("items", study.files[0], "--uncertain", "--top", 99)
     assert "Items that deserve more ratings, 30" in whole.out
@@ -487,7 +489,8 @@ def test_items_as_json_and_csv_are_the_python_result(study: Study) -> None:
 def test_items_as_markdown(study: Study) -> None:
     found = run("items", study.files[0], "--markdown", "--precision", 1, "--top", 2)
     assert "| item | ratings | mean | expected | 95 % interval | gain of one more | needed for ±1 |" in found.out
-    assert "### Items that divide groups most" in found.out
+    assert "### Differences between groups on items" in found.out
+    assert "| item | axis | group | rates it | difference | shrunken | p alone | p corrected |" in found.out
 
 
 def test_items_of_totals_and_without_ratings(study: Study, totals: Path, write: Write) -> None:

@@ -496,7 +496,7 @@ def arguments(files: tuple[Path, Path], *more: object) -> list[object]:
 def test_the_command_shows_the_item_its_scores_and_its_groups(files: tuple[Path, Path]) -> None:
     done = run_cli(*arguments(files, "--item-attributes", "topic", "--min-group-size", "4"))
     assert done.code == 0, done.err
-    for words in ("Item one", "topic: weather", "all items", "█", "race", "gender", "plurality", "p corrected",
+    for words in ("Item one", "topic: weather", "all items", "█", "race", "gender", "plurality", "p groups", "p items",
                   "120 ratings, most often"):  # fmt: skip
         assert words in done.out
     assert "r007" not in done.out
@@ -579,7 +579,7 @@ def test_hostile_names_stay_text_in_every_format(write: Write, form: str) -> Non
     if form == "--markdown":
         assert "<" not in done.out
         widths = {line.replace("\\|", "").count("|") for line in done.out.splitlines() if "bold" in line}
-        assert widths == {11}
+        assert widths == {12}
 
 
 def test_hostile_names_end_no_script_of_a_chart(write: Write, tmp_path: Path) -> None:

@@ -503,11 +503,13 @@ def test_metric_comparison_shows_the_correlations(demo: Study) -> None:
 
 def test_items_divided_are_the_first(demo: Study) -> None:
     chart = plots.items_divided(demo.items, 7)
-    found = records(chart, "lower mean")
-    assert [(row["item"], row["lower mean"], row["higher mean"]) for row in found] == list(
-        demo.items.divided.head(7).select("item", "low_mean", "high_mean").iter_rows()
+    found = records(chart, "shrunken")
+    assert [(row["item"], row["difference"], row["shrunken"], row["p corrected"]) for row in found] == list(
+        demo.items.divided.head(7).select("item", "difference", "shrunken", "p_adjusted").iter_rows()
     )
-    assert subtitle(chart).startswith("7 of 1,200 comparisons shown")
+    assert subtitle(chart).startswith("7 of 1,200 items and axes shown")
+    beyond = [abs(row["difference"]) > row["chance"] for row in found]
+    assert beyond == [row["p corrected"] < 0.05 for row in found]
 
 
 def test_overview_charts_hold_the_numbers(demo: Study) -> None:

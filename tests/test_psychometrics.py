@@ -140,7 +140,7 @@ def test_a_rater_who_reads_the_scale_upside_down_is_found_and_not_named() -> Non
     assert row.ci_high is not None
     assert row.ci_high < 0
     text = " ".join(result.findings())
-    assert "The scores of 1 rater fall as severity rises" in text
+    assert "The scores of 1 rater fall as items get higher" in text
     assert "2 raters surely stay below an H_j of 0.3" in text
     assert "r23" not in text
     assert result.checks().filter(pl.col("group") == "r22")["scale"].to_list() == [0]
@@ -370,7 +370,7 @@ def test_where_most_discriminations_are_negative_the_direction_is_called_doubtfu
     model = graded_response(scores)
     assert model.discrimination.sum() > 0  # by definition, although two of three see it the other way
     assert np.corrcoef(model.severity, scores[:, :2].mean(axis=1))[0, 1] < -0.5
-    assert "severity may point the other way: 2 of 3 discriminations are negative" in model.note
+    assert "the model may point the other way: 2 of 3 discriminations are negative" in model.note
     cells = [(i, f"r{r}", int(scores[i, r]) + 2) for i in range(400) for r in range(3)]
     frame = pl.DataFrame(cells, schema=["item", "rater", "score"], orient="row")
     result = pv.psychometrics(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 4)))
@@ -426,7 +426,7 @@ def files(write: Write) -> tuple[Path, Path]:
 def test_the_command_shows_groups_items_and_findings(files: tuple[Path, Path]) -> None:
     done = run_cli("scale", files[0], "--raters", files[1], "--by", "group", "--scale", "0:4", "--top", "3")
     assert done.code == 0, done.err
-    for words in ("H_j [95 %]", "thresholds", "All together", "converged", "the most and the least severe of 120",
+    for words in ("H_j [95 %]", "thresholds", "All together", "converged", "the higher and the lower end of 120",
                   "a strong scale by Mokken's measure", "never one to drop a group"):  # fmt: skip
         assert words in done.out
     assert "g3" in done.out

@@ -221,8 +221,8 @@ def test_min_support_counts_items_not_ratings() -> None:
     assert table["share"].to_list() == pytest.approx([150 / 210, 30 / 210, 0, 0, 30 / 210])
 
 
-@pytest.mark.parametrize(("unsafe", "why"), [(1, "the reference calls everything unsafe"),
-                                             (0, "the reference calls everything safe")])  # fmt: skip
+@pytest.mark.parametrize(("unsafe", "why"), [(1, "every reference rating lies at or above the boundary"),
+                                             (0, "every reference rating lies below the boundary")])  # fmt: skip
 def test_a_reference_of_one_class(unsafe: int, why: str) -> None:
     ratings = made({"a": [0, 1, 2], "b": [2, 1, 4]}, {"a": "x", "b": "y"})
     found = pv.responsiveness(
@@ -703,7 +703,7 @@ def test_findings_of_a_strong_effect() -> None:
         f"({row.ci_low:.2f} to {row.ci_high:.2f} over items and raters) where chance gives about "
         f"{row.null_median:.2f}, p = {p} after correction"
     ) in said.text
-    assert "grade severity less finely than a random group of that size would: MPA " in said.text
+    assert "grade from safe to unsafe less finely than a random group of that size would: MPA " in said.text
     assert not any("No difference between groups" in one for one in sentences)
 
 

@@ -257,7 +257,7 @@ def test_raters_whose_values_are_undefined_are_not_eligible() -> None:
     rows = found.table("candidates").filter(pl.col("group") == "g2")
     assert not rows["eligible"].any()
     assert rows["value"].is_nan().all()
-    assert set(rows["note"]) == {"lower end of HM is undefined: the reference calls everything safe"}
+    assert set(rows["note"]) == {"lower end of HM is undefined: every reference rating lies below the boundary"}
     (counts,) = found.table("groups").filter(pl.col("group") == "g2").to_dicts()
     assert (counts["n_undefined"], counts["n_too_few"], counts["n_chosen"]) == (6, 0, 0)
     assert counts["note"] == "6 raters have no defined lower end of HM"

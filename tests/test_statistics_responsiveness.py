@@ -433,8 +433,8 @@ def test_a_long_scale() -> None:
     ("ones", "zeros", "reason", "defined"),
     [
         ([0, 0], [0, 0], "no item it rated has a reference", set()),
-        ([1, 2], [0, 0], "the reference calls everything unsafe", {"mpa_raw"}),
-        ([0, 0], [0.5, 0], "the reference calls everything safe", {"mpa_raw"}),
+        ([1, 2], [0, 0], "every reference rating lies at or above the boundary", {"mpa_raw"}),
+        ([0, 0], [0.5, 0], "every reference rating lies below the boundary", {"mpa_raw"}),
         ([0, 2], [0, 1], "only one score was used", set(TWINS) - {"kendall_tau_b", "spearman_rho"}),
         ([1, 0], [0, 1], None, set(TWINS)),
     ],

@@ -223,9 +223,13 @@ def prepared(seed: int = 0, missing: float = 0.3) -> tuple[Scores, Measured, Gro
     return table, Measured.of(ratings, grouping), grouping
 
 
-def test_permutations_against_the_definition() -> None:
-    """More permutations than walk together, raters outside the axis, and a group so small that items drop out."""
-    table, measured, grouping = prepared()
+@pytest.mark.parametrize("missing", [0.3, 0.02, 0.0])
+def test_permutations_against_the_definition(missing: float) -> None:
+    """More permutations than walk together, raters outside the axis, and a group so small that items drop out.
+
+    With few scores missing, some items were rated by the same raters as the one before, and keep its counts.
+    """
+    table, measured, grouping = prepared(missing=missing)
     draws = Draws.permuted(37, 11)
     null = measured.null(37, 11, Running(threads=1))[..., place_of("view_correlation")]
     labels = grouping.labels(draws)

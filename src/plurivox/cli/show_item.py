@@ -15,7 +15,8 @@ from plurivox.results.text import one_line, printable
 
 LEGEND = (
     "difference: a group's mean less that of the item's other raters on the axis; distance: earth mover's, 1 is the "
-    "length of the scale; chance: its median when raters are shuffled"
+    "length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of this "
+    "item; p items: of the difference, corrected over all items and groups"
 )
 
 

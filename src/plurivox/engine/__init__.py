@@ -6,5 +6,5 @@
 
 ``part`` holds runs of whole items as arrays, ``draws`` who is shuffled or drawn, ``run`` the driver, ``pool`` the
 workers; ``grouping`` says who is compared with whom, ``permutation`` and ``families`` what a p-value is, ``intervals``
-what an interval is. May use everything up to ``axis``.
+and ``jackknife`` what an interval is. May use everything up to ``axis``.
 """

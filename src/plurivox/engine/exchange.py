@@ -104,15 +104,9 @@ class Entanglement(NamedTuple):
         """Whether no difference may be claimed."""
         return self.exposure <= ENTANGLED or self.workload <= ENTANGLED
 
-    @property
-    def reason(self) -> str:
-        """What depends on the group."""
-        found = []
-        if self.exposure <= ENTANGLED:
-            found.append("which items raters saw")
-        if self.workload <= ENTANGLED:
-            found.append("how many items raters rated")
-        return " and ".join(found)
+    def as_dict(self) -> dict[str, Any]:
+        """Return what a result remembers."""
+        return {**self._asdict(), "entangled": self.entangled}
 
 
 def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running) -> Entanglement:

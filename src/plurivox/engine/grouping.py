@@ -73,14 +73,11 @@ class Grouping:
     @property
     def exchangeable(self) -> NDArray[np.bool_]:
         """Which groups share a stratum with raters of others, so that a shuffle can change them at all."""
-        stratum = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))[self.everyone >= 0]
-        codes = self.codes[self.shuffled]
-        size = np.bincount(stratum, minlength=len(self.bounds) - 1)
-        cells, own = np.unique(stratum * self.n_groups + codes, return_counts=True)
-        mixed = cells[own < size[cells // self.n_groups]]
-        found = np.zeros(self.n_groups, bool)
-        found[mixed % self.n_groups] = True
-        return found
+        strata, codes = np.zeros(len(self.codes), np.int32), np.full(len(self.codes), OUTSIDE, np.int32)
+        of_each = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        strata[np.where(self.everyone < 0, -1 - self.everyone, self.everyone)] = of_each
+        codes[self.shuffled] = self.codes[self.shuffled]
+        return exchangeable(codes, self.n_groups, strata)
 
     @property
     def kernel_codes(self) -> NDArray[Any]:
@@ -106,6 +103,23 @@ class Grouping:
         for row, chosen in zip(made, subsamples(groups, draws.total, draws.seed, draws.first), strict=True):
             row[chosen] = self.codes[chosen]
         return made
+
+
+def exchangeable(codes: NDArray[np.int32], n_groups: int, strata: NDArray[np.int32] | None) -> NDArray[np.bool_]:
+    """Tell which groups share a stratum with another group, so that shuffling can change who is in them.
+
+    Examples
+    --------
+    >>> exchangeable(np.array([0, 1, 2, 2], np.int32), 3, np.array([0, 0, 1, 1], np.int32)).tolist()
+    [True, True, False]
+    """
+    inside = codes >= 0
+    own = np.zeros(len(codes), np.int64) if strata is None else strata.astype(np.int64) + 1
+    pairs = np.unique(np.stack([own[inside], codes[inside]]), axis=1)
+    _, place, count = np.unique(pairs[0], return_inverse=True, return_counts=True)
+    found = np.zeros(n_groups, dtype=bool)
+    found[pairs[1][count[place] > 1]] = True
+    return found
 
 
 def raters_who_rated(ratings: Ratings) -> NDArray[np.bool_]:

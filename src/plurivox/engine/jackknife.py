@@ -32,8 +32,8 @@ MOST_RATERS = 600
 LEAST_PER_GROUP = 10
 MOST_BLOCKS = 100
 """Blocks of single ratings."""
-SCALES = ("plain", "fisher", "inverse")
-"""On which scale an interval is symmetric: the value's own, artanh x, or 1/x."""
+SCALES = ("plain", "fisher", "inverse", "complement")
+"""On which scale an interval is symmetric: the value's own, artanh x, 1/x, or 1/(1 − x)."""
 
 
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
@@ -122,6 +122,11 @@ class LeftOut(NamedTuple):
     each: tuple[Values, ...]
     ratings: Values | None = None
 
+    @property
+    def n_units(self) -> int:
+        """How many units were left out, of which an interval counts the undefined."""
+        return sum(map(len, self.each)) + (0 if self.ratings is None else len(self.ratings))
+
     def difference(self, a: int, b: int) -> LeftOut:
         """Return the same for the difference of two groups, which are then one."""
         observed, ratings = self.observed, self.ratings
@@ -130,6 +135,21 @@ class LeftOut(NamedTuple):
             tuple(values[:, [a]] - values[:, [b]] for values in self.each),
             None if ratings is None else ratings[:, [a]] - ratings[:, [b]],
         )
+
+    def on(
+        self, there: Callable[[Values], Values], low: float, high: float, groups: NDArray[np.bool_], at: int
+    ) -> LeftOut:
+        """Return one statistic of some groups on another scale, undefined unless between two values."""
+
+        def moved(values: Values) -> Values:
+            own = values[..., groups, at]
+            inside = np.isfinite(own) & (own > low) & (own < high)
+            found = np.full(own.shape, np.nan)
+            found[inside] = there(own[inside])
+            return found
+
+        ratings = None if self.ratings is None else moved(self.ratings)
+        return LeftOut(moved(self.observed), tuple(moved(values) for values in self.each), ratings)
 
     def interval(self, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
         """Return the interval of each value; see :func:`interval`."""
@@ -238,8 +258,7 @@ def without_ratings(
     None if there are no ratings.
     """
     n = min(MOST_BLOCKS, sum(len(part.raters) for part in parts))
-    work = _Blocks(contribution, n)
-    made = run(parts, work, Draws.of_units(np.arange(n), "items"), finish, how)
+    made = run(parts, _Blocks(contribution, n), Draws.of_units(np.arange(n), "items"), finish, how)
     return np.concatenate(made) if made else None
 
 
@@ -247,10 +266,9 @@ def without_ratings(
 
 
 class _Scale(NamedTuple):
-    """A scale on which an interval is symmetric: there, its slope, back, and the values that have a place on it."""
+    """A scale on which an interval is symmetric: there and back, and the values that have a place on it."""
 
     there: Callable[[Values], Values]
-    slope: Callable[[Values], Values]
     back: Callable[[Values], Values]
     low: float
     high: float
@@ -258,28 +276,32 @@ class _Scale(NamedTuple):
 
 def _from_inverse(y: Values) -> Values:
     """Return −1/y, and infinity where an inverse may be 0 or less: then there is no upper end."""
-    return np.where(y < 0, -1 / np.where(y < 0, y, -1.0), np.inf)
+    return np.where(y < 0, -1 / np.where(y < 0, y, -1.0), np.where(np.isnan(y), np.nan, np.inf))
 
 
 _SCALES = {
-    "plain": _Scale(lambda x: x, np.ones_like, lambda y: y, -np.inf, np.inf),
-    "fisher": _Scale(np.arctanh, lambda x: 1 / (1 - x * x), np.tanh, -1.0, 1.0),
-    "inverse": _Scale(lambda x: -1 / x, lambda x: x**-2.0, _from_inverse, 0.0, np.inf),
+    "plain": _Scale(lambda x: x, lambda y: y, -np.inf, np.inf),
+    "fisher": _Scale(np.arctanh, np.tanh, -1.0, 1.0),
+    "inverse": _Scale(lambda x: -1 / x, _from_inverse, 0.0, np.inf),
+    "complement": _Scale(lambda x: 1 / (1 - x), lambda y: 1 - _from_inverse(-y), -np.inf, 1.0),
 }
 
 
 def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: float = 0.95) -> Interval:
     """Return intervals that generalise over what was left out, one for each value; groups × statistics.
 
-    Without unit u of the U units of stratum h, the value is θ_(u); its variance over the strata, which are independent,
-    is V = Σ_h V_h, V_h = (U − 1)/U · Σ_u (θ_(u) − mean)². The interval is g⁻¹(g(θ) ± t·√V·g′(θ)), where g is the scale
-    on which it is symmetric, and t has V²/Σ(V_h²/(U_h − 1)) degrees of freedom (Satterthwaite). What an item and a
-    rater have only together is counted in both V of items and V of raters, so that V is somewhat too large.
+    Let θ_(u) be the value without unit u of the U units of stratum h, on the scale g where the interval is symmetric.
+    Its variance is V_h = (U − 1)/U · Σ_u (θ_(u) − mean)². That of items and that of all strata of raters add up. What
+    items and raters share, the chance in single ratings, is in both; the variance without blocks of ratings estimates
+    it and is taken off once, V = V_items + max(0, V_raters − V_ratings). The interval is g⁻¹(g(θ) ± t·√V).
+
+    The degrees of freedom of t are V²/Σ(V_h²/df_h) (Satterthwaite), df_h = 2·(Σ_u d_u²)²/(Σ_u d_u⁴ − (Σ_u d_u²)²/U)
+    with d_u = θ_(u) − mean, but at most U − 1: fewer where a few units weigh most.
 
     Parameters
     ----------
     left
-        The values without each unit. Undefined ones leave the mean of squares, and are counted.
+        The values without each unit. Undefined ones, and those without a place on the scale, are left out and counted.
     scales
         One of :data:`SCALES` for each statistic. A value that has no place on it has an interval on its own scale.
     ranges
@@ -305,43 +327,45 @@ def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: flo
         raise InputError(f"level is {level!r}", hint="Give a number between 0 and 1, for example 0.95.")
     from scipy.special import stdtrit
 
-    variance, freedom, n_undefined = _variance(left)
-    known = np.isfinite(left.observed) & (variance >= 0)
-    observed = np.where(known, left.observed, 0.0)
-    reach = np.where(known, stdtrit(freedom, (1 + level) / 2) * np.sqrt(np.maximum(variance, 0)), np.nan)
-    low, high = observed - reach, observed + reach
-    for at, name in enumerate(scales):
-        scale, value = _SCALES[name], observed[:, at]
-        inside = (value > scale.low) & (value < scale.high)
-        place, there = scale.there(value[inside]), reach[inside, at] * scale.slope(value[inside])
-        low[inside, at], high[inside, at] = scale.back(place - there), scale.back(place + there)
+    low, high = np.full(left.observed.shape, np.nan), np.full(left.observed.shape, np.nan)
+    n_undefined = np.zeros(left.observed.shape, dtype=np.int64)
     lowest, highest = np.asarray(ranges, dtype=float).T
-    return Interval(np.clip(low, lowest, highest), np.clip(high, lowest, highest), n_undefined)
+    for at, name in enumerate(scales):
+        value = left.observed[:, at]
+        for scale in (_SCALES["plain"], _SCALES[name]):  # a value that has no place on the other keeps the first
+            inside = np.isfinite(value) & (value > scale.low) & (value < scale.high)
+            own = left.on(scale.there, scale.low, scale.high, inside, at)
+            variance, freedom, n_undefined[inside, at] = _variance(own)
+            reach = stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance)
+            ends = scale.back(own.observed - reach), scale.back(own.observed + reach)
+            low[inside, at], high[inside, at] = (np.clip(end, lowest[at], highest[at]) for end in ends)
+    return Interval(low, high, n_undefined)
 
 
-def _variance(left: LeftOut) -> tuple[Values, Values, Ints]:
-    """Return the variance over all strata, its degrees of freedom, and how many units leave a value undefined.
-
-    The variance is NaN where fewer than two units of a stratum leave it defined, or nothing was left out.
-    """
-    each = [_spread(values) for values in left.each]
-    none = np.full(left.observed.shape, np.nan)
-    total = sum((one.variance for one in each[1:]), each[0].variance if each else none)
-    if left.ratings is not None:
-        twice = _spread(left.ratings)
-        total = np.maximum(total - np.nan_to_num(twice.variance), each[0].variance)
-        each.append(twice)
-    squares = sum((np.nan_to_num(one.variance) ** 2 / one.freedom for one in each), np.zeros_like(none))
-    most = sum((one.freedom for one in each), np.zeros_like(none))
-    freedom = np.where(squares > 0, np.nan_to_num(total) ** 2 / np.where(squares > 0, squares, 1.0), most)
-    n_undefined = sum((one.n_undefined for one in each), np.zeros(none.shape, dtype=np.int64))
-    return total, np.maximum(freedom, 1.0), n_undefined
+def _variance(left: LeftOut) -> _Spread:
+    """Return the variance over all strata, NaN where a stratum has none or nothing was left out."""
+    each = [_spread(values) for values in left.each or (np.zeros((0, *left.observed.shape)),)]
+    if left.ratings is None or len(each) < 2:
+        return _added(each)
+    shared = _spread(left.ratings)
+    return _added([*each, shared._replace(variance=-np.nan_to_num(shared.variance))], least=each[0].variance)
 
 
 class _Spread(NamedTuple):
+    """A variance, its degrees of freedom, and how many units leave a value undefined."""
+
     variance: Values
     freedom: Values
     n_undefined: Ints
+
+
+def _added(each: Sequence[_Spread], least: Values | float = 0.0) -> _Spread:
+    """Return the sum of variances, which is at least so much, with Satterthwaite's degrees of freedom."""
+    total = np.maximum(np.sum([one.variance for one in each], axis=0), least)
+    squares = np.sum([np.nan_to_num(one.variance) ** 2 / one.freedom for one in each], axis=0)
+    most = np.sum([one.freedom for one in each], axis=0)
+    freedom = np.where(squares > 0, np.nan_to_num(total) ** 2 / np.where(squares > 0, squares, 1.0), most)
+    return _Spread(total, np.maximum(freedom, 1.0), np.sum([one.n_undefined for one in each], axis=0))
 
 
 def _spread(values: Values) -> _Spread:
@@ -350,5 +374,8 @@ def _spread(values: Values) -> _Spread:
     n = np.count_nonzero(defined, axis=0)
     mean = np.where(defined, values, 0.0).sum(axis=0) / np.maximum(n, 1)
     squares = np.where(defined, values - mean, 0.0) ** 2
-    variance = np.where(n > 1, (len(values) - 1) * squares.sum(axis=0) / np.maximum(n, 1), np.nan)
-    return _Spread(variance, np.maximum(n - 1.0, 1.0), len(values) - n)
+    total = squares.sum(axis=0)
+    variance = np.where(n > 1, (len(values) - 1) * total / np.maximum(n, 1), np.nan)
+    uneven = (squares**2).sum(axis=0) - total**2 / np.maximum(n, 1)
+    freedom = np.where(uneven > 0, 2 * total**2 / np.where(uneven > 0, uneven, 1.0), np.inf)
+    return _Spread(variance, np.clip(freedom, 1.0, np.maximum(n - 1.0, 1.0)), len(values) - n)

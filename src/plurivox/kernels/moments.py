@@ -43,48 +43,68 @@ def permuted_moments(offsets, raters, y, labels, sums):
         for p in range(n_draws):
             _add_weighted(offsets, raters, y, labels[p], none, none, sums[p])
         return
-    places = np.zeros((labels.shape[1], TOGETHER), np.uint8)
+    places = np.zeros((labels.shape[1], TOGETHER), np.uint16)
     for first in range(0, n_draws, TOGETHER):
         together = min(TOGETHER, n_draws - first)
         for p in range(TOGETHER):
             for r in range(len(places)):
                 label = labels[first + min(p, together - 1), r]
-                places[r, p] = label if label >= 0 else n_groups
+                places[r, p] = (label if label >= 0 else n_groups) * TOGETHER + p
         _add_together(offsets, raters, y, places, sums[first : first + together])
 
 
 @compiled
 def _add_together(offsets, raters, y, places, sums):
-    """Add all items under a few permutations, which have the last dimension to themselves."""
+    """Add all items under a few permutations, each of which has its own place in every group's row.
+
+    ``places`` holds where a rater's ratings are added under each permutation. Where the same raters rated an item as
+    the one before, as in a crossed study, the counts stay.
+    """
     together, n_groups, _ = sums.shape
     n = np.zeros((n_groups + 1) * TOGETHER)
     s = np.zeros((n_groups + 1) * TOGETHER)
     q = np.zeros((n_groups + 1) * TOGETHER)
     found = np.zeros((n_groups, N_MOMENTS, TOGETHER))
     for i in range(len(offsets) - 1):
+        if not _same_raters(offsets, raters, i):
+            n[:] = 0.0
+            for k in range(offsets[i], offsets[i + 1]):
+                rater = np.uint64(raters[k])
+                for p in range(TOGETHER):
+                    n[np.uint64(places[rater, p])] += 1.0
         n_all = s_all = q_all = 0.0
         for k in range(offsets[i], offsets[i + 1]):
             rater = np.uint64(raters[k])
             value = y[k]
             square = value * value
             for p in range(TOGETHER):
-                at = np.uint64(places[rater, p]) * np.uint64(TOGETHER) + np.uint64(p)
-                n[at] += 1.0
+                at = np.uint64(places[rater, p])
                 s[at] += value
                 q[at] += square
-            if places[rater, 0] < n_groups:  # the same in every permutation
+            if places[rater, 0] < n_groups * TOGETHER:  # the same in every permutation
                 n_all += 1.0
                 s_all += value
                 q_all += square
         for g in range(n_groups):
             _add_item(n, s, q, g * TOGETHER, n_all, s_all, q_all, found[g])
-        n[:] = 0.0
         s[:] = 0.0
         q[:] = 0.0
     for p in range(together):
         for g in range(n_groups):
             for m in range(N_MOMENTS):
                 sums[p, g, m] += found[g, m, p]
+
+
+@compiled
+def _same_raters(offsets, raters, i):
+    """Tell whether the same raters rated an item as the one before."""
+    size = offsets[i + 1] - offsets[i]
+    if i == 0 or size != offsets[i] - offsets[i - 1]:
+        return False
+    differ = 0
+    for k in range(offsets[i], offsets[i + 1]):
+        differ += raters[k] != raters[k - size]
+    return differ == 0
 
 
 @compiled

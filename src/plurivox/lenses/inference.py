@@ -57,7 +57,7 @@ class Asked(Protocol):
         """How often at most, where p-values are undecided."""
 
     @property
-    def families(self) -> int:
+    def n_lenses(self) -> int:
         """How many lenses' claims are corrected together."""
 
     @property
@@ -137,7 +137,7 @@ class Spread(NamedTuple):
         if self.left is None:
             return None
         low, high, n_undefined = self.left.interval(scales, ranges)
-        return Interval(low, high, n_undefined / max(sum(map(len, self.left.each)), 1))
+        return Interval(low, high, n_undefined / max(self.left.n_units, 1))
 
 
 class Tested(Protocol):
@@ -330,7 +330,7 @@ class Inference:
             self._adjust(tested)
             p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
             p = p if also is None else np.concatenate([p, also()])
-            levels = [SIGNIFICANT / k for k in range(1, self.asked.families + 1)]
+            levels = [SIGNIFICANT / k for k in range(1, self.asked.n_lenses + 1)]
             if made >= self.most or not any(undecided(p, made, at).any() for at in levels):
                 return
             wanted = min(2 * made, self.most)
@@ -514,7 +514,7 @@ class Inference:
         """Return what a result tells about the design."""
         return {
             **self.exchange.as_dict(),
-            "axes": {name: {**found._asdict(), "entangled": found.entangled} for name, found in self.design.items()},
+            "axes": {name: found.as_dict() for name, found in self.design.items()},
         }
 
 

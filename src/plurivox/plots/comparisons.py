@@ -12,6 +12,7 @@ from plurivox.plots import groups as g
 from plurivox.plots.layout import defined, extent, inline, shorten
 from plurivox.plots.once import once
 from plurivox.plots.theme import COLOURS, INK, WIDTH, load_altair, saying, themed
+from plurivox.results.wording import listed
 from plurivox.statistics.registry import LABELS
 
 _BESIDE = ("kendall_tau_b", "auroc")
@@ -66,6 +67,22 @@ def metric_comparison(
     what = "raters" if g.names_raters(axis) else "groups"
     many = f"{shown:,} of {total:,} {what} shown, evenly spread over MPA. " if shown < total else f"{total:,} {what}. "
     return themed(chart, title, many + f"r with its 95 % interval, which takes {what} for independent.")
+
+
+def correlation_words(data: pl.DataFrame) -> str:
+    """Tell from what :func:`metric_comparison` draws how far each metric goes with the others, and how to read that."""
+    parts = []
+    for metric in data["metric"].unique(maintain_order=True):
+        own = data.filter(metric=metric).unique("beside", maintain_order=True)
+        values = (
+            f"{'undefined' if g.finite_or_none(r) is None else _signed(r)} with {beside}"
+            for beside, r in own.select("beside", "r").iter_rows()
+        )
+        parts.append(f"{metric} {listed(values)}")
+    return (
+        f"r over these groups: {'; '.join(parts)}. Near 1, the two tell the same of groups; near 0, each asks a "
+        "question of its own."
+    )
 
 
 def _rows(result: Responsiveness, axis: str, subset: str) -> g.ByGroup:

@@ -13,6 +13,7 @@ from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis,
 from plurivox.plots.once import once
 from plurivox.plots.pieces import looks, numbers_told
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.results.poles import Poles
 
 _COLUMNS = {
     "axis": "axis", "group": "group", "score": "score", "position": "position", "precision": "precision",
@@ -62,7 +63,7 @@ def precision_recall(
         return saying(title, "Precision and recall are undefined: no score meets a reference.")
     alt = load_altair()
     placed, scales = _coloured(data)
-    panels = [_panel(placed, name, result.settings["points"], scales) for name in ("precision", "recall")]
+    panels = [_panel(placed, name, result, scales) for name in ("precision", "recall")]
     chart = alt.hconcat(*panels, spacing=24)
     return themed(chart, title, _words(result, axis, boundary, subset, data))
 
@@ -86,8 +87,9 @@ def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     return known.join(names, on=["axis", "group"], how="left", maintain_order="left"), scales
 
 
-def _panel(placed: pl.DataFrame, name: str, points: list[str], scales: dict[str, Any]) -> Any:
+def _panel(placed: pl.DataFrame, name: str, result: Responsiveness, scales: dict[str, Any]) -> Any:
     alt = load_altair()
+    points, high = result.settings["points"], Poles.of(result.settings).high
     labels = unique_labels(points, 14)
     width = WIDTH // 2 - 70
     crowded = pixels(labels) * len(labels) > width
@@ -95,7 +97,7 @@ def _panel(placed: pl.DataFrame, name: str, points: list[str], scales: dict[str,
         labels, title="score", labelAngle=-40 if crowded else 0, domain=True, ticks=True, labelOverlap=True,
         labelAlign="right" if crowded else "center",
     )  # fmt: skip
-    meaning = {"precision": "precision: unsafe among those with the score", "recall": "recall: share of all unsafe"}
+    meaning = {"precision": f"precision: {high} among those with the score", "recall": f"recall: share of all {high}"}
     base = alt.Chart(inline(placed)).encode(
         x=alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(points))))),
         y=alt.Y(f"{name}:Q", title=meaning[name], scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
@@ -122,11 +124,12 @@ def _boundary(result: Responsiveness, boundary: str | None) -> str:
 def _words(result: Responsiveness, axis: str, boundary: str | None, subset: str | None, data: pl.DataFrame) -> str:
     total = len(g.group_rows(result, ("mpa", "wra"), axis, subset))
     shown = data.filter(pl.col("axis") != "all")["group"].n_unique()
-    unsafe = shorten(_boundary(result, boundary))
+    least = shorten(_boundary(result, boundary))
     text = g.shown_words(shown, shown, total)
     several = len(result.settings["reference"]["boundaries"]) > 1
     who = shorten(result.settings["reference"]["name"], 40)
-    text += f"Unsafe is what {who} rates “{unsafe}”{' or above' if several else ''}. "
+    high = Poles.of(result.settings).fill("{High}")
+    text += f"{high} is what {who} rates “{least}”{' or above' if several else ''}. "
     if data["few items"].any():
         text += f"Hollow: fewer than {result.settings['min_support']:g} items. "
     return text

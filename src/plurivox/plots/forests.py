@@ -16,7 +16,9 @@ from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, numbers_told
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
+from plurivox.results.poles import Poles
 from plurivox.results.result import GroupResult
+from plurivox.results.wording import interval_method
 
 _BANDS = (("chance low", "chance high", 0.16), ("chance lower quarter", "chance upper quarter", 0.28))
 _FIRST = ("axis", "group", "statistic", "value", "ci low", "ci high", "chance")
@@ -42,10 +44,11 @@ def gai_forest(
     >>> study = pv.simulate(n_items=30, n_raters=40, seed=1)
     >>> chart = gai_forest(pv.cohesion(study.ratings, "gender", permutations=19))
     >>> chart.to_dict()["title"]["text"]
-    'Who agrees among themselves: GAI of each group'
+    'Who agrees among themselves: GAI of each group, ordinal level'
     """
     data = gai_forest_data(result, axis, subset=subset, max_groups=max_groups)
     title = "Who agrees among themselves: GAI of each group"
+    title += f", {result.settings['level']} level"
     return _forest(result, data, title, axis, len(g.group_rows(result, ("gai",), axis, subset)))
 
 
@@ -65,7 +68,8 @@ def responsiveness_forest(
     """Draw MPA and WRA, or other statistics, of each group upon what shuffled raters give, a panel each."""
     names = tuple(statistics)
     data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
-    title = f"Whose scores convey severity: {' and '.join(g.name_of(name) for name in names)}"
+    tell = Poles.of(result.settings).fill("Whose scores tell {high} from {low}")
+    title = f"{tell}: {' and '.join(g.name_of(name) for name in names)}"
     return _forest(result, data, title, axis, len(g.group_rows(result, names, axis, subset)))
 
 
@@ -157,10 +161,6 @@ def _nothing(data: pl.DataFrame, axis: str | None) -> str:
     return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
 
 
-def _bootstrapped(result: GroupResult) -> str:
-    return f"from {result.settings['bootstrap']:,} bootstrap draws"
-
-
 def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None) -> str:
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
@@ -169,7 +169,7 @@ def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total:
     if drawn["chance"].is_not_null().any():
         text += "Grey: where shuffled raters lie (95 %, the middle half, median). "
     if drawn["ci low"].is_not_null().any():
-        text += f"Line: 95 % interval {how or _bootstrapped(result)}. "
+        text += f"Line: 95 % interval {how or interval_method(result.settings)}. "
     if drawn["p"].is_not_null().any():
         text += g.correction_words(result)
-    return text or "Neither permutations nor bootstrap draws were asked for. "
+    return text or "Neither permutations nor intervals were asked for. "

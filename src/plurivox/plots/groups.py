@@ -124,7 +124,13 @@ def shown_words(drawn: int, listed: int, total: int, which: str = NOTABLE) -> st
 
 def correction_words(result: GroupResult) -> str:
     """Return how p-values were corrected."""
-    method = {"bh": "Benjamini–Hochberg", "by": "Benjamini–Yekutieli", "holm": "Holm", "bonferroni": "Bonferroni"}
+    method = {
+        "maxt": "max-T over all that was tested",
+        "bh": "Benjamini–Hochberg",
+        "by": "Benjamini–Yekutieli",
+        "holm": "Holm",
+        "bonferroni": "Bonferroni",
+    }
     correction = str(result.settings.get("correction", "none"))
     return f"Correction: {method[correction]}. " if correction in method and result.settings.get("permutations") else ""
 

@@ -7,68 +7,90 @@ from typing import Any
 import polars as pl
 
 from plurivox.lenses.items.result import Items
-from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, ticks, unique_labels
+from plurivox.lenses.items.words import claimed, comparisons
+from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, numbers_told
 from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
+from plurivox.results.text import p_cell
 
 _NAMES = {
-    "low_group": "lower group", "high_group": "higher group", "low_mean": "lower mean", "high_mean": "higher mean",
-    "ci_low": "difference low", "ci_high": "difference high", "n_low": "ratings of lower",
-    "n_high": "ratings of higher",
+    "direction": "rates it", "mean_group": "mean", "mean_rest": "mean of the others", "n_group": "ratings",
+    "n_rest": "ratings of the others", "p_value": "p alone", "p_adjusted": "p corrected",
 }  # fmt: skip
+CERTAIN, CHANCE = "beyond chance", "not beyond chance"
 _NAME = 24
 
 
 @once
 def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
-    """Return what :func:`items_divided` draws: the clearest differences between two groups on an item."""
-    axes = [axis for axis in items.divided["axis"].unique() if not g.names_raters(axis)]
-    return items.divided.filter(pl.col("axis").is_in(axes)).head(n).rename(_NAMES)
+    """Return what :func:`items_divided` draws: the clearest differences between a group and the others on an item.
+
+    ``chance`` is the raw difference that the largest of all exceeds in 5 of 100 shuffles, for an item and groups like
+    these; null where it would tell single ratings.
+    """
+    largest = items.settings["largest_z_by_chance"]
+    error = pl.when(pl.col("z").abs() > _LEAST).then((pl.col("difference") / pl.col("z")).abs())
+    sure = claimed(items).select("item", "axis").with_columns(finding=pl.lit(CERTAIN))
+    rows = items.divided.head(n).with_columns(chance=error * largest["95 %"] if largest else pl.lit(None, pl.Float64))
+    found = rows.join(sure, on=["item", "axis"], how="left", maintain_order="left")
+    return found.with_columns(pl.col("finding").fill_null(CHANCE)).rename(_NAMES)
 
 
 def items_divided(items: Items, n: int = 20) -> Any:
-    """Draw the ``n`` items that divide groups most: the lowest and the highest mean, and whose they are."""
+    """Draw the ``n`` clearest differences between a group and the others on an item, and what chance gives."""
     alt = load_altair()
-    title = "Items that divide groups most"
+    title = "Differences between groups on items"
     data = items_divided_data(items, n)
     if data.is_empty():
-        return saying(title, "No item has enough ratings from two groups to compare them.")
+        return saying(title, "No item has two ratings from a group and two from the others.")
     twice = data["item"].is_duplicated()
     names = [f"{shorten(item, 18)}, {shorten(axis, 14)}" if again else item
              for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
     rows = Rows.listed(unique_labels(names, 34))
-    groups = pl.concat([data["lower group"], data["higher group"]]).unique(maintain_order=True)
+    groups = data["group"].unique(maintain_order=True)
     short = dict(zip(groups, unique_labels(groups, _NAME), strict=True))
     placed = data.with_columns(
-        row=pl.Series(range(data.height)),
-        low=pl.col("lower group").replace_strict(short),
-        high=pl.col("higher group").replace_strict(short),
-    )
-    room = pixels([*placed["low"], *placed["high"]]) + 12
-    marks = ticks(min(data["lower mean"]), max(data["higher mean"]))  # the room for names is no part of the scale
-    scale = alt.Scale(zero=False, nice=False, padding=room)
+        row=pl.Series(range(data.height)), named=pl.col("group").replace_strict(short), low=-pl.col("chance"),
+        p=pl.col("p corrected").map_elements(p_cell, return_dtype=pl.String, skip_nulls=False),
+    )  # fmt: skip
+    room = pixels(placed["named"]) + 12
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-
-    def x(column: str) -> Any:
-        return alt.X(f"{column}:Q", title="mean rating", scale=scale, axis=alt.Axis(values=marks))
-
-    tooltip = ["item:N", "axis:N", "lower group:N", "higher group:N", alt.Tooltip("difference:Q", format=".2f")]
+    x = across("difference from the others", extent([*placed["low"], *placed["chance"], *placed["difference"],
+                                                    *placed["shrunken"], 0.0]))  # fmt: skip
+    tooltip = ["item:N", "axis:N", "group:N", *numbers_told("difference", "shrunken", "p corrected")]
+    colour = alt.Color("finding:N", legend=None, scale=alt.Scale(domain=[CERTAIN, CHANCE], range=[COLOURS[0], QUIET]))
     layers = [
-        base.mark_rule(strokeWidth=2, color=QUIET, opacity=0.5).encode(x=x("lower mean"), x2=alt.X2("higher mean"))
+        base.mark_bar(height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2=alt.X2("chance")),
+        alt.Chart(inline(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=QUIET).encode(x=x("zero")),
+        base.mark_tick(thickness=2, size=11, color=INK).encode(x=x("difference"), tooltip=tooltip),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=x("shrunken"), color=colour, tooltip=tooltip),
     ]
-    for side, column, shape, colour, align, shift in (
-        ("low", "lower mean", "circle", COLOURS[0], "right", -8),
-        ("high", "higher mean", "square", COLOURS[4], "left", 8),
-    ):
-        point = base.mark_point(filled=True, size=60, opacity=1, color=colour, shape=shape)
-        text = base.mark_text(align=align, dx=shift, fontSize=11, color=INK, limit=room)
-        layers += [point.encode(x=x(column), tooltip=tooltip), text.encode(x=x(column), text=f"{side}:N")]
-    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
-    total = items.divided.height
-    shown = f"{data.height:,} of {total:,} comparisons shown, the clearest first. " if data.height < total else ""
-    return themed(chart, title, shown + "Circle: the lowest mean of a group; square: the highest.")
+    beside = [
+        base.mark_text(align=align, fontSize=11, color=INK).encode(x=alt.value(at), text=text, y=rows.y(labels=False))
+        .properties(width=width, height=rows.height, title=alt.TitleParams(head, fontSize=11, fontWeight="normal",
+                    anchor=anchor, color=INK))
+        for text, head, align, at, width, anchor in (("named:N", "group", "left", 0, room, "start"),
+                                                     ("p:N", "p", "right", _P, _P, "end"))
+    ]  # fmt: skip
+    width = WIDTH - rows.width - 30 - room - _P - 16
+    chart = alt.hconcat(alt.layer(*layers).properties(width=width, height=rows.height), *beside, spacing=8)
+    return themed(chart, title, _divided_words(items, data))
+
+
+_LEAST = 1e-9  # a z below this has no standard error to read off
+_P = 44
+
+
+def _divided_words(items: Items, data: pl.DataFrame) -> str:
+    """Tell what the chart of dividing items shows."""
+    total, largest = items.divided.height, items.settings["largest_z_by_chance"]
+    shown = f"{data.height:,} of {total:,} items and axes shown, the clearest first. " if data.height < total else ""
+    marks = "Circle: the difference, shrunken for chance; tick: as it is, where enough ratings allow to show it."
+    if largest is None:
+        return f"{shown}{marks}"
+    over = f"p is {comparisons(items.settings)}."
+    return f"{shown}{marks} Grey: what the largest of all stays within in 95 of 100 shuffles; {over}"
 
 
 _UNCERTAIN = {

@@ -47,7 +47,7 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> A
 
     It needs ``cohesion(…, pairs=True)``; of many groups those with the most notable pairs are shown.
     """
-    title = f"Agreement within and between groups of {shorten(axis)}"
+    title = f"Agreement within and between groups of {shorten(axis)}, {result.settings['level']} level"
     data = xrr_matrix_data(result, axis, max_groups=max_groups)
     drawn = defined(data, "value")
     if drawn.is_empty():
@@ -86,7 +86,7 @@ def dsi_ranking_data(result: Cohesion) -> pl.DataFrame:
 def dsi_ranking(result: Cohesion) -> Any:
     """Draw how much each axis divides the raters: its largest GAI, with the group that has it and p."""
     alt = load_altair()
-    title = "Which axis divides the raters most: DSI"
+    title = f"Which axis divides the raters most: DSI, {result.settings['level']} level"
     data = dsi_ranking_data(result)
     drawn = defined(data, "DSI")
     if drawn.is_empty():

@@ -15,7 +15,9 @@ from plurivox.plots.layout import defined, extent, inline, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import looks, numbers_told
 from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row
+from plurivox.results.wording import interval_method
 
 MAX_RATERS = 2000
 _HEIGHT = 400
@@ -73,11 +75,13 @@ def mpa_wra_plane(
     rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
     split = _split(result, rows, subset)
     frame = Frame(WIDTH - 70, _HEIGHT, _range(drawn, "MPA", split.mpa, raters), _range(drawn, "WRA", split.wra, raters))
-    layers = _regions(frame, split)
+    poles = Poles.of(result.settings)
+    layers = _regions(frame, split, poles)
     placed = drawn if raters else labelled(drawn, frame, (split.mpa, split.wra))
-    layers += _dots(frame, drawn) if raters else _groups(frame, placed)
+    layers += _dots(frame, drawn, poles) if raters else _groups(frame, placed, poles)
     chart = alt.layer(*layers).properties(width=frame.width, height=frame.height)
-    return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words))
+    over = interval_method(result.settings)
+    return themed(chart, title, _plane_words(data, placed, len(rows), raters, split.words, over))
 
 
 def _of_raters(result: Responsiveness, axis: str | None) -> bool:
@@ -128,15 +132,15 @@ def _range(drawn: pl.DataFrame, name: str, split: float, raters: bool) -> tuple[
     return low - margin, high + margin
 
 
-def _axes(frame: Frame) -> dict[str, Any]:
+def _axes(frame: Frame, poles: Poles) -> dict[str, Any]:
     alt = load_altair()
     return {
         name: kind(
             f"{column}:Q", title=f"{column}: {words}", axis=alt.Axis(tickCount=6, grid=False), scale=_scale(domain)
         )
         for name, kind, column, domain, words in (
-            ("x", alt.X, "MPA", frame.x, "do higher scores mean more severe? →"),
-            ("y", alt.Y, "WRA", frame.y, "are unsafe and safe told apart? →"),
+            ("x", alt.X, "MPA", frame.x, poles.fill("do higher scores mean {more}? →")),
+            ("y", alt.Y, "WRA", frame.y, poles.fill("are {high} and {low} told apart? →")),
         )
     }  # fmt: skip
 
@@ -145,13 +149,13 @@ def _scale(domain: tuple[float, float]) -> Any:
     return load_altair().Scale(domain=list(domain), nice=False, zero=False)
 
 
-def _regions(frame: Frame, split: _Split) -> list[Any]:
+def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Any]:
     """Return the lines between the regions and their names in the corners."""
     alt = load_altair()
     dashes = alt.Chart(alt.InlineData(values=[{"MPA": split.mpa, "WRA": split.wra}])).mark_rule(
         strokeDash=[4, 4], color=QUIET
     )
-    axes = _axes(frame)
+    axes = _axes(frame, poles)
     layers = [dashes.encode(x=axes["x"]), dashes.encode(y=axes["y"])]
     for (right, up), words in REGIONS.items():
         text = alt.Chart(alt.InlineData(values=[{"region": words}])).mark_text(
@@ -168,15 +172,15 @@ def _regions(frame: Frame, split: _Split) -> list[Any]:
     return layers
 
 
-def _dots(frame: Frame, drawn: pl.DataFrame) -> list[Any]:
+def _dots(frame: Frame, drawn: pl.DataFrame, poles: Poles) -> list[Any]:
     alt = load_altair()
     dots = alt.Chart(inline(drawn.select("MPA", "WRA"))).mark_point(
         filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True
     )
-    return [dots.encode(**_axes(frame))]
+    return [dots.encode(**_axes(frame, poles))]
 
 
-def _groups(frame: Frame, labelled_points: pl.DataFrame) -> list[Any]:
+def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[Any]:
     """Return points with whiskers and the names that find room, coloured by axis."""
     alt = load_altair()
     names = labelled_points["axis"].unique(maintain_order=True).to_list()
@@ -188,7 +192,7 @@ def _groups(frame: Frame, labelled_points: pl.DataFrame) -> list[Any]:
         legend = alt.Legend(title=None, symbolOpacity=1)
         look = looks("kind", list(kinds.values()), legend, color=COLOURS, shape=SHAPES)
         colour, shape = look["color"], look["shape"]
-    base, axes = alt.Chart(inline(placed)), _axes(frame)
+    base, axes = alt.Chart(inline(placed)), _axes(frame, poles)
     domain_x, domain_y = (_scale(domain) for domain in (frame.x, frame.y))
     whisker = {"strokeWidth": 1, "opacity": 0.35 if placed.height <= _MANY else 0.15, "clip": True}
     across = base.mark_rule(**whisker).encode(
@@ -209,14 +213,14 @@ def _groups(frame: Frame, labelled_points: pl.DataFrame) -> list[Any]:
     return [across, along, points, *texts]
 
 
-def _plane_words(data: pl.DataFrame, drawn: pl.DataFrame, total: int, raters: bool, met: str) -> str:
+def _plane_words(data: pl.DataFrame, drawn: pl.DataFrame, total: int, raters: bool, met: str, over: str) -> str:
     if raters:
         few = f"{drawn.height:,} of {total:,} raters shown, evenly spread over MPA. " if data.height < total else ""
         return few + f"One dot per rater, {total:,} in all, without names. The regions meet at {met}. "
     text = g.shown_words(drawn.height, data.height, total)
     text += f"The regions meet at {met}. "
     if drawn["MPA low"].is_not_null().any():
-        text += "Whiskers: 95 % intervals. "
+        text += f"Whiskers: 95 % intervals {over}. "
     nameless = drawn["label x"].null_count()
     if nameless:
         text += f"{'1 name' if nameless == 1 else f'{nameless:,} names'} found no room. "

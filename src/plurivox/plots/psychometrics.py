@@ -12,10 +12,11 @@ from plurivox.plots.layout import Rows, defined, extent, inline, pixels, shorten
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, looks, numbers_told
 from plurivox.plots.theme import COLOURS, QUIET, WIDTH, load_altair, saying, themed
+from plurivox.results.poles import Poles
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
 _SEVERITY = {"n_scores": "scores", "ci_low": "ci low", "ci_high": "ci high"}
-_SCALE = "severity, in standard deviations from the mean item"
+_SCALE = "how {how}, in standard deviations from the mean item"
 NO_MODEL = "There is no model to show: it needs three raters or groups, and ten items that two of them scored."
 
 
@@ -40,13 +41,14 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
         How many items to show at either end.
     """
     alt = load_altair()
-    title = "Severity of items, by the graded response model"
+    poles = Poles.of(result.settings)
+    title = poles.fill("How {how} items are, by the graded response model")
     data = item_severity_data(result, axis, n)
     if data.is_empty():
         return saying(title, NO_MODEL)
     rows = Rows.listed(unique_labels(data["item"], 34))
     placed = data.with_columns(row=pl.Series(range(data.height)))
-    x = across(_SCALE, extent([*placed["ci low"], *placed["ci high"]]))
+    x = across(poles.fill(_SCALE), extent([*placed["ci low"], *placed["ci high"]]))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     tooltip = ["item:N", alt.Tooltip("severity:Q", format=".2f"), "scores:Q"]
     layers = [
@@ -55,7 +57,8 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
     ]
     chosen = _axis(result, axis)
     total = defined(result.severity().filter((pl.col("axis") == chosen) & (pl.col("subset") == "all")), "severity")
-    shown = f"The {n} most and the {n} least severe of {total.height:,} items. " if total.height > 2 * n else ""
+    ends = f"The {n} items at the {poles.high} end and the {n} at the {poles.low} end, of {total.height:,}. "
+    shown = ends if total.height > 2 * n else ""
     who = "raters" if g.names_raters(chosen) else f"groups of {shorten(chosen)}"
     chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
     return themed(chart, title, f"{shown}Line: 95 % interval, given the scores of {who}.")
@@ -88,7 +91,8 @@ def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None,
     Of many groups those whose discrimination differs most are shown, at most seven.
     """
     max_groups = min(max_groups, len(COLOURS))
-    title = f"Expected score as severity rises, by {shorten(axis)}"
+    poles = Poles.of(result.settings)
+    title = f"Expected score as items get {poles.more}, by {shorten(axis)}"
     data = score_curves_data(result, axis, subset=subset, max_groups=max_groups)
     if data.is_empty():
         return saying(title, "Raters on their own are not listed by name." if g.names_raters(axis) else NO_MODEL)
@@ -101,7 +105,7 @@ def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None,
     values = result.settings["values"]
     y = alt.Y("expected score:Q", scale=alt.Scale(domain=[values[0], values[-1]]), axis=alt.Axis(tickCount=5))
     lines = alt.Chart(inline(placed)).mark_line(strokeWidth=2).encode(
-        x=alt.X("severity:Q", title=_SCALE, scale=alt.Scale(nice=False)),
+        x=alt.X("severity:Q", title=poles.fill(_SCALE), scale=alt.Scale(nice=False)),
         y=y, **look,
         tooltip=["group:N", *numbers_told("severity", "expected score", form=".2f")],
     )  # fmt: skip
@@ -109,6 +113,4 @@ def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None,
     chart = alt.layer(middle, lines).properties(width=WIDTH - 80, height=260)
     total = len(g.group_rows(result, ("grm_a",), axis, subset))
     text = g.shown_words(len(names), len(names), total, "those whose discrimination differs most")
-    return themed(
-        chart, title, text + "Steep: small differences of severity are told apart. High: severe scores early."
-    )
+    return themed(chart, title, text + "Steep: small differences are told apart. High: high scores are given early.")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from plurivox.engine.exchange import ENTANGLED
 from plurivox.results.result import FEW, GroupResult, Row, Statement, p_text, weight_of
-from plurivox.results.wording import counted, listed, named
+from plurivox.results.wording import counted, listed, named, resampled
 from plurivox.statistics.registry import LABELS, with_trait
 
 CORRECTIONS = {
@@ -71,7 +73,7 @@ def group_statements(
                 rests_on(result.settings, first, len(tested)), first.n_permutations,
             )
         )  # fmt: skip
-    said += _entangled(result, tested) + _undecided(result, tested)
+    said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
     if tested and not claims:
         said.append(_nothing(result, tested))
     return said + _notable(result, tested, notable)
@@ -93,22 +95,29 @@ def _also_within(row: Row, held: Sequence[Row]) -> str:
     return found + (f" It cannot be told apart from {listed(others, word='or')} here." if others else "")
 
 
-def _entangled(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
-    """Tell on which axes who rated what depends on the group, so that nothing is claimed."""
-    said = []
-    for axis, found in result.settings.get("design", {}).get("axes", {}).items():
-        if found["entangled"] and any(row.axis == axis for row in tested):
+def entangled_axes(settings: Mapping[str, Any]) -> list[str]:
+    """Return the axes on which nothing may be claimed, since who rated what depends on the group."""
+    axes = settings.get("design", {}).get("axes", {})
+    return [axis for axis, found in axes.items() if found["entangled"]]
+
+
+def entangled_statements(settings: Mapping[str, Any], tested: Iterable[str]) -> list[Statement]:
+    """Tell on which of the tested axes who rated what depends on the group, so that nothing is claimed."""
+    said, known = [], set(tested)
+    for axis in entangled_axes(settings):
+        found = settings["design"]["axes"][axis]
+        if axis in known:
             reasons = [
                 f"{what}, {p_text(found[name])}"
                 for name, what in (("exposure", "which items raters saw"), ("workload", "how many items they rated"))
-                if found[name] <= 0.01
+                if found[name] <= ENTANGLED
             ]
             text = (
                 f"No difference by {axis} is claimed: who rated what depends on it ({'; '.join(reasons)}), so that a "
                 "difference may be one of items. If raters were assigned by batch or region, give it as within; or "
                 "compare on items that all groups rated alike."
             )
-            said.append(Statement(text, 2.9, axis, "design", p=min(found["exposure"], found["workload"])))
+            said.append(Statement(text, 2.9, axis, "design"))
     return said
 
 
@@ -127,8 +136,7 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
 
 def _blocked(result: GroupResult, row: Row) -> bool:
     """Tell whether nothing may be claimed on an axis."""
-    found = result.settings.get("design", {}).get("axes", {}).get(row.axis)
-    return bool(found and found["entangled"])
+    return row.axis in entangled_axes(result.settings)
 
 
 def _nothing(result: GroupResult, tested: Sequence[Row]) -> Statement:
@@ -172,12 +180,21 @@ def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row
 
 def interval_words(row: Row, settings: Mapping[str, Any]) -> str:
     """Write a value with its interval, and what was resampled for it."""
-    if row.ci_low is None or row.ci_high is None or row.ci_low != row.ci_low:
-        return f"{row.value:.2f}"
-    return f"{row.value:.2f} ({row.ci_low:.2f} to {row.ci_high:.2f} over {resampled(settings)})"
+    form = digits(row)
+    if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
+        return f"{row.value:{form}}"
+    return f"{row.value:{form}} ({row.ci_low:{form}} to {row.ci_high:{form}} over {resampled(settings)})"
 
 
-def resampled(settings: Mapping[str, Any]) -> str:
-    """Name what an interval generalises over."""
-    what: str = settings["resample"]
-    return {"both": "items and raters"}.get(what, what)
+def beside_chance(row: Row, settings: Mapping[str, Any]) -> str:
+    """Write a value with its interval, what chance gives, and how unlikely that is."""
+    p = row.p_adjusted if row.claim else row.p_value
+    chance = "" if row.null_median is None else f" where chance gives about {row.null_median:{digits(row)}}"
+    after = " after correction" if row.claim else ""
+    return f"{LABELS[row.statistic]} {interval_words(row, settings)}{chance}, {p_text(p or 0.0)}{after}"
+
+
+def digits(row: Row) -> str:
+    """Return how many digits tell a value from what chance gives."""
+    close = row.null_median is not None and abs(row.value - row.null_median) < 0.02
+    return ".3f" if close else ".2f"

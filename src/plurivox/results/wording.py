@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
@@ -61,6 +62,31 @@ def without_value(outside: Mapping[str, int]) -> list[str]:
         for axis, n in outside.items()
         if n
     ]
+
+
+def resampled(settings: Mapping[str, Any]) -> str:
+    """Name what an interval generalises over.
+
+    Examples
+    --------
+    >>> resampled({"resample": "both"}), resampled({"resample": "items"})
+    ('items and raters', 'items')
+    """
+    what: str = settings["resample"]
+    return {"both": "items and raters"}.get(what, what)
+
+
+def interval_method(settings: Mapping[str, Any]) -> str:
+    """Tell over what and how intervals are made.
+
+    Examples
+    --------
+    >>> interval_method({"resample": "both", "interval": "jackknife", "bootstrap": 0})
+    'over items and raters, by the jackknife'
+    """
+    draws = settings["bootstrap"]
+    how = f"from {draws:,} bootstrap draws" if draws else "by the jackknife"
+    return f"over {resampled(settings)}, {how}"
 
 
 # What is withheld, and why; engine/withholding decides it ----------------------------------------------------------

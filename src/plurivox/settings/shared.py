@@ -119,12 +119,12 @@ max_permutations = _shared(
 )  # fmt: skip
 """Up to how many permutations: ``max_permutations: int | None``."""
 
-families = _shared(
+n_lenses = _shared(
     1, "How many lenses' claims are corrected together.", metavar="N", least=1, cli=False,
     doc="How many lenses' claims are corrected together, as in a report: shuffles go on until p-values are on one side "
     "of what decides there, too.",
 )  # fmt: skip
-"""How many lenses' claims are corrected together: ``families: int``."""
+"""How many lenses' claims are corrected together: ``n_lenses: int``."""
 
 seed = _shared(
     0, "Same seed, same result.", metavar="N", least=0, check=_seed,

@@ -29,7 +29,7 @@ LEAST_GRID = 61
 APART = "too loosely linked with others: only products of its discrimination with theirs are known"
 FEW_SHARED = f"the model needs {MIN_ITEMS} items with two scores each"
 HELD = "discriminations stopped at the bound"
-DOUBTFUL = "severity may point the other way"
+DOUBTFUL = "the model may point the other way"
 APART_SETS = "sets of raters share no items, so that severities of one say nothing about those of another"
 AT_BOUND = f"the discrimination stopped at its bound of {BOUND:g}: scores are separated, or too few to tell"
 

@@ -132,7 +132,7 @@ class Statistic:
     finish: Callable[[Slots, About, Known], Floats] | None = None
     why: Why | None = None
     whole: Callable[[Floats], tuple[float, str]] | None = None
-    interval_scale: Literal["plain", "fisher", "inverse"] = "plain"
+    interval_scale: Literal["plain", "fisher", "inverse", "complement"] = "plain"
     interval_shown: bool = True
 
     @property

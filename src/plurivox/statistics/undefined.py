@@ -27,8 +27,8 @@ ONE_POINT = "everyone gave the same point"
 ONE_VOTE = "both sides chose the same point for every item"
 NO_DISTANCE = "the level puts no distance between the points given"
 NO_REFERENCE = "no item it rated has a reference"
-ALL_UNSAFE = "the reference calls everything unsafe"
-ALL_SAFE = "the reference calls everything safe"
+ALL_UNSAFE = "every reference rating lies at or above the boundary"
+ALL_SAFE = "every reference rating lies below the boundary"
 ONE_SCORE = "only one score was used"
 NOT_ABOVE_CHANCE = "cross-agreement is not above chance, so the ratio says nothing"
 
@@ -109,7 +109,7 @@ def undefined_reason(
     >>> undefined_reason("xrr", [[1, 1], [0, 0]], [[0, 0], [2, 0]])
     'no item was rated by both sides'
     >>> undefined_reason("mpa", [1, 0, 2], [0, 0, 0])
-    'the reference calls everything unsafe'
+    'every reference rating lies at or above the boundary'
     """
     from plurivox.statistics.registry import STATISTICS
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.actions.advise.rules import Evidence
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.tables import TableResult
 from plurivox.results.wording import are, counted, listed, withheld_sentence, without_value
@@ -42,35 +43,36 @@ NAMES = {
 }
 """What habits are called."""
 MEANING = {
-    "both_low": "The scale or the reference is understood differently, the reference is noisy, or severity is truly "
+    "both_low": "The scale or the reference is understood differently, the reference is noisy, or items are truly "
     "seen differently.",
     "low_mpa": "Scores make broad distinctions, and finer steps do not follow this reference.",
-    "low_wra": "Unsafe and safe items often share a score.",
+    "low_wra": "Items that the reference calls {high} and items that it calls {low} often share a score.",
     "unused": "Parts of the scale may seem not to apply, or the instructions do not say when to use them.",
     "extreme": "The scale may be used as yes and no, with little between.",
     "central": "The ends may be kept for cases that hardly come, out of caution or by instruction.",
     "piled": "Most items may look alike under these instructions, or this score is a way not to decide.",
-    "reversed": "The scale may be read the other way round, or severity is seen the other way round.",
-    "falling": "Over these scores a higher one does not mean more severe by this reference: a habit, or a view of its "
+    "reversed": "The scale may be read the other way round, or items are seen the other way round.",
+    "falling": "Over these scores a higher one does not mean {more} by this reference: a habit, or a view of its "
     "own.",
-    "still": "Over these scores a higher one does not mean more severe by this reference: chosen at random, or by "
+    "still": "Over these scores a higher one does not mean {more} by this reference: chosen at random, or by "
     "something else than what the reference looks at.",
 }  # fmt: skip
 NEXT = {
     "both_low": "Go through a few items with known answers together, and check the reference on them; revise the "
     "instructions of both sides if need be.",
-    "low_mpa": "Look at the use of the scale and at the range where precision stands still; compare unsafe items at "
-    "different scores.",
-    "low_wra": "Look at the pairs of items listed, one unsafe and one safe with the same score: are they hard to tell "
+    "low_mpa": "Look at the use of the scale and at the range where precision stands still; compare items at the "
+    "{high} end at different scores.",
+    "low_wra": "Look at the pairs of items listed, one {high} and one {low} with the same score: are they hard to tell "
     "apart?",
     "unused": "Show what these scores are for, with examples, and encourage the use of the whole scale.",
     "extreme": "Show examples of items in between, and ask what would make them so.",
-    "central": "Show examples of the mildest and the most severe items.",
-    "piled": "Look at items of different severity that got this score; show examples of the others.",
+    "central": "Show examples of items at both ends.",
+    "piled": "Look at different items that got this score; show examples of the others.",
     "reversed": "Ask what the highest and the lowest score are taken to mean, with an item of each.",
-    "falling": "Look at items with these scores side by side, and ask what makes the higher ones worse.",
-    "still": "Look at items with these scores side by side, and ask what makes the higher ones worse.",
+    "falling": "Look at items with these scores side by side, and ask what makes the higher ones {more}.",
+    "still": "Look at items with these scores side by side, and ask what makes the higher ones {more}.",
 }
+"""What habits may mean and what to look at next, with the names of the scale's ends in braces."""
 REMINDER = (
     "Lower values are distance from this reference, which has a view of its own; they are a reason to look and to ask, "
     "never to leave raters or groups out."
@@ -134,7 +136,7 @@ class Advice(TableResult):
         return [*said, *without_value(self.settings["outside"]), REMINDER]
 
 
-def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:
+def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row, poles: Poles) -> str:
     """Say what was seen, with its numbers."""
     scores = [labels[c] for c in one.scores]
     interval = f"{one.low:.0%} to {one.high:.0%}"
@@ -155,12 +157,13 @@ def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row) -> str:
         )
     if one.habit == "central":
         return f"{1 - one.value:.1%} of the ratings are at an end of the scale, far fewer than among others."
+    share = f"the share of {poles.high} changes by"
     change = f"{one.value:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
     if one.habit == "reversed":
-        return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change} per score."
+        return f"From {scores[0]} to {scores[-1]} {share} {change} per score."
     if one.habit == "falling":
-        return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change}."
-    return f"From {scores[0]} to {scores[-1]} the share of unsafe changes by {change} per score: it stands still."
+        return f"From {scores[0]} to {scores[-1]} {share} {change}."
+    return f"From {scores[0]} to {scores[-1]} {share} {change} per score: it stands still."
 
 
 def _counted(own: pl.DataFrame, n_members: int) -> list[str]:

@@ -23,6 +23,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Table
 from plurivox.settings import keywords
 
@@ -122,6 +123,7 @@ class _Work:
         self.ratings, self.reference, self.found, self.thresholds = ratings, reference, found, thresholds
         self.max_pairs = max_pairs
         self.labels = [str(label) for label in ratings.scale.labels]
+        self.poles = Poles.of(found.settings)
         self.items = ratings.items["item"].cast(pl.String).to_list()
         self.rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in SCHEMAS}
 
@@ -183,7 +185,8 @@ class _Work:
             scores = ", ".join(self.labels[c] for c in one.scores)
             self.rows["advice"].append((
                 axis, group, one.habit, scores, one.value, one.low, one.high, "clear" if one.clear else "likely",
-                seen(one, self.labels, mpa, wra), MEANING[one.habit], NEXT[one.habit], mpa.n_raters, mpa.n_items,
+                seen(one, self.labels, mpa, wra, self.poles), self.poles.fill(MEANING[one.habit]),
+                self.poles.fill(NEXT[one.habit]), mpa.n_raters, mpa.n_items,
             ))  # fmt: skip
         pairs, n_same, n_all = self._pairs(own)
         share = n_same / n_all if n_all else np.nan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.actions.advise.result import NAMES, Advice
+from plurivox.results.poles import Poles
 from plurivox.results.text import Shown, interval_text, number_cell
 
 
@@ -68,8 +69,9 @@ def pairs_of(axis: str, found: Advice) -> Shown:
             pairs.columns
         ).iter_rows()
     ]  # fmt: skip
-    header = ["group ", "score", "unsafe item (share of unsafe)", "safe item"]
-    return Shown(f"{axis}: items to compare, unsafe and safe with the same score", header, lines)
+    poles = Poles.of(found.settings)
+    header = ["group ", "score", poles.fill("{high} item (share of {high})"), poles.fill("{low} item")]
+    return Shown(f"{axis}: items to compare, {poles.high} and {poles.low} with the same score", header, lines)
 
 
 def _with_share(item: str, share: float | None) -> str:

@@ -16,7 +16,7 @@ class CohesionSettings(Settings):
     level: Any = shared.level()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
-    families: int = shared.families()
+    n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(
         0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."

@@ -150,6 +150,8 @@ class Agreement:
 
     def _counted(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
         """Return the sums of the statistics that are functions of counts, each draws × groups × parts."""
+        if draws.kind == "units" and raters.shape[1]:
+            return self._named(self._without_raters(part, draws, raters))
         shuffled = draws.kind == "permuted" and draws.last > 1
         labels = self.grouping.labels(draws) if shuffled else self.grouping.codes[np.newaxis]
         known, none = self.known.get(part.first), np.zeros(0, np.int32)
@@ -162,10 +164,45 @@ class Agreement:
 
         same = not shuffled and not raters.shape[1]
         whole = add_up(contributed, part.n_items, draws.total, items, same=same)
+        return self._named(whole)
+
+    def _without_raters(self, part: Part, draws: Draws, raters: NDArray[Any]) -> Values:
+        """Return the sums of counts without units of raters: only their groups change, on the items they rated."""
+        codes, none = self.grouping.codes, np.zeros(0, np.int32)
+        whole = add_up(
+            lambda _, *at: self.contributed(part, codes, none, *at), part.n_items, 1, raters[:, :0], same=True
+        )
+        sums = np.repeat(whole, draws.total, axis=0)
+        alone = all(record.needs != "pair" for record in self.counted)
+        item = part.item_of_each()
+        for own, weights in zip(sums, raters, strict=True):
+            gone = (weights == 0) & (codes >= 0)
+            groups = np.unique(codes[gone]) if alone else np.arange(self.grouping.n_groups)
+            place = np.full(self.grouping.n_groups + 1, -1, np.int32)  # the last is that of raters outside
+            place[groups] = np.arange(len(groups))
+            hit = np.zeros(part.n_items, np.bool_)
+            hit[item[gone[part.raters]]] = True
+            few = _some_ratings(part, item, hit, (place[codes] >= 0)[part.raters])
+            work = replace(self, grouping=replace(self.grouping, codes=place[codes], n_groups=len(groups)))
+            given = (few, place[codes])
+            own[groups] -= work.contributed(*given, none, 0, few.n_items).sum(axis=0)
+            own[groups] += work.contributed(*given, weights, 0, few.n_items).sum(axis=0)
+        return sums
+
+    def _named(self, whole: Values) -> Sums:
+        """Return sums of counts by the statistic that they belong to."""
         nothing = np.zeros((0, 1, self.about.n_points))
         widths = [self._parts(record, nothing, None).shape[-1] for record in self.counted]
         each = np.split(whole, np.cumsum(widths)[:-1], axis=-1)
         return Sums({record.name: own for record, own in zip(self.counted, each, strict=True)})
+
+
+def _some_ratings(part: Part, item: NDArray[np.int64], items: NDArray[np.bool_], ratings: NDArray[np.bool_]) -> Part:
+    """Return some ratings of some items, each of which is there, as a part that stands for itself."""
+    chosen = items[item] & ratings
+    sizes = np.bincount(item[chosen], minlength=len(items))[items]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Part(0, offsets, part.raters[chosen], part.scores[chosen], part.multiplicity)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

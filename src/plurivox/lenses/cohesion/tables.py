@@ -5,6 +5,7 @@ from __future__ import annotations
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, value_cell
+from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import STATISTICS, of_role
 
 ALPHA = {"irr": "alpha (IRR)"}
@@ -21,9 +22,9 @@ def tables(found: Cohesion) -> list[Shown]:
     shown = [_axis_table(found, axis, tested) for axis in found.axes]
     shown.insert(0, _axis_table(found, "all", tested | beside))
     shown += _more(found)
-    if found.settings["bootstrap"]:
+    if found.settings["interval"] != "none":
         wide = {record.name: record.heading for record in of_role("tested") if record.interval_shown}
-        shown.append(_all_axes(found, f"95 % intervals, {found.settings['resample']} resampled", wide, intervals=True))
+        shown.append(_all_axes(found, f"95 % intervals {interval_method(found.settings)}", wide, intervals=True))
     shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside))
     return shown
 
@@ -43,7 +44,7 @@ def _axis_table(found: Cohesion, axis: str, columns: dict[str, str], *, interval
         own = {row.statistic: row for row in rows if row.group == group}
         cells = [value_cell(own[name], intervals=intervals) for name in names]
         lines.append([group, f"{next(iter(own.values())).n_raters:,}", *cells])
-    title = "All raters together" if axis == "all" else axis
+    title = f"{'All raters together' if axis == 'all' else axis}, {found.settings['level']} level"
     return Shown(title, ["group", "raters", *(columns[name] for name in names)], lines)
 
 
@@ -55,22 +56,28 @@ def _more(found: Cohesion) -> list[Shown]:
             [STATISTICS[row.statistic].heading, value_cell(row, intervals=True), p_cell(row.p_value)]
             for row in contrasts
         ]
-        shown.append(Shown(f"Difference {contrasts[0].group}", ["statistic", "difference", "p"], lines))
+        shown.append(
+            Shown(
+                f"Difference {contrasts[0].group}, {found.settings['level']} level",
+                ["statistic", "difference", "p"],
+                lines,
+            )
+        )
     ranked = found.ranked_axes()
     if ranked:
         lines = [
             [row.axis, f"{row.value:.3f}", row.group, p_cell(row.p_value), p_cell(row.p_adjusted)] for row in ranked
         ]
         header = ["axis", "DSI", "group", "p (max-T)", "p corrected"]
-        shown.append(Shown("Which axis divides the raters most", header, lines))
+        shown.append(Shown(f"Which axis divides the raters most, {found.settings['level']} level", header, lines))
     shown += [
-        _pair_table(axis, [row for row in found.pair_rows if row.axis == axis])
+        _pair_table(axis, [row for row in found.pair_rows if row.axis == axis], found.settings["level"])
         for axis in dict.fromkeys(row.axis for row in found.pair_rows)
     ]
     return shown
 
 
-def _pair_table(axis: str, rows: list[Row]) -> Shown:
+def _pair_table(axis: str, rows: list[Row], level: str) -> Shown:
     """Return a matrix whose columns are numbered, since many group names do not fit side by side."""
     groups = [row.group for row in rows if row.statistic == "irr"]
     cells = {(row.group, row.other): value_cell(row, intervals=False) for row in rows}
@@ -79,7 +86,7 @@ def _pair_table(axis: str, rows: list[Row]) -> Shown:
         for i, a in enumerate(groups, start=1)
     ]
     header = ["", *(str(i) for i in range(1, len(groups) + 1))]
-    return Shown(f"{axis}: XRR between groups, IRR on the diagonal", header, lines)
+    return Shown(f"{axis}: XRR between groups, IRR on the diagonal, {level} level", header, lines)
 
 
 def notes(found: Cohesion) -> list[str]:

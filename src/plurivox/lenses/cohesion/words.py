@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from plurivox.results.claims import group_statements, interval_words, rests_on, values_of
+from plurivox.results.claims import beside_chance, group_statements, interval_words, rests_on, values_of
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import counted, named
-from plurivox.statistics.registry import LABELS
 
 if TYPE_CHECKING:
     from plurivox.lenses.cohesion.result import Cohesion
@@ -24,7 +23,8 @@ def statements(result: Cohesion) -> list[Statement]:
         return _claimed(result, {row.statistic: row for row in rows})
 
     def notable(row: Row) -> str:
-        return f"Before correction only: {named(row.axis, row.group)} {_habit(result, row)}: {_beside(result, row)}."
+        habit, value = _habit(result, row), beside_chance(row, result.settings)
+        return f"Before correction only: {named(row.axis, row.group)} {habit}: {value}."
 
     said = group_statements(result, claimed, notable, result.held_rows)
     return _overall(result) + said + _divides(result) + _level(result) + result.withheld_statement()
@@ -44,11 +44,13 @@ def _claimed(result: Cohesion, rows: dict[str, Row]) -> str:
     name, view = named(first.axis, first.group), _view(result, first)
     own_view = VIEW in rows and _own_view(result, rows[VIEW])
     if own_view:
-        text = f"{name} have a view of their own: {_beside(result, rows[VIEW])}."
+        text = f"{name} have a view of their own: {beside_chance(rows[VIEW], result.settings)}."
         gai = rows.get("gai")
-        return text + (f" They {_habit(result, gai)}: {_beside(result, gai)}." if gai is not None else "")
+        return text + (
+            f" They {_habit(result, gai)}: {beside_chance(gai, result.settings)}." if gai is not None else ""
+        )
     order = [rows[one] for one in ("gai", "xrr", "irr", VIEW) if one in rows]
-    text = f"{name} {_habit(result, order[0])}: {_beside(result, order[0])}."
+    text = f"{name} {_habit(result, order[0])}: {beside_chance(order[0], result.settings)}."
     if order[0].statistic in ("gai", "irr") and view is not None and not math.isnan(view.value):
         text += (
             f" That need not be another view: less or more noise does the same, and their item means correlate "
@@ -83,15 +85,6 @@ def _habit(result: Cohesion, row: Row) -> str:
     if row.direction == "below":
         return f"order items less like the others than {chance}, which leniency or spread alone can do"
     return f"order items more like the others than {chance}"
-
-
-def _beside(result: Cohesion, row: Row) -> str:
-    p = row.p_adjusted if row.claim else row.p_value
-    after = " after correction" if row.claim else ""
-    return (
-        f"{LABELS[row.statistic]} {interval_words(row, result.settings)} where chance gives about "
-        f"{row.null_median:.2f}, {p_text(p or 0.0)}{after}"
-    )
 
 
 def _divides(result: Cohesion) -> list[Statement]:

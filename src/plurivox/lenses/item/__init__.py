@@ -14,16 +14,16 @@ LENS = Lens(
     order=70,
     question="Show one item: which scores it got, from which groups, and which groups stand apart.",
     about="Each group is compared with the item's other raters by the distance between their distributions, and raters "
-    "are\nshuffled between groups to see what chance does. Without --by, groups are those of every attribute of the "
-    "raters.",
+    "are\nshuffled between groups to see what chance does. An item that was chosen for its differences needs a p-value "
+    "that is\ncorrected over all items, as in plurivox items; --fixed says that it was not. Without --by, groups are "
+    "those of every\nattribute of the raters.",
     settings=ItemViewSettings,
     inputs=(ITEM,),
     every_attribute=True,
     attributes_needed=False,
-    threads=False,
     csv_tables=("groups", "distribution", "use", "attributes"),
     result="plurivox.lenses.item.result:ItemView",
     show="plurivox.cli.show_item:show_item",
     chart="plurivox.plots.item_views:item_groups",
-    kernel="plurivox.kernels.shuffling:permute",
+    kernel="plurivox.kernels.dividing:add_differences",
 )

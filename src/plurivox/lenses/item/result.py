@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.engine.families import SIGNIFICANT
+from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.results.result import Row, p_text
 from plurivox.results.tables import TableResult
 from plurivox.results.wording import counted, listed, withheld_groups
@@ -25,6 +25,7 @@ class ItemRow(Row):
     plurality: str = ""
     mean: float = math.nan
     difference: float = math.nan
+    p_adjusted_items: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,7 +38,9 @@ class ItemView(TableResult):
         One row for all raters (axis and group ``all``) and one for each group shown: ``plurality``, the points given
         most often; ``mean``; ``difference``, the group's mean less that of the item's other raters on the axis;
         ``value``, the earth mover's distance between the two distributions, 1 being the length of the scale;
-        ``null_median``, ``p_value`` and ``p_adjusted``, what shuffled raters give; ``direction`` of the difference.
+        ``null_median``, ``p_value`` and ``p_adjusted``, what shuffled raters give for this item on its own;
+        ``p_adjusted_items``, p of the difference of means among all items and groups, as :func:`plurivox.items` lists
+        it, null if the item was ``fixed``; ``direction`` of the difference.
     ``distribution``
         How often all raters and each group gave each point.
     ``use``
@@ -89,20 +92,51 @@ class ItemView(TableResult):
                 yield "Without permutations, groups are not compared with chance."
             return
         over = f"over {counted(tested.height, 'group')}"
-        apart = tested.filter(pl.col("p_adjusted") < SIGNIFICANT).sort("p_adjusted", "value", descending=[False, True])
+        apart = tested.filter(self._certain(tested)).sort("p_adjusted", "value", descending=[False, True])
         told: set[str] = set()
         for row in apart.iter_rows(named=True):
             both = rows.filter(pl.col("axis") == row["axis"])
             if self._mirrored(row["axis"], both.height):
                 if row["axis"] not in told:
-                    yield _pair_sentence(both, over)
+                    yield _pair_sentence(both, self._sure(row, over))
                 told.add(row["axis"])
             else:
-                yield _group_sentence(row, over)
+                yield _group_sentence(row, self._sure(row, over))
         if apart.is_empty():
-            least = float(tested["p_value"].to_numpy().min())
-            before = f"; before correction the smallest is {p_text(least)}" if least < SIGNIFICANT else ""
-            yield f"After correction {over}, no group stands apart from chance{before}."
+            yield self._nothing(tested, over)
+
+    @property
+    def _alone(self) -> bool:
+        """Whether the item stands for itself: nobody chose it among others for its differences."""
+        return bool(self.settings["fixed"] or self.settings["n_items"] == 1)
+
+    def _certain(self, tested: pl.DataFrame) -> pl.Series:
+        """Tell which groups may be said to stand apart: on their own, or among all items; undecided ones may not."""
+        if self._alone:
+            return tested["p_adjusted"] < SIGNIFICANT
+        p = tested["p_adjusted_items"].fill_null(1.0)
+        return (p < SIGNIFICANT) & ~pl.Series(undecided(p.to_numpy(), self.settings["permutations"]))
+
+    def _sure(self, row: dict[str, Any], over: str) -> str:
+        """Tell how sure a difference is, on its own and among all items."""
+        own = f"{p_text(row['p_adjusted'])} after correction {over}"
+        if self._alone:
+            return own
+        return f"on its own {own}; {self._among(row['p_adjusted_items'])}"
+
+    def _among(self, p: float | None) -> str:
+        every = f"among all {self.settings['n_items']:,} items"
+        return f"{every} not compared" if p is None else f"{every} {p_text(p)}"
+
+    def _nothing(self, tested: pl.DataFrame, over: str) -> str:
+        """Tell that no group stands apart, and what it would be if the item had been looked at on its own."""
+        first = tested.sort("p_adjusted", "value", descending=[False, True]).row(0, named=True)
+        if not self._alone and first["p_adjusted"] < SIGNIFICANT:
+            who, sure = f"{first['axis']}: {first['group']}", self._sure(first, over)
+            return f"No group is certain to stand apart. The surest is {who}: {sure}."
+        least = float(tested["p_value"].to_numpy().min())
+        before = f"; before correction the smallest is {p_text(least)}" if least < SIGNIFICANT else ""
+        return f"After correction {over}, no group stands apart from chance{before}."
 
     def _mirrored(self, axis: str, n_shown: int) -> bool:
         """Tell whether an axis has two groups, of which each is the other's rest."""
@@ -123,24 +157,24 @@ class ItemView(TableResult):
             yield "The table holds counts per scale point; to show groups, it must say who gave which rating."
 
 
-def _group_sentence(row: dict[str, Any], over: str) -> str:
+def _group_sentence(row: dict[str, Any], sure: str) -> str:
     """Tell by how much a group stands apart."""
     mean, difference = row["mean"], row["difference"]
     if row["direction"] is None:
         means = f"its mean is that of the others, {mean:.2f}, but its scores spread otherwise"
     else:
         means = f"its mean, {mean:.2f}, is {abs(difference):.2f} {row['direction']} that of the others"
-    return f"{row['axis']}: {row['group']} stands apart from the item's other raters: {means}; {_distance(row, over)}."
+    return f"{row['axis']}: {row['group']} stands apart from the item's other raters: {means}; {_distance(row, sure)}."
 
 
-def _pair_sentence(both: pl.DataFrame, over: str) -> str:
+def _pair_sentence(both: pl.DataFrame, sure: str) -> str:
     """Tell by how much two groups stand apart that are each other's rest."""
     first, second = both.iter_rows(named=True)
     means = f"their means are {first['mean']:.2f} and {second['mean']:.2f}"
     names = f"{first['group']} and {second['group']}"
-    return f"{first['axis']}: {names} stand apart from each other: {means}; {_distance(first, over)}."
+    return f"{first['axis']}: {names} stand apart from each other: {means}; {_distance(first, sure)}."
 
 
-def _distance(row: dict[str, Any], over: str) -> str:
+def _distance(row: dict[str, Any], sure: str) -> str:
     apart = f"the distributions are {row['value']:.0%} of the scale's length apart, {row['null_median']:.0%} by chance"
-    return f"{apart} ({p_text(row['p_adjusted'])} after correction {over})"
+    return f"{apart} ({sure})"

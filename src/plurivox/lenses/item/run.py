@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from plurivox.axis import OUTSIDE, Axis, By
 from plurivox.engine.counting import Counts, counts_of
+from plurivox.engine.draws import Draws
+from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import corrected
-from plurivox.engine.grouping import compared, named_axes, overlapping_axes
+from plurivox.engine.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes
 from plurivox.engine.permutation import upper_p
 from plurivox.engine.pool import batched
 from plurivox.engine.running import Running
@@ -23,6 +25,7 @@ from plurivox.errors import SelectionError
 from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
 from plurivox.lenses.item.result import ItemRow, ItemView
 from plurivox.lenses.item.settings import ItemViewSettings
+from plurivox.lenses.items.dividing import family
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 from plurivox.results.wording import counted, listed
@@ -35,11 +38,12 @@ _COST = 5e-8  # seconds that a rater takes in a shuffle, roughly
 _EQUAL = 1e-12  # of the scale's length: means that differ by less are the same but for rounding
 
 Floats = NDArray[np.float64]
+Strata = NDArray[np.int32] | None
 
 _GROUPS = {
     "axis": pl.String, "group": pl.String, "plurality": pl.String, "mean": pl.Float64, "difference": pl.Float64,
     "value": pl.Float64, "null_median": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64,
-    "direction": pl.String, "n_ratings": pl.Int64, "note": pl.String,
+    "p_adjusted_items": pl.Float64, "direction": pl.String, "n_ratings": pl.Int64, "note": pl.String,
 }  # fmt: skip
 _DISTRIBUTION = {
     "axis": pl.String, "group": pl.String, "point": pl.String, "n_ratings": pl.Int64, "share": pl.Float64,
@@ -57,7 +61,10 @@ def item_view(ratings: Ratings, item: str | float, *, settings: ItemViewSettings
 
     It is 0 if both are alike and 1 if they are at opposite ends. The item's raters are shuffled between the groups of
     the axis: p = (1 + #{d* ≥ d})/(1 + permutations), corrected after Benjamini and Hochberg over all groups of the
-    call. A group that stands apart sees the item differently; who is right is another question.
+    call. Who opens an item because it differs has chosen it among all: ``p_adjusted_items`` is the p-value of the
+    group's difference of means among those of all items and groups, as in :func:`plurivox.items`, and what is said
+    rests on it, unless the item was ``fixed``. A group that stands apart sees the item differently; who is right is
+    another question.
 
     Parameters
     ----------
@@ -92,10 +99,12 @@ def item_view(ratings: Ratings, item: str | float, *, settings: ItemViewSettings
     hidden = withheld_together([Side(one.codes, one.sizes) for one in sorted_raters], settings.min_group_size)
     rows: list[ItemRow] = []
     parts = [("all", "all", whole)]
+    strata = Exchange.of(ratings, settings.within).strata if by else None
     for one, unseen in zip(sorted_raters, hidden, strict=True):
         shown = np.flatnonzero((one.sizes > 0) & ~unseen & one.listed)
-        rows += _compared(one, shown, ratings, settings, how)
+        rows += _compared(one, shown, ratings, strata, settings, how)
         parts += [(one.axis.name, one.axis.groups[g], one.counts[g]) for g in shown.tolist()]
+    rows = _among_items(rows, ratings, place, strata, settings, how)
     everyone = {**dict.fromkeys(_GROUPS), "axis": "all", "group": "all", "note": "", **_given(whole, ratings)}
     groups = [{name: getattr(row, name) for name in _GROUPS} for row in corrected(rows, "bh")]
     tables = (
@@ -109,6 +118,7 @@ def item_view(ratings: Ratings, item: str | float, *, settings: ItemViewSettings
         "has_raters": ratings.has_raters, "by": named_axes(by),
         "several": sorted(settings.several), "points": [str(label) for label in ratings.scale.labels],
         "values": list(ratings.scale.values), "permutations": settings.permutations, "seed": settings.seed,
+        "within": None if settings.within is None else list(settings.within), "fixed": settings.fixed,
         "min_group_size": settings.min_group_size, **_uncounted(sorted_raters, hidden),
     }  # fmt: skip
     return ItemView(tables, asked)
@@ -133,11 +143,12 @@ def _place(ratings: Ratings, item: str | float) -> int:
 class _Sorted(NamedTuple):
     """The raters of an item sorted along one axis.
 
-    ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points; of overlapping groups only the
-    one that is meant is ``listed``, not its rest.
+    ``raters``, ``codes`` and ``scores`` have one entry per rating, ``counts`` are groups × points; of overlapping
+    groups only the one that is meant is ``listed``, not its rest.
     """
 
     axis: Axis
+    raters: NDArray[np.int32]
     codes: NDArray[np.int32]
     scores: Counts
     counts: Counts
@@ -154,12 +165,14 @@ def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str
     """Sort the raters of an item along each axis, and along each value of an attribute that may have several."""
     if any("rater" in ([one] if isinstance(one, str) else one) for one in by):
         raise SelectionError("an item's view compares groups, not raters", hint="Ratings.to_frame() says who rated it.")
+    if not by:
+        return []
     overlapping = overlapping_axes(by, several, pairs=False)
     entries = slice(ratings.offsets[place], ratings.offsets[place + 1])
-    scores = ratings.scores[entries].astype(np.int64)
+    raters, scores = ratings.codes_of_raters[entries], ratings.scores[entries].astype(np.int64)
     return [
         _Sorted(
-            axis, axis.codes[ratings.codes_of_raters[entries]], scores, counts_of(ratings, axis, place, place + 1)[0],
+            axis, raters, axis.codes[raters], scores, counts_of(ratings, axis, place, place + 1)[0],
             np.arange(len(axis)) < (1 if one.overlapping else len(axis)),
         )
         for one in compared(ratings, by, overlapping, 1)
@@ -168,16 +181,16 @@ def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str
 
 
 def _compared(
-    one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, settings: ItemViewSettings, how: Running
+    one: _Sorted, shown: NDArray[np.intp], ratings: Ratings, strata: Strata, settings: ItemViewSettings, how: Running
 ) -> list[ItemRow]:
     """Return a row for each shown group of an axis, with its distance from the others and what shuffling gives."""
     values, total = np.array(ratings.scale.values), one.counts.sum(axis=0)
     length = values[-1] - values[0]
     steps = np.diff(values) / length
     observed = _distances(one.counts[shown], total, steps)
-    inside = one.codes != OUTSIDE
-    work = Shuffles(one.codes[inside], one.scores[inside], one.counts, shown, steps, settings.seed)
-    null = work.distances(settings.permutations if len(shown) else 0, how)
+    work = Shuffles.of(ratings, one, shown, steps, strata, settings)
+    null = work.distances(how) if len(shown) else np.empty((0, 0))
+    moved = exchangeable(one.codes, len(one.axis), None if strata is None else strata[one.raters])
     rows = []
     for at, g in enumerate(shown.tolist()):
         own = one.counts[g]
@@ -193,7 +206,9 @@ def _compared(
             difference = 0.0
         direction = "above" if difference > 0 else "below" if difference < 0 else None
         row = replace(row, difference=difference, direction=direction)
-        if settings.permutations:
+        if not moved[g]:
+            row = replace(row, note="raters cannot be shuffled between this group and others within their strata")
+        elif settings.permutations:
             p = float(upper_p(observed[at], null[:, at]))
             row = replace(row, null_median=float(np.median(null[:, at])), p_value=p)
         rows.append(row)
@@ -214,35 +229,56 @@ def _distances(counts: Counts, total: Counts, steps: Floats) -> Floats:
 class Shuffles:
     """The raters of an item, shuffled between the groups of an axis, and how far the shown groups are from the others.
 
-    ``codes`` and ``scores`` have one entry per rater of the axis, ``counts`` are groups × points.
+    ``raters`` and ``scores`` have one entry per rater of the axis, ``counts`` are groups × points.
     """
 
-    codes: NDArray[np.int32]
+    grouping: Grouping
+    raters: NDArray[np.int32]
     scores: Counts
     counts: Counts
     shown: NDArray[np.intp]
     steps: Floats
-    seed: int
+    draws: Draws
 
-    def distances(self, permutations: int, how: Running) -> Floats:
+    @classmethod
+    def of(
+        cls, ratings: Ratings, one: _Sorted, shown: NDArray[np.intp], steps: Floats, strata: Strata,
+        settings: ItemViewSettings,
+    ) -> Shuffles:  # fmt: skip
+        """Shuffle only those who rated the item and have a value on the axis."""
+        inside = one.codes != OUTSIDE
+        among = np.zeros(ratings.n_raters, dtype=bool)
+        among[one.raters[inside]] = True
+        grouping = Grouping.of(ratings, one.axis.codes, len(one.axis), strata, among)
+        draws = Draws.permuted(settings.permutations, settings.seed)
+        return cls(grouping, one.raters[inside], one.scores[inside], one.counts, shown, steps, draws)
+
+    def distances(self, how: Running) -> Floats:
         """Return the distances under each permutation, permutations × shown groups."""
-        if not permutations:
+        if not self.draws.total:
             return np.empty((0, len(self.shown)))
-        width = max(len(self.codes), self.counts.size)
-        return np.concatenate(batched(self, permutations, how, cost=width * _COST, width=width))
+        width = max(len(self.grouping.codes), self.counts.size)
+        return np.concatenate(batched(self, self.draws.total, how, cost=width * _COST, width=width))
 
     def __call__(self, first: int, last: int) -> Floats:
         """Return the distances under permutations ``first`` to ``last``, counted from 0."""
-        from plurivox.kernels.shuffling import permute
-
         n, (n_groups, n_points) = last - first, self.counts.shape
-        everyone, bounds = np.arange(len(self.codes)), np.array([0, len(self.codes)])
-        labels = np.empty((n, len(self.codes)), dtype=np.int32)
-        for at in range(n):
-            permute(self.codes, everyone, bounds, self.seed, first + at + 1, labels[at])
+        labels = self.grouping.labels(self.draws.between(first, last))[:, self.raters].astype(np.int64)
         cells = (np.arange(n)[:, np.newaxis] * n_groups + labels) * n_points + self.scores
         counts = np.bincount(cells.ravel(), minlength=n * self.counts.size).reshape(n, n_groups, n_points)
         return _distances(counts[:, self.shown], self.counts.sum(axis=0), self.steps)
+
+
+def _among_items(
+    rows: list[ItemRow], ratings: Ratings, place: int, strata: Strata, settings: ItemViewSettings, how: Running
+) -> list[ItemRow]:
+    """Return the rows with p corrected over all items and groups, as in the list of items that divide groups."""
+    if not rows or settings.fixed or not settings.permutations or ratings.n_items == 1:
+        return rows
+    axes = list(compared(ratings, settings.by, settings.several, settings.min_group_size))
+    draws = Draws.permuted(settings.permutations, settings.seed)
+    p = family(ratings, axes, strata, draws, how.doing("items")).of_item(ratings, place, draws, how)
+    return [replace(row, p_adjusted_items=p.get((row.axis, row.group))) for row in rows]
 
 
 def _given(counts: Counts, ratings: Ratings) -> dict[str, Any]:

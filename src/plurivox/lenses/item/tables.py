@@ -11,7 +11,7 @@ MAX_TEXT = 4000
 MAX_POINTS = 25
 MAX_TIED = 4
 MAX_LABEL = 20
-_HEADER = ["group", "ratings", "plurality", "mean", "difference", "distance", "chance", "p", "p corrected"]
+_HEADER = ["group", "ratings", "plurality", "mean", "difference", "distance", "chance", "p", "p groups", "p items"]
 
 
 def use_rows(found: ItemView) -> list[tuple[list[str], int | None]]:
@@ -58,7 +58,8 @@ def _group_line(row: dict[str, Any], points: list[str], counts: list[int]) -> li
     return [
         one_line(row["group"]), f"{row['n_ratings']:,}", plurality, f"{row['mean']:.2f}",
         number_cell(row["difference"], "+.2f"), number_cell(row["value"], ".3f"),
-        number_cell(row["null_median"], ".3f"), p_cell(row["p_value"]), p_cell(row["p_adjusted"]), bars,
+        number_cell(row["null_median"], ".3f"), p_cell(row["p_value"]), p_cell(row["p_adjusted"]),
+        p_cell(row["p_adjusted_items"]), bars,
     ]  # fmt: skip
 
 

@@ -11,11 +11,12 @@ LENS = Lens(
     question="List the items that deserve more ratings, and those that divide groups.",
     about="What one more rating is expected to tell, in nats, orders the first list; with it come the expected mean "
     "score with\nits 95 % credible interval, and how many ratings the wanted precision takes. With --by, the second "
-    "list has the\nitems on which two groups differ most clearly.",
+    "list has the\nitems on which a group differs most clearly from the others. Its p-values are corrected over all "
+    "items and groups.",
     settings=ItemsSettings,
     showing=ItemsShown,
-    threads=False,
     csv_tables=("uncertain", "divided", "distributions"),
     result="plurivox.lenses.items.result:Items",
     section="plurivox.report.sections.items:section",
+    kernel="plurivox.kernels.dividing:add_differences",
 )

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.items import words
-from plurivox.results.result import Statement
+from plurivox.results.result import Statement, strict
+from plurivox.results.text import one_line
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 
@@ -27,9 +28,12 @@ class Items:
     Attributes
     ----------
     divided
-        One row per item and axis on which at least two groups gave enough ratings, the clearest difference first:
-        the groups with the lowest and the highest mean, both means, their difference with a 95 % interval, how many
-        ratings each rests on, and ``z``, the difference in standard errors.
+        One row per item and axis on which a group and its rest gave two ratings or more, the clearest difference
+        first: the ``group`` that stands out (of two groups, the one that rates higher), the ``direction`` in which it
+        does, both means and their ``difference``; ``shrunken``, what is left of it once chance is allowed for; how many
+        ratings each side gave; ``z``, the difference in standard errors; ``p_value`` of this difference alone, and
+        ``p_adjusted`` for all items, groups and axes of the call. Where a side has fewer than ``min_group_size``
+        ratings of the item, only direction, the rounded ``shrunken`` and ``p_adjusted`` are told, and ``note`` says so.
     uncertain
         One row per item, those that one more rating tells most about first: ``n_ratings``, their ``mean`` and
         ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters would
@@ -37,7 +41,10 @@ class Items:
         expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until the interval is
         expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
     settings
-        What was asked for; ``prior`` is the weight of each point.
+        What was asked for; ``prior`` is the weight of each point, ``n_comparisons`` how many differences there are to
+        choose from, and ``largest_z_by_chance`` the largest absolute z that shuffled raters give.
+    null
+        The largest absolute z of each shuffle.
     """
 
     divided: pl.DataFrame
@@ -45,6 +52,7 @@ class Items:
     settings: dict[str, Any]
     _ids: pl.Series
     _counts: NDArray[np.int64]
+    null: NDArray[np.float64]
 
     def __repr__(self) -> str:
         return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"
@@ -53,12 +61,18 @@ class Items:
         """Return what stands out."""
         return words.statements(self)
 
+    def findings(self) -> list[str]:
+        """Return what stands out, one sentence each."""
+        return [one_line(statement.text) for statement in self.statements()]
+
     def to_json(self) -> str:
         """Return the lists that were asked for as strict JSON."""
         lists = {"uncertain": self.uncertain} if self.settings["uncertain"] else {
             "uncertain": self.uncertain, "divided": self.divided}  # fmt: skip
         plain = {name: frame.with_columns(cs.float().fill_nan(None)).to_dicts() for name, frame in lists.items()}
-        return json.dumps({"kind": "items", "settings": self.settings, **plain}, ensure_ascii=False, allow_nan=False)
+        said = [strict(statement.as_dict()) for statement in self.statements()]
+        data = {"kind": "items", "settings": self.settings, **plain, "statements": said}
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the expected share of each point, with its 95 % credible interval, for some items or all.

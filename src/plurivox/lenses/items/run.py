@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
-from plurivox.engine.counting import counts_of
-from plurivox.engine.grouping import compared, named_axes
-from plurivox.engine.intervals import NORMAL_95
+from plurivox.axis import names_raters
+from plurivox.engine.draws import Draws
+from plurivox.engine.exchange import Entanglement, Exchange, entanglement
+from plurivox.engine.families import SIGNIFICANT, undecided
+from plurivox.engine.grouping import Compared, Grouping, compared, named_axes, overlapping_axes
 from plurivox.engine.running import Running
-from plurivox.engine.withholding import comparable
+from plurivox.lenses.inference import MORE
+from plurivox.lenses.items.dividing import NOTHING, Family, family
 from plurivox.lenses.items.result import Items
+from plurivox.lenses.items.rows import divided
 from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import resolve_prior
 from plurivox.ratings import Ratings
@@ -20,88 +25,93 @@ from plurivox.settings import keywords
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
 from plurivox.statistics.soft import posterior_mean
 
-BLOCK = 8192
 OUT_OF_REACH = 2.0**53
 
 
 @keywords(ItemsSettings)
 def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
-    """Find the items that divide groups most, and those that one more rating would tell most about.
+    """Find the items that divide groups, and those that one more rating would tell most about.
 
-    Means are of the scale's values. Groups are compared on an item where each has at least ``min_group_size`` ratings
-    of it, which also keeps single raters from being recognised; the standard error of a group's mean is that of a
-    posterior with one rating's worth of prior spread over the points, so that three equal ratings are not taken for
-    certainty. Of many items some differ by chance: this is a list to look at, not a test.
+    Means are of the scale's values. A group and its rest, the other raters of its axis, are compared on every item of
+    which both gave two ratings or more. With s² the item's variance over the axis, steadied by the pooled one::
+
+        z = D / (s · √(1/n_g + 1/n_r))        p_adjusted = (1 + #{largest |z*| ≥ |z|}) / (1 + permutations)
+
+    Whole rater profiles are shuffled between groups, and the largest ``|z*|`` over all items, groups and axes of each
+    shuffle is what every difference is held against: in a study without any difference, one item or more is below .05
+    in 5 of 100 at most. Since the largest of many differences is too large, ``shrunken`` pulls each towards the group's
+    difference over all items, as far as it is noise; there is no interval, which a selected difference cannot have.
 
     Examples
     --------
     >>> import plurivox as pv
     >>> effect = pv.Effect({"gender": "Woman"}, shared_sd=2.0)
     >>> study = pv.simulate(n_items=50, n_raters=60, effects=[effect], seed=1)
-    >>> pv.items(study.ratings, by="gender").divided["high_group"][0] in ("Man", "Woman")
-    True
+    >>> pv.items(study.ratings, by="gender", permutations=99).divided["p_adjusted"][0]
+    0.02
     """
     by = () if settings.uncertain else settings.by
-    found = compared(ratings, by, settings.several, settings.min_group_size)
-    axes = [one.axis for one in found if not one.overlapping]
+    axes = list(compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size))
+    exchange = Exchange.of(ratings, settings.within if by else None)
+    found, listed = _decided(ratings, axes, exchange, settings, how)
     values = np.array(ratings.scale.values)
-    divided = [pl.DataFrame(schema=_DIVIDED)]
-    for axis in axes:
-        if axis.attributes != ("rater",) and len(axis.shown) > 1:
-            divided += [
-                _divided(ratings, axis, values, start, min(start + BLOCK, ratings.n_items))
-                for start in range(0, ratings.n_items, BLOCK)
-            ]
-    order = pl.concat(divided).sort("z", "item", "axis", descending=[True, False, False])
     counts = ratings.counts()
     chosen = resolve_prior(settings.prior, counts, None)
     precision = (values[-1] - values[0]) / 10 if settings.precision is None else settings.precision
     asked = {
-        **settings.as_dict(), "by": named_axes([axis.attributes for axis in axes]),
+        **settings.as_dict(), "by": named_axes([one.axis.attributes for one in axes]), **_tested(found),
+        "design": {**exchange.as_dict(), "axes": _design(ratings, axes, exchange, settings, how)},
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
         "precision": float(precision),
     }  # fmt: skip
     ids = ratings.items["item"].cast(pl.String)
-    return Items(order, _uncertain(ids, counts, values, chosen.weights, precision), asked, ids, counts)
+    uncertain = _uncertain(ids, counts, values, chosen.weights, precision)
+    return Items(listed, uncertain, asked, ids, counts, found.null.largest)
 
 
-_DIVIDED = {
-    "item": pl.String, "axis": pl.String, "low_group": pl.String, "high_group": pl.String, "low_mean": pl.Float64,
-    "high_mean": pl.Float64, "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "n_low": pl.Int64,
-    "n_high": pl.Int64, "z": pl.Float64,
-}  # fmt: skip
+def _decided(
+    ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
+) -> tuple[Family, pl.DataFrame]:
+    """Shuffle until each corrected p-value is on one side of .05, or as often as allowed."""
+    least = settings.permutations
+    most = max(least, MORE * least if settings.max_permutations is None else settings.max_permutations)
+    levels = [SIGNIFICANT / k for k in range(1, settings.n_lenses + 1)]
+    n = least
+    while True:
+        draws = Draws.permuted(n, settings.seed)
+        found = family(ratings, axes, exchange.strata, draws, how.doing("items")) if axes else NOTHING
+        listed = divided(ratings, found, settings.min_group_size)
+        p = listed["p_adjusted"].drop_nulls().drop_nans().to_numpy()
+        if n >= most or not any(undecided(p, n, at).any() for at in levels):
+            return found, listed
+        n = min(2 * n, most)
 
 
-def _divided(ratings: Ratings, axis: Axis, values: NDArray[np.float64], start: int, stop: int) -> pl.DataFrame:
-    """Return, of some items, the groups of an axis with the lowest and the highest mean."""
-    shown = np.flatnonzero(~axis.withheld)
-    counts = counts_of(ratings, axis, start, stop)[:, shown]
-    mean, variance = _mean_and_variance(counts, values)
-    n = counts.sum(axis=2)
-    enough = comparable(n, axis.min_group_size)
-    rows = np.flatnonzero(enough.sum(axis=1) > 1)
-    low = np.where(enough, mean, np.inf).argmin(axis=1)[rows]
-    high = np.where(enough, mean, -np.inf).argmax(axis=1)[rows]
-    difference = mean[rows, high] - mean[rows, low]
-    error = np.sqrt(variance[rows, high] + variance[rows, low])
-    names = np.array([axis.groups[g] for g in shown], dtype=object)
-    return pl.DataFrame(
-        {
-            "item": ratings.items["item"].cast(pl.String).gather(start + rows),
-            "axis": [axis.name] * len(rows),
-            "low_group": names[low].tolist(),
-            "high_group": names[high].tolist(),
-            "low_mean": mean[rows, low],
-            "high_mean": mean[rows, high],
-            "difference": difference,
-            "ci_low": difference - NORMAL_95 * error,
-            "ci_high": difference + NORMAL_95 * error,
-            "n_low": n[rows, low],
-            "n_high": n[rows, high],
-            "z": difference / error,
-        },
-        schema=_DIVIDED,
-    )
+def _design(
+    ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
+) -> dict[str, dict[str, Any]]:
+    """Tell for each axis how far who rated what depends on its groups, unless blocks take care of it."""
+    if not settings.permutations or exchange.kind == "blocks":
+        return {}
+    found: dict[str, Entanglement] = {}
+    for one in axes:
+        for axis, _ in one.shown if not names_raters(one.axis.name) else ():
+            grouping = Grouping.of(ratings, axis.codes, len(axis), exchange.strata)
+            again = entanglement(ratings, grouping, settings.permutations, settings.seed, how.doing("design"))
+            found[one.axis.name] = Entanglement(*map(min, again, found.get(one.axis.name, again)))
+    return {name: one.as_dict() for name, one in found.items()}
+
+
+def _tested(found: Family) -> dict[str, Any]:
+    """Tell how many comparisons there were, whose groups could not be shuffled, and what chance gives."""
+    largest = found.null.largest
+    chance = {"median": float(np.median(largest)), "95 %": float(np.quantile(largest, 0.95))} if len(largest) else None
+    return {
+        "n_permutations": found.draws,
+        "n_comparisons": found.n_comparisons,
+        "unmoved": list(found.unmoved),
+        "largest_z_by_chance": chance,
+    }
 
 
 def _uncertain(
@@ -128,17 +138,3 @@ def _uncertain(
     return frame.with_columns(pl.when(~unrated).then("mean"), pl.when(~unrated).then("entropy")).sort(
         gain, (pl.col("ci_high") - pl.col("ci_low")).round(9), "item", descending=[True, True, False]
     )
-
-
-def _mean_and_variance(
-    counts: NDArray[np.int64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of the ratings, and the variance of the mean under the posterior; NaN mean without a rating."""
-    n = counts.sum(axis=-1)
-    posterior = counts + 1 / len(values)
-    total = n + 1.0
-    centre = posterior @ values / total
-    spread = posterior @ values**2 / total - centre**2
-    with np.errstate(invalid="ignore", divide="ignore"):  # 0/0 is the NaN that is meant
-        mean = counts @ values / n
-    return mean, np.maximum(spread, 0.0) / (total + 1)

@@ -17,9 +17,12 @@ class ItemsSettings(Settings):
         False, "Only the items that deserve more ratings, not those that divide groups.",
         doc="Whether to look for items that deserve more ratings only, and not for those that divide groups.",
     )  # fmt: skip
-    several: Frozen = shared.several(
-        doc="Attributes of which a rater may have several values; they are left out here, since such groups overlap."
-    )
+    several: Frozen = shared.several()
+    permutations: int = shared.permutations(1000)
+    max_permutations: int | None = shared.max_permutations()
+    n_lenses: int = shared.n_lenses()
+    seed: int = shared.seed()
+    within: tuple[str, ...] | None = shared.within()
     prior: Any = shared.prior()
     precision: float | None = setting(
         None, "Wanted precision of the mean score: ± so many units of the scale (default: a tenth of its length).",
@@ -28,7 +31,8 @@ class ItemsSettings(Settings):
         "way from the lowest point to the highest.",
     )  # fmt: skip
     min_group_size: int = shared.min_group_size(
-        doc="Groups with fewer raters, or with fewer ratings of an item, are not compared."
+        doc="Groups with fewer raters are not compared; where a group or its rest gave an item fewer ratings, means, "
+        "counts and the raw difference are withheld."
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from plurivox.lenses.items.result import Items
-from plurivox.results.text import Shown, number_cell
+from plurivox.lenses.items.words import comparisons
+from plurivox.results.text import Shown, number_cell, p_cell
 
 
 def tables(found: Items, *, top: int = 20) -> list[Shown]:
@@ -30,11 +31,11 @@ def _uncertain(found: Items, top: int) -> Shown:
 def _divided(found: Items, top: int) -> Shown:
     lines = [
         [
-            row["item"], row["axis"], f"{row['low_group']} {row['low_mean']:.2f}",
-            f"{row['high_group']} {row['high_mean']:.2f}",
-            f"{row['difference']:.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}]",
+            row["item"], row["axis"], row["group"], row["direction"] or "equal",
+            "withheld" if row["note"] else f"{row['difference']:+.2f}", f"{row['shrunken']:+.2g}",
+            p_cell(row["p_value"]), p_cell(row["p_adjusted"]),
         ]
         for row in found.divided.head(top).iter_rows(named=True)
     ]  # fmt: skip
-    header = ["item", "axis", "lowest mean", "highest mean", "difference"]
-    return Shown("Items that divide groups most; of many, some do by chance", header, lines)
+    header = ["item", "axis", "group", "rates it", "difference", "shrunken", "p alone", "p corrected"]
+    return Shown(f"Differences between groups on items, {comparisons(found.settings)}", header, lines)

@@ -2,23 +2,98 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from plurivox.results.result import Statement
+import polars as pl
+
+from plurivox.engine.families import SIGNIFICANT, undecided
+from plurivox.results.claims import entangled_axes, entangled_statements, shuffling
+from plurivox.results.result import Statement, p_text
+from plurivox.results.wording import counted, named
 
 if TYPE_CHECKING:
     from plurivox.lenses.items.result import Items
 
 
+def claimed(found: Items) -> pl.DataFrame:
+    """Return the rows that may be said to divide groups: below .05 after correction, whatever more shuffles would give.
+
+    All that is said of items that divide groups, here, in charts and in reports, follows from these rows.
+    """
+    certain = _decided(found) & (pl.col("p_adjusted") < SIGNIFICANT)
+    return found.divided.filter(certain & ~pl.col("axis").is_in(entangled_axes(found.settings)))
+
+
 def statements(found: Items) -> list[Statement]:
-    """Return a sentence on the item that divides groups most, if any does."""
-    return [
-        Statement(
-            f"Item {first['item']} divides {first['axis']} most: mean {first['high_mean']:.2f} among "
-            f"{first['high_group']} and {first['low_mean']:.2f} among {first['low_group']}, a difference of "
-            f"{first['difference']:.2f} ({first['ci_low']:.2f} to {first['ci_high']:.2f}).",
-            1.5,
-            first["axis"],
+    """Return whether any item divides groups, and which."""
+    told = [_unmoved(axis, found.settings) for axis in found.settings["unmoved"]]
+    told += entangled_statements(found.settings, found.divided["axis"])
+    if found.divided.is_empty():
+        return told
+    if not found.settings["permutations"]:
+        return [Statement("Without permutations, no item is said to divide groups.", 0.0, statistic="items"), *told]
+    certain = claimed(found)
+    if certain.height:
+        first = certain.row(0, named=True)
+        n = found.settings["n_permutations"]
+        basis = f"{shuffling(found.settings)}, {n:,} times; {comparisons(found.settings)}"
+        text, p = _claim(certain, first, found.settings), first["p_adjusted"]
+        about = (first["axis"], "items", first["group"])
+        return [Statement(text, 4.0 - p, *about, claim=True, p=p, rests_on=basis, n_permutations=n), *told]
+    return [_no_claim(found), *told]
+
+
+def comparisons(settings: dict[str, Any]) -> str:
+    """Tell over how many comparisons p is corrected."""
+    return f"corrected over {counted(settings['n_comparisons'], 'comparison')}"
+
+
+def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Tell how many items divide groups, and how the clearest does."""
+    who = f"{named(first['axis'], first['group'])} rate it {first['direction']}, {_by_about(first)}"
+    p, n = p_text(first["p_adjusted"]), certain["item"].n_unique()
+    if n == 1:
+        name = f"Item {first['item']} divides the raters by {first['axis']}"
+        return f"{name}: {who}, {p} {comparisons(settings)}."
+    return (
+        f"{n:,} items divide groups, {comparisons(settings)}. The clearest is item {first['item']}, by "
+        f"{first['axis']}: {who}, {p}."
+    )
+
+
+def _by_about(row: dict[str, Any]) -> str:
+    """Tell by how much, after shrinking."""
+    left = row["shrunken"] if row["direction"] == "higher" else -row["shrunken"]
+    return f"by about {left:.2g} points (shrunken)" if left > 0 else "by little once it is shrunken"
+
+
+def _no_claim(found: Items) -> Statement:
+    """Tell that no item divides groups for certain, and why."""
+    free = found.divided.filter(~pl.col("axis").is_in(entangled_axes(found.settings)))
+    settings = found.settings
+    if free.is_empty():
+        text = "No item is said to divide groups: who rated what depends on them."
+        return Statement(text, 1.0, statistic="items", p=1.0, n_permutations=settings["n_permutations"])
+    first = free.row(0, named=True)
+    known = {"statistic": "items", "p": first["p_adjusted"], "n_permutations": settings["n_permutations"]}
+    n, p = settings["n_comparisons"], p_text(first["p_adjusted"])
+    what = f"the largest of {n:,} differences" if n > 1 else "the only difference"
+    if undecided(first["p_adjusted"], settings["n_permutations"]):
+        text = (
+            f"Whether an item divides groups is undecided: {what}, on item {first['item']} by {first['axis']}, has {p} "
+            f"from {counted(settings['n_permutations'], 'shuffle')}; more permutations would tell."
         )
-        for first in found.divided.head(1).iter_rows(named=True)
-    ]
+        return Statement(text, 1.5, **known)
+    text = f"No item is certain to divide groups: {what} is within what shuffled raters give, {p}."
+    return Statement(text, 1.0, **known)
+
+
+def _decided(found: Items) -> pl.Expr:
+    """Tell of each row whether more shuffles could not move it over the border."""
+    p = found.divided["p_adjusted"].fill_null(float("nan")).to_numpy()
+    return pl.lit(pl.Series(~undecided(p, found.settings["n_permutations"]), dtype=pl.Boolean))
+
+
+def _unmoved(axis: str, settings: dict[str, Any]) -> Statement:
+    text = f"{axis}: no raters of different groups can be exchanged ({shuffling(settings)}), so no item is tested."
+    return Statement(text, 0.0, axis, "items")

@@ -10,6 +10,7 @@ import polars as pl
 
 from plurivox.axis import names_raters
 from plurivox.lenses.psychometrics.result import Psychometrics
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, quantile_cells, spread_header, value_cell
 from plurivox.statistics.registry import LABELS, names_of
@@ -96,7 +97,7 @@ def _fits(found: Psychometrics) -> Shown:
 
 
 def _items(found: Psychometrics, top: int) -> list[Shown]:
-    """Return the most and the least severe items of each scale."""
+    """Return the items at both ends of each scale."""
     shown = []
     for axis in found.axes:
         known = _of(found.severity(), axis, "all").filter(pl.col("severity").is_not_nan())
@@ -111,8 +112,10 @@ def _items(found: Psychometrics, top: int) -> list[Shown]:
             ).iter_rows()
         ]
         n_top, n_low = (int((known["severity"] - end).abs().lt(1e-9).sum()) for end in _ends(ordered))
-        tied = ", ".join(f"{n:,} tie for the {what}" for n, what in ((n_top, "most"), (n_low, "least")) if n > top)
-        title = f"Severity of items by {axis}, the most and the least severe of {known.height:,}"
+        poles = Poles.of(found.settings)
+        ends = ((n_top, poles.high), (n_low, poles.low))
+        tied = ", ".join(f"{n:,} tie at the {end} end" for n, end in ends if n > top)
+        title = f"How {poles.how} items are by {axis}, the {poles.high} and the {poles.low} end of {known.height:,}"
         title += f"; {tied}" if tied else ""
         shown.append(Shown(title, ["item", "severity", "95 % interval", "scores"], lines))
     return shown

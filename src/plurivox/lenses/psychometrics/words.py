@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 
 from plurivox.axis import names_raters
+from plurivox.engine.intervals import NORMAL_95
 from plurivox.lenses.psychometrics.scales import LEFT_OUT, MANY
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, value_text
-from plurivox.results.wording import counted, listed
+from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.graded import DOUBTFUL
 from plurivox.statistics.mokken import STRENGTHS
 
 if TYPE_CHECKING:
     from plurivox.lenses.psychometrics.result import Psychometrics
 
-LARGER = 1.5
-"""A group with so many times the raters of another is said to be less noisy."""
 SERIOUS = 80
 """The crit from which on violations of monotonicity are called serious."""
 WEAK = STRENGTHS[-1][0]
@@ -35,7 +35,7 @@ def statements(result: Psychometrics) -> list[Statement]:
         rows = [row for row in result.rows if (row.axis, row.subset) == (axis, "all")]
         if axis in result.settings["several"]:
             continue  # groups that share raters go together for that alone
-        found += _scale(axis, rows) + _apart(result, axis, rows) + _sharpest(axis, rows)
+        found += _scale(axis, rows) + _apart(result, axis, rows) + _sharpness(axis, rows, Poles.of(result.settings))
         found += _checked(result, axis) + _left_out(axis, rows)
     found += _flagged(result) + result.withheld_statement()
     return [*found, Statement(REMINDER, 0.0, statistic="reminder")]
@@ -55,22 +55,27 @@ def _scale(axis: str, rows: Sequence[Row]) -> list[Statement]:
     else:
         words = f"order items alike, a {strength} scale by Mokken's measure"
     apart = f"; {n_below} of them with H_j below {WEAK:g}" if n_below and strength else ""
-    text = f"The {_members(axis, len(own))} {words}: H {value_text(scale)}{apart}."
+    text = f"The {_members(axis, len(own))} {words}: H {_over_items(scale)}{apart}."
     return [Statement(text, 1.3, axis, "mokken_h")]
 
 
 def _apart(result: Psychometrics, axis: str, rows: Sequence[Row]) -> list[Statement]:
-    """Return who goes little with the others, and whose scores fall with severity."""
+    """Return who goes little with the others, and whose scores fall where those of others rise."""
     bound = result.settings["lower_bound"]
-    low = [row for row in rows if row.kind != "scale" and row.statistic == "mokken_h" and _below(row, bound)]
-    falling = [row for row in rows if row.statistic == "grm_a" and _below(row, 0.0)]
+    scaled = [row for row in rows if row.kind != "scale" and row.statistic == "mokken_h"]
+    sharp = [row for row in rows if row.statistic == "grm_a"]
+    low = [row for row in scaled if _below(row, bound, len(scaled))]
+    falling = [row for row in sharp if _below(row, 0.0, len(sharp))]
     sentences = []
     if low:
-        stay = "stays" if len(low) == 1 else "stay"
-        text = f"{_named(low)} surely {stay} below an H_j of {bound:g}: another order of items, or more noise."
+        text = (
+            f"{_named(low)} lie below an H_j of {bound:g} for these raters, whatever the items (95 % for all of them "
+            "together): another order of items, or more noise."
+        )
         sentences.append(Statement(text, 1.25, axis, "mokken_h"))
     if falling and not _doubtful(result, axis):
-        text = f"The scores of {_named(falling, 'a')} fall as severity rises: the scale may be read upside down."
+        more = Poles.of(result.settings).more
+        text = f"The scores of {_named(falling, 'a')} fall as items get {more}: the scale may be read upside down."
         sentences.append(Statement(text, 1.9, axis, "grm_a"))
     return sentences
 
@@ -80,18 +85,15 @@ def _doubtful(result: Psychometrics, axis: str) -> bool:
     return any(DOUBTFUL in note for note in notes)
 
 
-def _sharpest(axis: str, rows: Sequence[Row]) -> list[Statement]:
-    """Return whose scores rise most and least sharply, if all have an interval and these two do not overlap."""
+def _sharpness(axis: str, rows: Sequence[Row], poles: Poles) -> list[Statement]:
+    """Return how sharply scores rise, without naming extremes, of which there is no test."""
     own = [row for row in rows if row.statistic == "grm_a" and row.kind == "group" and not np.isnan(row.value)]
-    if len(own) < 2 or names_raters(axis) or any(row.ci_low is None or row.value <= 0 for row in own):
+    if len(own) < 2 or names_raters(axis):
         return []
-    high, low = max(own, key=lambda row: row.value), min(own, key=lambda row: row.value)
-    if (high.ci_low or 0.0) <= (low.ci_high or 0.0):
-        return []
-    noise = "; larger groups are less noisy" if high.n_raters > LARGER * low.n_raters else ""
+    low, high = min(row.value for row in own), max(row.value for row in own)
     text = (
-        f"Of {axis}, the scores of {high.group} follow severity most sharply, a {value_text(high)}, those of "
-        f"{low.group} least, {value_text(low)}{noise}."
+        f"How sharply the scores of the {len(own)} groups of {axis} rise as items get {poles.more} goes from a "
+        f"{low:.2f} to {high:.2f}; which of them differ is not tested, and larger groups are less noisy."
     )
     return [Statement(text, 1.2, axis, "grm_a")]
 
@@ -133,16 +135,30 @@ def _flagged(result: Psychometrics) -> list[Statement]:
     return found
 
 
-def _below(row: Row, bound: float) -> bool:
-    return row.ci_high is not None and row.ci_high < bound
+def _below(row: Row, bound: float, among: int) -> bool:
+    """Tell whether a value lies below a bound, its interval widened for how many are looked at (Bonferroni)."""
+    from scipy.special import ndtri
+
+    if row.ci_high is None:
+        return False
+    wider = float(ndtri(1 - 0.025 / among)) / NORMAL_95
+    return row.value + wider * (row.ci_high - row.value) < bound
 
 
 def _named(rows: Sequence[Row], symbol: str = "H_j") -> str:
     """Name groups with their values; raters are counted only."""
     if names_raters(rows[0].axis):
         return _members(rows[0].axis, len(rows))
-    names = (f"{row.group} ({symbol} {row.value:.2f}, {row.ci_low:.2f} to {row.ci_high:.2f})" for row in rows)
+    names = (
+        f"{named(row.axis, row.group)} ({symbol} {row.value:.2f}, {row.ci_low:.2f} to {row.ci_high:.2f} over items)"
+        for row in rows
+    )
     return listed(names, NAMED)
+
+
+def _over_items(row: Row) -> str:
+    """Write a value with its interval, which holds for these raters, over items."""
+    return value_text(row).replace(")", " over items)")
 
 
 def _members(axis: str, n: int) -> str:

@@ -31,7 +31,7 @@ class ResponsivenessSettings(Settings):
         "own are compared with each other, which needs no draws.",
     )
     max_permutations: int | None = shared.max_permutations()
-    families: int = shared.families()
+    n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(
         0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."

@@ -10,8 +10,10 @@ import polars as pl
 
 from plurivox.axis import names_raters
 from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
+from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 MAIN, TRADITIONAL, SCALED = (names_of(role) for role in ("main", "traditional", "scaled"))
@@ -80,7 +82,7 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
 
 def _intervals(found: Responsiveness) -> list[Shown]:
     lines: list[list[str]] = []
-    if not found.settings["bootstrap"]:
+    if found.settings["interval"] == "none":
         return []
     columns = (*MAIN, *SCALED) if found.tables else MAIN
     for subset in found.subsets:
@@ -91,7 +93,7 @@ def _intervals(found: Responsiveness) -> list[Shown]:
                     name = "all raters" if axis == "all" else group
                     cells = [_interval(own[one]) if one in own else "" for one in columns]
                     lines.append([f"{name}{where}", *cells])
-    title = f"95 % intervals, {found.settings['resample']} resampled"
+    title = f"95 % intervals {interval_method(found.settings)}"
     title += "; of H by the delta method, of a by the information" if found.tables else ""
     return [Shown(title, ["group", *(LABELS[name] for name in columns)], lines)] if lines else []
 
@@ -140,7 +142,8 @@ def _precision(found: Responsiveness) -> list[Shown]:
             uses = [f"{share:.0%}" for share in shares]
             lines.append(["all raters" if scored.axis == "all" else group, *cells, " ".join(uses)])
     header = ["group", *points, "use of the scale"]
-    return [Shown("Precision: share of unsafe among the reference ratings of items with each score", header, lines)]
+    high = Poles.of(found.settings).high
+    return [Shown(f"Precision: share of {high} among the reference ratings of items with each score", header, lines)]
 
 
 def _correlations(found: Responsiveness) -> list[Shown]:

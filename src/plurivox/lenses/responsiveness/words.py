@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plurivox.results.claims import group_statements, interval_words, rests_on
+from plurivox.results.claims import beside_chance, group_statements, interval_words, rests_on
+from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, p_text, weight_of
 from plurivox.results.wording import named
 from plurivox.statistics.registry import LABELS, names_of, with_trait
@@ -17,17 +18,21 @@ if TYPE_CHECKING:
     from plurivox.lenses.responsiveness.result import Responsiveness
 
 
+_RANDOM = "a random group of that size would"
+
+
 def statements(result: Responsiveness) -> list[Statement]:
     """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
 
     def claimed(rows: Sequence[Row]) -> str:
         where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
         own = [row for row in rows if row.statistic in with_trait("stated")] or rows
-        habits = "; they ".join(f"{_habit(row)}: {_beside(result, row)}" for row in own)
+        habits = "; they ".join(f"{_habit(result, row)}: {beside_chance(row, result.settings)}" for row in own)
         return f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
 
     def notable(row: Row) -> str:
-        return f"Before correction only: {named(row.axis, row.group)} {_habit(row)}: {_beside(result, row)}."
+        habit, value = _habit(result, row), beside_chance(row, result.settings)
+        return f"Before correction only: {named(row.axis, row.group)} {habit}: {value}."
 
     sentences = _overall(result) + _families(result) + group_statements(result, claimed, notable, result.held_rows)
     if result.tables:
@@ -91,19 +96,11 @@ def _left_out(result: Responsiveness) -> list[Statement]:
     return [Statement(text, 0.0) for text in sentences]
 
 
-def _habit(row: Row) -> str:
-    above = row.direction == "above"
+def _habit(result: Responsiveness, row: Row) -> str:
+    above, poles = row.direction == "above", Poles.of(result.settings)
     if row.statistic == "mpa":
-        return f"grade severity {'more' if above else 'less'} finely than a random group of that size would"
+        return f"{poles.fill('grade from {low} to {high}')} {'more' if above else 'less'} finely than {_RANDOM}"
     if row.statistic == "wra":
-        return f"tell unsafe from safe {'better' if above else 'worse'} than a random group of that size would"
-    return f"respond to severity {'more' if above else 'less'} than a random group of that size would"
-
-
-def _beside(result: Responsiveness, row: Row) -> str:
-    p = row.p_adjusted if row.claim else row.p_value
-    after = " after correction" if row.claim else ""
-    return (
-        f"{LABELS[row.statistic]} {interval_words(row, result.settings)} where chance gives about "
-        f"{row.null_median:.2f}, {p_text(p or 0.0)}{after}"
-    )
+        return f"{poles.fill('tell {high} from {low}')} {'better' if above else 'worse'} than {_RANDOM}"
+    what = poles.fill("grade from {low} to {high} and tell them apart, both together,")
+    return f"{what} {'better' if above else 'worse'} than {_RANDOM}"

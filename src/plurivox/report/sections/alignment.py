@@ -156,7 +156,7 @@ def _answers(found: Alignment) -> list[Block]:
         drawn(
             "refusals", found, "alignment-refusals", "What models answer, and what they do not",
             "Share of the rated items that each model answered, refused, or left without a readable answer.",
-            "A model that refuses much is far from everybody in ADA-Met; where it answered it may be close.",
+            "In ADA-Met a refusal counts as the largest distance; ADA-Met of answered items leaves it out.",
         ),
         drawn(
             "distance_histogram", found, "alignment-distances", "How far answers lie from the mode",
@@ -169,7 +169,7 @@ def _answers(found: Alignment) -> list[Block]:
 def _alphas(found: Alignment) -> DataTable:
     names = {"models": "among", "n_models": "models", "n_items": "items", "value": "alpha"}
     frame = tidy(found.alphas()).rename(names)
-    note = "Models that agree more among themselves than with humans share a view of their own."
+    note = "Compare alpha among models with alpha of models and humans together: where it is higher, they agree more."
     return table("alignment-alpha", "Do models agree with each other?", frame, MAX_ROWS, note, digits={"alpha": 2})
 
 

@@ -2,51 +2,77 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
+
+from plurivox import plots
 from plurivox.lenses.items.result import Items
+from plurivox.lenses.items.words import comparisons
 from plurivox.report.making import drawn, findings_of, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Section
 
-LEAD = "Where do groups part ways, and which items deserve more ratings? Of many items some differ by chance."
+LEAD = "Where do groups part ways beyond what chance gives, and which items deserve more ratings?"
 SHOWN = 100
-_DIGITS = dict.fromkeys(
-    ("its mean", "mean of that", "difference", "low", "high", "mean", "expected mean", "entropy"), 2
-)  # fmt: skip
+_DIGITS = {
+    **dict.fromkeys(
+        ("mean of the others", "difference", "shrunken", "low", "high", "mean", "expected mean", "entropy", "z"), 2
+    ),
+    "p alone": 3, "p corrected": 3,
+}  # fmt: skip
 
 
 def section(brief: Brief) -> Section:
-    """List the items that divide groups most, and those that deserve more ratings."""
+    """List the clearest differences between groups on items, and the items that deserve more ratings."""
     found: Items = brief.ask("items")
     blocks: list[Block] = []
     remarks = []
     if found.divided.height:
         blocks += _divided(found, brief)
     elif brief.by and brief.ratings.has_raters:
-        least = brief.asked.min_group_size
-        remarks.append(f"No item has {least} ratings from each of two groups, so none can be said to divide them.")
+        remarks.append("No item has two ratings from a shown group and two from the others, so none is compared.")
     blocks += _uncertain(found, brief)
     return Section("items", "Items to look at", LEAD, blocks, findings_of(found, "items-chart"), remarks)
 
 
 def _divided(found: Items, brief: Brief) -> list[Block]:
     chart = drawn(
-        "items_divided", found, "items-chart", "Items that divide groups most",
-        "For the most dividing items, the lowest and the highest group mean.",
-        "Each line joins the groups with the lowest and the highest mean score; the clearest differences are on top.",
+        "items_divided", found, "items-chart", "Differences between groups on items",
+        "For the clearest differences between a group and the others on an item, the shrunken difference, the raw one "
+        "and what chance gives.",
+        "Of many differences the largest is too large: shrunken, it is what is left once chance is allowed for.",
     )  # fmt: skip
     names = {
-        "low_group": "lowest group", "high_group": "highest group", "low_mean": "its mean", "high_mean": "mean of that",
-        "ci_low": "low", "ci_high": "high", "n_low": "ratings", "n_high": "ratings of that",
+        "direction": "rates it", "mean_group": "mean", "mean_rest": "mean of the others", "n_group": "ratings",
+        "n_rest": "ratings of the others", "p_value": "p alone", "p_adjusted": "p corrected",
     }  # fmt: skip
-    frame = with_text(found.divided.head(SHOWN), brief).drop("z").rename(names)
-    note = f"The {min(SHOWN, found.divided.height):,} clearest of {found.divided.height:,} comparisons; 95 % intervals."
-    return [chart, DataTable("items-divided", "The dividing items", frame, _DIGITS, note, search=True)]
+    frame = with_text(found.divided.head(SHOWN), brief).rename(names)
+    note = (
+        f"For {min(SHOWN, found.divided.height):,} of {found.divided.height:,} items and axes, the group that differs "
+        f"most from the others of its axis. p is that of the difference alone, and {comparisons(found.settings)} by "
+        "the largest of all in each shuffle. With few ratings on a side only the rounded shrunken difference is told."
+    )
+    return [chart, DataTable("items-divided", "Differences on items", frame, _DIGITS, note, search=True)]
+
+
+def _how_many(found: Items) -> str:
+    """Tell how many ratings the items shown have, beside those of all."""
+    shown, everywhere = plots.items_uncertain_data(found)["ratings"], found.uncertain["n_ratings"]
+    text = "The further up, the more one more rating is expected to tell."
+    if shown.is_empty():
+        return text
+    return f"{text} Ratings of the items shown: {_numbers(shown)}; of all {len(everywhere):,}: {_numbers(everywhere)}."
+
+
+def _numbers(counts: pl.Series) -> str:
+    low, middle, high = np.quantile(counts.to_numpy(), [0, 0.5, 1])
+    return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, median {middle:,g}"
 
 
 def _uncertain(found: Items, brief: Brief) -> list[Block]:
     chart = drawn(
         "items_uncertain", found, "items-unsure", "Items that deserve more ratings",
         "For the items that one more rating tells most about, the expected mean score with its credible interval.",
-        "One more rating tells most about items with few ratings, and with ratings that differ.",
+        _how_many(found),
     )  # fmt: skip
     names = {
         "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",

@@ -10,6 +10,7 @@ import polars as pl
 import plurivox
 from plurivox.axis import CROSS
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms
+from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "altair")
@@ -19,9 +20,12 @@ TERMS = (
     ("Chance", "What the same number of raters drawn at random gives: whole raters are shuffled between groups and "
                "everything is computed anew. The column holds the median."),
     ("p", "How often shuffled raters lie at least as far out, both sides counted, the observed labelling among them."),
-    ("p corrected", "The same, corrected for how many values of one statistic were tested (Benjamini–Hochberg)."),
-    ("95 % interval", "The middle 95 % of values when items are drawn with replacement. It does not tell how values "
-                      "would vary over other raters, and is too narrow in small studies."),
+    ("p corrected", "The same, corrected for all groups, attributes and statistics of a lens that were tested "
+                    "together: how often any of them lies as far out among shuffled raters (step-down max-T)."),
+    ("Claim", "A difference that the report stands behind: tested among raters who could be exchanged, below .05 after "
+              "correction, and not for want of shuffles. Headlines are corrected once more over the lenses (Holm)."),
+    ("95 % interval", "Where a value would lie with other items and other raters of the same kinds: each item and each "
+                      "rater is left out in turn (two-way jackknife), unless another way was asked for."),
     ("Withheld", "Groups with too few raters are not shown, since they could identify people, nor are groups that "
                  "would reveal them, such as the other of two. They still count in the rest of others."),
 )  # fmt: skip
@@ -59,7 +63,9 @@ def _settings(brief: Brief) -> pl.DataFrame:
     rows = {
         "groups by": ", ".join(axes) or "none",
         "permutations": f"{brief.asked.permutations:,}",
-        "bootstrap draws, over items": f"{brief.asked.bootstrap:,}",
+        "who is shuffled with whom": ", ".join(brief.asked.within or ("all raters",)),
+        "level of alpha, XRR and GAI": str(brief.asked.level if isinstance(brief.asked.level, str) else "a matrix"),
+        "95 % intervals": interval_method(brief.asked.as_dict()),
         "seed": str(brief.asked.seed),
         "smallest group shown": str(brief.asked.min_group_size),
         "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.scale_inferred else ""),

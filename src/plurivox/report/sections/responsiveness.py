@@ -1,4 +1,4 @@
-"""Responsiveness: whose scores convey severity."""
+"""Responsiveness: whose scores tell one end of the scale from the other, and grade what lies between."""
 
 from __future__ import annotations
 
@@ -13,44 +13,53 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.plots.comparisons import correlation_words
 from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
+from plurivox.results.poles import Poles
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import names_of
 from plurivox.statistics.responsiveness_records import MEASURES
 
 LEAD = (
-    "Does a higher score mean more severe (MPA), and do unsafe items get higher scores than safe ones (WRA)? Scores "
-    "are held against a reference that a group's own raters are never part of."
+    "Does a higher score mean {more} by the reference (MPA), and do items that it calls {high} get higher scores than "
+    "those that it calls {low} (WRA)? A group's own raters are never part of the reference."
 )
 WITHOUT_REFERENCE = (
-    "Two further values do without a reference and take for the severity of an item what groups have in common: "
+    "Two further values do without a reference and take for how {how} an item is what groups have in common: "
     "Mokken's H_j, whether a group orders items as the others do, and the discrimination a of a graded response model, "
-    "how sharply its scores rise with that severity."
+    "how sharply its scores rise with that."
 )
 SOME_PAIRS = 5  # pairs of items of each group
 SEVEREST = 500  # items in the table of severities
 MAX_ROWS = 200
 MAX_PARTS = 6  # parts of the items with a chart of their own
 REGIONS = (
-    "Both high: scores grade severity and tell unsafe from safe. MPA low: broad distinctions without grades; look at "
-    "unused scores and at those over which precision stands still. WRA low: safe and unsafe items share scores; look "
-    "at such pairs. Both low: the scale or the reference may be misunderstood, or the view truly differs; go through "
-    "known items together. A low value is a reason to look, never one to drop a group."
+    "Both high: scores grade from {low} to {high} and tell the two apart. MPA low: broad distinctions without grades; "
+    "look at unused scores and at those over which precision stands still. WRA low: {low} and {high} items share "
+    "scores; look at such pairs. Both low: the scale or the reference may be misunderstood, or the view truly differs; "
+    "go through known items together. A low value is a reason to look, never one to drop a group."
 )
 
 
 def section(brief: Brief) -> Section:
     """Hold the scores of groups against the reference, or, without one, against the rest of the crowd."""
+    poles = Poles.named(brief.ratings.scale.poles)
     if not brief.ratings.has_raters or not brief.by:
         remark = "Responsiveness needs groups of raters: give them with --by."
-        return Section("responsiveness", "Responsiveness", LEAD, remarks=[remark])
+        return Section("responsiveness", "Responsiveness", poles.fill(LEAD), remarks=[remark])
     reference = brief.study.inputs.get("reference")
     found: Responsiveness = brief.ask("responsiveness", psychometrics=True)
     advice = brief.study.once(
         ("advice", id(found)), lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference)
     )
-    blocks: list[Block] = [Prose(_reference(found)), _forest(found), _plane(found), Prose(REGIONS), *_advice(advice)]
+    blocks: list[Block] = [
+        Prose(_reference(found)),
+        _forest(found),
+        _plane(found),
+        Prose(poles.fill(REGIONS)),
+        *_advice(advice),
+    ]
     blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
     for axis in found.axes:
         blocks += _of_axis(found, axis)
@@ -63,11 +72,12 @@ def section(brief: Brief) -> Section:
         )
     findings = findings_of(found, "responsiveness-forest", dict.fromkeys(names_of("scaled"), "scale-forest"))
     remarks += undefined_remarks(found, "mpa")
-    return Section("responsiveness", "Responsiveness", LEAD, blocks, findings, remarks)
+    return Section("responsiveness", "Responsiveness", poles.fill(LEAD), blocks, findings, remarks)
 
 
 def _advice(advice: Advice) -> list[Block]:
     """Return what was seen of each group next to its MPA and WRA, and what it may mean."""
+    poles = Poles.of(advice.settings)
     members = advice.table("members").select("axis", "group", *(_with_ends(name) for name in ("mpa", "wra")))
     seen = advice.to_frame().select("axis", "group", "seen", "sure")
     whole = members.join(seen, on=["axis", "group"], how="left", maintain_order="left").with_columns(
@@ -79,17 +89,18 @@ def _advice(advice: Advice) -> list[Block]:
     habits = list(dict.fromkeys(advice.to_frame()["habit"]))
     if habits:
         columns = {
-            "seen": [NAMES[one] for one in habits], "may mean": [MEANING[one] for one in habits],
-            "look at next": [NEXT[one] for one in habits],
+            "seen": [NAMES[one] for one in habits], "may mean": [poles.fill(MEANING[one]) for one in habits],
+            "look at next": [poles.fill(NEXT[one]) for one in habits],
         }  # fmt: skip
         blocks.append(DataTable("advice-meaning", "What it may mean, and what to look at next", pl.DataFrame(columns)))
     low = advice.to_frame().filter(pl.col("habit").is_in(["low_wra", "both_low"])).select("axis", "group").unique()
     pairs = advice.table("pairs").join(low, on=["axis", "group"], how="semi", maintain_order="left")
     if pairs.height:
         first = pairs.group_by("axis", "group", maintain_order=True).head(SOME_PAIRS).select(pairs.columns)
-        names = {name: name.replace("_", " ") for name in first.columns}
-        title = "Items to compare: one unsafe and one safe, with the same score"
-        digits = {"unsafe share": 2, "safe share": 2}
+        ends = {"unsafe": poles.high, "safe": poles.low}
+        names = {f"{end}_{what}": f"{word} {what}" for end, word in ends.items() for what in ("item", "share")}
+        title = f"Items to compare: one {poles.high} and one {poles.low}, with the same score"
+        digits = {f"{word} share": 2 for word in ends.values()}
         blocks.append(DataTable("advice-pairs", title, first.rename(names), digits, search=True))
     return blocks
 
@@ -111,7 +122,7 @@ def _reference(found: Responsiveness) -> str:
     reference = found.settings["reference"]
     boundaries = reference["boundaries"]
     split = (
-        f"unsafe from “{boundaries[0]}” on"
+        f"{Poles.of(found.settings).high} from “{boundaries[0]}” on"
         if len(boundaries) == 1
         else f"split at each of {len(boundaries)} points in turn, and values averaged"
     )
@@ -126,7 +137,7 @@ def _forest(found: Responsiveness, subset: str = "all") -> Figure:
         "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest",
         f"MPA and WRA of each group{where}",
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
-        "Small groups have lower values by chance alone: compare a point with its grey strip, not with other groups.",
+        "What chance gives depends on the size of a group: compare a point with its grey strip, not with other groups.",
         subset=subset,
     )  # fmt: skip
 
@@ -135,7 +146,9 @@ def _plane(found: Responsiveness) -> Figure:
     return drawn(
         "mpa_wra_plane", found, "responsiveness-plane", "The MPA–WRA plane",
         "Each group by its MPA and WRA, in four regions.",
-        "Further right, scores grade severity better; further up, unsafe and safe are told apart better.",
+        Poles.of(found.settings).fill(
+            "Further right, scores grade from {low} to {high} better; further up, the two are told apart better."
+        ),
     )  # fmt: skip
 
 
@@ -143,39 +156,40 @@ def _of_axis(found: Responsiveness, axis: str) -> list[Block]:
     curves = drawn(
         "precision_recall", found, slug("responsiveness-precision", axis),
         f"Precision and recall at each score: {axis}", f"Precision and recall at each score for groups of {axis}.",
-        "Precision: the share of unsafe among the reference ratings of items with that score; it should rise from "
-        "score to score. Recall: the share of all unsafe reference ratings that met that score.", axis,
+        Poles.of(found.settings).fill(
+            "Precision: the share of {high} among the reference ratings of items with that score; it should rise from "
+            "score to score. Recall: the share of all {high} reference ratings that met that score."
+        ), axis,
     )  # fmt: skip
     if len({row.group for row in found.rows if row.axis == axis and row.kind == "group"}) <= 2:
         return [curves]
     metrics = drawn(
         "metric_comparison", found, slug("responsiveness-metrics", axis), f"Beside rank correlation and AUROC: {axis}",
         f"MPA and WRA against Kendall's τ_b and AUROC over groups of {axis}.",
-        "Traditional metrics go with WRA more than with MPA: whether scores grade severity is a question of its own.",
-        axis,
+        correlation_words(plots.metric_comparison_data(found, axis)), axis,
     )  # fmt: skip
     return [curves, metrics]
 
 
 def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
     """Return how groups go with each other, whatever the reference says, and the severity that items are given."""
-    scales = found.psychometrics()
+    scales, poles = found.psychometrics(), Poles.of(found.settings)
     if all(math.isnan(row.value) for row in scales.rows):
         return []
     blocks: list[Block] = [
-        Prose(WITHOUT_REFERENCE),
+        Prose(poles.fill(WITHOUT_REFERENCE)),
         drawn(
             "scale_forest", scales, "scale-forest", "Beside MPA and WRA: groups held against each other",
             "Mokken's H_j and the discrimination of a graded response model of each group, with 95 % intervals.",
-            "Further right, a group orders items as the others do, and its scores rise more sharply with severity. "
-            "Scores of larger groups are less noisy: compare groups of similar size.",
+            "Further right, a group orders items as the others do, and its scores rise more sharply with theirs. "
+            "Scores of a larger group rest on more raters: compare groups of similar size.",
         ),
     ]  # fmt: skip
     blocks += [
         drawn(
-            "score_curves", scales, slug("scale-curves", axis), f"Expected score as severity rises: {axis}",
-            f"The score that groups of {axis} are expected to give at each severity.",
-            "A higher curve gives severe scores earlier, a steeper one tells smaller differences apart.", axis,
+            "score_curves", scales, slug("scale-curves", axis), f"Expected score as items get {poles.more}: {axis}",
+            f"The score that groups of {axis} are expected to give as items get {poles.more}.",
+            "A higher curve gives high scores earlier, a steeper one tells smaller differences apart.", axis,
         )
         for axis in scales.axes
         if not plots.score_curves_data(scales, axis).is_empty()
@@ -190,18 +204,19 @@ def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
     if plots.item_severity_data(scales).is_empty():
         return []
     whose = "raters one by one" if "rater" in scales.axes else "groups, as there are too many raters"
+    poles = Poles.of(scales.settings)
     chart = drawn(
-        "item_severity", scales, "item-severity", "Severity of items",
-        "For the most and the least severe items, the severity that the model gives them with its 95 % interval.",
-        "Severity is what the scores have in common: 0 is the mean item, 1 a standard deviation above it. It is that "
-        f"of {whose}.",
+        "item_severity", scales, "item-severity", f"How {poles.how} items are",
+        f"For items at the {poles.high} and at the {poles.low} end, where the model puts them, with its 95 % interval.",
+        "The model's scale is what the scores have in common: 0 is the mean item, 1 a standard deviation above it. It "
+        f"is that of {whose}.",
     )  # fmt: skip
     everything = with_text(plots.item_severity_data(scales, n=scales.severity().height), brief)
     frame, digits = (
         everything.rename({"ci low": "low", "ci high": "high"}),
         dict.fromkeys(("severity", "low", "high"), 2),
     )
-    title = "Severity of every item"
+    title = f"How {poles.how} every item is"
     return [chart, table("item-severity-table", title, frame, SEVEREST, digits=digits, search=True)]
 
 

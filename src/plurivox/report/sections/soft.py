@@ -42,7 +42,7 @@ def _beside(found: SoftScores) -> str:
         f"{len(found.models)} models on {found.settings['n_items']:,} items with {found.settings['n_ratings']:,} "
         f"ratings; weight of each point in the prior: {prior}. Beside them stand the uniform prediction, which knows "
         f"nothing; the marginal one, the shares of points among ratings of {of}; and the posterior mean, which knows "
-        "the item's own ratings and is hard to beat."
+        "the item's own ratings."
     )
 
 
@@ -75,11 +75,19 @@ def _charts(found: SoftScores) -> list[Block]:
     return blocks
 
 
+def _weights(found: SoftScores) -> str:
+    """Tell how much the prior weighs where items have few ratings, and where they have many."""
+    known = found.prior_weight().filter(pl.col("bin") != ALL, pl.col("prior_share").is_finite())
+    parts = [f"{share:.0%} with {ratings} ratings" for ratings, share in known.select("bin", "prior_share").iter_rows()]
+    told = f"Weight of the prior: {', '.join(parts)}. " if parts else ""
+    return f"{told}The more the prior weighs, the less a score tells of the ratings."
+
+
 def _bins(found: SoftScores) -> list[Block]:
     return [] if len(found.bins) < 2 else [drawn(
         "soft_by_bin", found, "soft-bins", "With few ratings and with many",
         "Expected scores by how many ratings an item has, with 95 % intervals.",
-        "With few ratings the prior has much weight, and flat predictions look good.",
+        _weights(found),
     )]  # fmt: skip
 
 

@@ -157,6 +157,7 @@ RECORDS = (
     Statistic(
         name="percent_agreement", label="percent agreement", function=cohesion.percent_agreement, needs="group",
         range=(0.0, 1.0), column="% agree", role="beside", order=90, sums_of="ac1", finish=partial(mean_of, "ac1"),
+        interval_scale="complement",
         why=partial(why_unpaired, "ac1"),
         equation="mean_i Σ_c n_ic(n_ic − 1) / (m_i(m_i − 1))",
         meaning="the mean share of pairs of raters that agree on an item, chance not taken out",

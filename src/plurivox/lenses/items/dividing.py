@@ -1,0 +1,363 @@
+"""Which items divide groups: every item × group against its rest, tested against the largest difference of all.
+
+A candidate is an item and a shown group of an axis, with two ratings or more in the group and in its rest. With n
+ratings of the item on the axis, n_g of them in the group and n_r in the rest, and D the difference of their means::
+
+    z = D / (s · √(1/n_g + 1/n_r))        s² = (Σ(x − x̄)² + 10 · s²_pooled) / (n − 1 + 10)
+
+s² is the item's variance over all raters of the axis, which shuffling them does not change, steadied as if ten more
+ratings had the variance within items of the axis, so that a few equal ratings are not taken for certainty. Whole
+profiles are shuffled, the same shuffle for all items, and the largest |z| of each shuffle is what every |z| is held
+against. A maximum over items is not a sum over them; it runs on the same pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import Axis, names_raters
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Compared, Grouping, exchangeable
+from plurivox.engine.part import Part
+from plurivox.engine.permutation import compare
+from plurivox.engine.pool import as_made, batched, processors
+from plurivox.engine.running import Running
+from plurivox.ratings import Ratings
+
+STEADY = 10.0
+"""Ratings with the pooled variance that steady an item's own."""
+FEWEST = 2
+"""Ratings on either side without which a difference is no candidate."""
+TOLERANCE = 1e-10
+"""Squares closer than this times max(1, z²) are ties: equal sums may differ in their last bits."""
+CELLS = 1 << 21
+"""Items × groups that are held at once."""
+_COST = 2e-9  # seconds that a rating takes in a shuffle, roughly
+_BATCH = 0.2  # seconds that a batch should take
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The candidates of an axis.
+
+    Attributes
+    ----------
+    axis, listed
+        The axis, and which of its groups are compared with their rest: one of two, since the other says the same.
+    mirrored
+        Whether the rest of the listed group is a group of its own.
+    grouping
+        Who is shuffled with whom.
+    n, total, squares, variance
+        Of each item, over the raters of the axis: how many ratings, Σx, Σ(x − mean)², and s². Scores x are counted from
+        the first value of the scale.
+    pooled
+        The pooled variance within items.
+    group, n_group, total_group
+        Of each item the group of the largest z, -1 without a candidate; how many ratings it gave, and their sum.
+    n_candidates
+        How many items × groups there are to choose from.
+    """
+
+    axis: Axis
+    listed: Bools
+    mirrored: bool
+    grouping: Grouping
+    n: Ints
+    total: Floats
+    squares: Floats
+    variance: Floats
+    pooled: float
+    group: NDArray[np.int32]
+    n_group: Ints
+    total_group: Floats
+    n_candidates: int = 0
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of each item, 0 without a rating."""
+        return self.total / np.maximum(self.n, 1)
+
+    @property
+    def shift(self) -> Floats:
+        """By how much the sum of the group exceeds that of as many ratings with the item's mean."""
+        return self.total_group - self.n_group * self.mean
+
+    @property
+    def signed(self) -> Floats:
+        """z² of the group of the largest, with the sign of z; 0 without a candidate."""
+        shift = self.shift
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = shift * np.abs(shift) * self.n / (self.n_group * (self.n - self.n_group)) / self.variance
+        return np.where(self.group >= 0, q, 0.0)
+
+
+class Null(NamedTuple):
+    """What shuffles give."""
+
+    largest: Floats
+    """The largest absolute z of each draw."""
+    ranks: list[NDArray[np.int32]]
+    """For each side, items × (at most, at least, defined): where the z shown lies among its draws."""
+    sums: list[Floats]
+    """For each side, draws × groups × sums that its differences are shrunken by."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """All candidates of a call, and what shuffles give; ``unmoved`` names axes whose groups cannot be shuffled."""
+
+    sides: tuple[Side, ...]
+    null: Null
+    observed: list[Floats]
+    n_comparisons: int
+    unmoved: tuple[str, ...] = ()
+
+    @property
+    def draws(self) -> int:
+        """How many shuffles there were."""
+        return len(self.null.largest)
+
+    def p_adjusted(self, z: Floats, p: Floats) -> Floats:
+        """Return (#{largest |z*| ≥ |z|} + 1)/(N + 1), not less than p alone; NaN where z is, and without shuffles."""
+        if not self.draws:
+            return np.full(z.shape, np.nan)
+        below = np.searchsorted(np.sort(self.null.largest), np.abs(z) * (1 - TOLERANCE), side="left")
+        return np.where(np.isnan(z), np.nan, np.fmax(p, (self.draws - below + 1) / (self.draws + 1)))
+
+    def of_item(self, ratings: Ratings, place: int, draws: Draws, how: Running) -> dict[tuple[str, str], float]:
+        """Return p_adjusted of one item for each of its candidates, by axis and group."""
+        found = {}
+        values = _from_first(ratings)
+        for side in self.sides:
+            z = z_of(side, place, *cells_of(ratings, side, place, place + 1, values))[0]
+            null = OneItem.of(ratings, side, place, draws).run(how) if self.draws else np.zeros((0, len(z)))
+            adjusted = self.p_adjusted(z, compare(z, null).p_value).tolist()
+            if side.mirrored:
+                adjusted[1] = adjusted[0]
+            found.update({(side.axis.name, name): p for name, p in zip(side.axis.groups, adjusted, strict=True)})
+        return {key: p for key, p in found.items() if not np.isnan(p)}
+
+
+NOTHING = Family((), Null(np.zeros(0), [], []), [], 0)
+"""Without groups nothing is compared."""
+
+
+def family(
+    ratings: Ratings, axes: Sequence[Compared], strata: NDArray[np.int32] | None, draws: Draws, how: Running
+) -> Family:
+    """Return all candidates of some axes with what shuffles give.
+
+    Parameters
+    ----------
+    axes
+        The groups of the call.
+    strata
+        A stratum for each rater, within which raters are shuffled.
+    draws
+        Permutations; none for values without p.
+    """
+    values, parts = _from_first(ratings), ratings.parts()
+    prepared = [(one[0].name, _side(ratings, *one, values, strata)) for one in _each(axes)]
+    sides = tuple(side for _, side in prepared if side is not None)
+    unmoved = {name for name, _ in prepared} - {side.axis.name for side in sides}
+    work = Shuffles(parts, sides, values, Draws.observed())
+    null, observed = _shuffled(replace(work, draws=draws), how), [sums[0] for sums in work(0, 1).sums]
+    return Family(sides, null, observed, sum(side.n_candidates for side in sides), tuple(sorted(unmoved)))
+
+
+def _from_first(ratings: Ratings) -> Floats:
+    """Return the scale's values from the first: whole numbers stay whole, and a scale far from 0 loses no digits."""
+    values: Floats = np.array(ratings.scale.values, dtype=np.float64)
+    values -= values[0]
+    return values
+
+
+def _each(axes: Sequence[Compared]) -> Iterator[tuple[Axis, Bools, bool]]:
+    """Yield each axis with the groups that are compared, and whether one of two groups stands for both."""
+    for one in axes:
+        for axis, shown in one.shown:
+            listed = np.isin(np.arange(len(axis)), shown)
+            mirrored = not one.overlapping and len(axis) == 2
+            if mirrored:
+                listed[1] = False
+            if listed.any() and len(axis) > 1 and not names_raters(axis.name):
+                yield axis, listed, mirrored
+
+
+def _side(
+    ratings: Ratings, axis: Axis, listed: Bools, mirrored: bool, values: Floats, strata: NDArray[np.int32] | None
+) -> Side | None:
+    """Return the candidates of an axis, or None where no shown group can be shuffled."""
+    codes = np.where(np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters) > 0, axis.codes, -1)
+    listed = listed & exchangeable(codes, len(axis), strata)
+    if not listed.any():
+        return None
+    n, total, squares = _moments(ratings, axis.codes, values)
+    spare = int(np.maximum(n - 1, 0).sum())
+    pooled = float(squares.sum()) / spare if spare else 0.0
+    variance = (squares + STEADY * pooled) / (np.maximum(n, 1) - 1 + STEADY) if pooled > 0 else np.ones(len(n))
+    grouping = Grouping.of(ratings, axis.codes, len(axis), strata)
+    nobody = np.full(len(n), -1, np.int32)
+    side = Side(axis, listed, mirrored, grouping, n, total, squares, variance, pooled, nobody, n * 0, total * 0.0)
+    found = [
+        _largest(side, start, *cells_of(ratings, side, start, stop, values)) for start, stop in _blocks(ratings, axis)
+    ]
+    group, n_group, own, number = (np.concatenate(column) for column in zip(*found, strict=True))
+    return replace(side, group=group, n_group=n_group, total_group=own, n_candidates=int(number.sum()))
+
+
+def _blocks(ratings: Ratings, axis: Axis) -> Iterator[tuple[int, int]]:
+    size = max(1, CELLS // len(axis))
+    for start in range(0, max(ratings.n_items, 1), size):
+        yield start, min(start + size, ratings.n_items)
+
+
+def _moments(ratings: Ratings, codes: NDArray[np.int32], values: Floats) -> tuple[Ints, Floats, Floats]:
+    """Return of each item how many ratings the raters of an axis gave, Σx, and Σ(x − mean)²."""
+    n = np.zeros(ratings.n_items, np.int64)
+    total, squares = np.zeros(ratings.n_items), np.zeros(ratings.n_items)
+    for part in ratings.parts():
+        inside = codes[part.raters] >= 0
+        item, x = part.item_of_each()[inside], values[part.scores[inside]]
+        own = np.bincount(item, minlength=part.n_items)
+        sums = np.bincount(item, x, part.n_items)
+        n[part.items], total[part.items] = own, sums
+        squares[part.items] = np.bincount(item, (x - (sums / np.maximum(own, 1))[item]) ** 2, part.n_items)
+    return n, total, squares
+
+
+def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats) -> tuple[Ints, Floats]:
+    """Return of items ``start`` to ``stop``, by group, how many ratings there are and Σx."""
+    entries = slice(int(ratings.offsets[start]), int(ratings.offsets[stop]))
+    item = np.repeat(np.arange(stop - start), np.diff(ratings.offsets[start : stop + 1]))
+    group = side.axis.codes[ratings.codes_of_raters[entries]]
+    inside = group >= 0
+    shape = (stop - start, len(side.axis))
+    cell = (item * shape[1] + group)[inside]
+    n: Ints = np.bincount(cell, minlength=shape[0] * shape[1])
+    total = np.bincount(cell, values[ratings.scores[entries]][inside], shape[0] * shape[1])
+    return n.reshape(shape), total.astype(np.float64).reshape(shape)
+
+
+def z_of(side: Side, start: int, n_group: Ints, total: Floats) -> Floats:
+    """Return z of each item from ``start`` on and each group, NaN where it is no candidate."""
+    own = slice(start, start + len(n_group))
+    n, mean, variance = (column[own, np.newaxis] for column in (side.n, side.mean, side.variance))
+    rest = n - n_group
+    usable = side.listed & (n_group >= FEWEST) & (rest >= FEWEST)
+    weight = np.where(usable, n_group * rest / np.maximum(n, 1), 1.0)
+    return np.where(usable, (total - n_group * mean) / np.sqrt(weight * variance), np.nan)
+
+
+def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDArray[np.int32], Ints, Floats, Ints]:
+    """Return of each item the group of the largest |z|, the first of ties, its ratings and sum; and how many z."""
+    z = z_of(side, start, n_group, total)
+    extent = np.where(np.isnan(z), -1.0, np.abs(z))
+    group = extent.argmax(axis=1)
+    rows = np.arange(len(group))
+    number = np.count_nonzero(extent >= 0, axis=1)
+    return np.where(number, group, -1).astype(np.int32), n_group[rows, group], total[rows, group], number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shuffles:
+    """Candidates of all axes under draws ``first`` to ``last``, the same shuffle for all of them."""
+
+    parts: tuple[Part, ...]
+    sides: tuple[Side, ...]
+    values: Floats
+    draws: Draws
+
+    def __call__(self, first: int, last: int) -> Null:
+        """Return the largest difference of each draw, and what else belongs to the candidates."""
+        from plurivox.kernels.dividing import N_SUMS, add_differences
+
+        some = self.draws.between(first, last)
+        squares = np.zeros(some.total)
+        ranks: list[Any] = []
+        sums: list[Any] = []
+        for side in self.sides:
+            labels = _kernel_labels(side.grouping.labels(some), len(side.axis))
+            ranks.append(np.zeros((len(side.n), 3), np.int32))
+            sums.append(np.zeros((some.total, len(side.axis), N_SUMS)))
+            mean, signed = side.mean, side.signed
+            for part in self.parts:
+                at = part.items
+                add_differences(
+                    part.offsets, part.raters, part.scores, self.values, labels, side.listed, side.n[at],
+                    mean[at], side.squares[at], side.variance[at], STEADY * side.pooled, STEADY, side.group[at],
+                    signed[at], TOLERANCE, squares, ranks[-1][at], sums[-1],
+                )  # fmt: skip
+        return Null(np.sqrt(squares), ranks, sums)
+
+
+def _kernel_labels(labels: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
+    """Return labels as the kernel wants them: those outside in one more group at the end."""
+    kind = np.uint8 if n_groups < 255 else np.int32
+    return np.where(labels < 0, n_groups, labels).astype(kind)
+
+
+def _shuffled(work: Shuffles, how: Running) -> Null:
+    """Run all shuffles and put together what they give, as it comes, so that little is held at once."""
+    total = work.draws.total if work.sides else 0
+    cost = max(1e-6, _COST * sum(len(part.scores) for part in work.parts) * len(work.sides))
+    widest = max((len(side.grouping.codes) + len(side.axis) * 8 for side in work.sides), default=1)
+    spread = -(-total // (4 * (how.threads or processors())))  # enough batches to keep every worker busy to the end
+    batch = max(1, min(int(_BATCH / cost), CELLS // widest, spread))
+    ranks = [np.zeros((len(side.n), 3), np.int32) for side in work.sides]
+    largest: list[Floats] = [np.zeros(0)]
+    sums: list[list[Floats]] = [[] for _ in work.sides]
+    for made in as_made(work, total, how, batch=batch):
+        largest.append(made.largest)
+        for own, more in zip(ranks, made.ranks, strict=True):
+            own += more
+        for kept, new in zip(sums, made.sums, strict=True):
+            kept.append(new)
+    return Null(
+        np.concatenate(largest), ranks, [np.concatenate(kept) if kept else np.zeros((0, 0, 6)) for kept in sums]
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneItem:
+    """The z of one item for every group of an axis under draws ``first`` to ``last``, the shuffles of all items."""
+
+    side: Side
+    place: int
+    raters: NDArray[np.int32]
+    scores: Floats
+    draws: Draws
+
+    @classmethod
+    def of(cls, ratings: Ratings, side: Side, place: int, draws: Draws) -> OneItem:
+        """Take the ratings of an item by the raters of an axis."""
+        entries = slice(int(ratings.offsets[place]), int(ratings.offsets[place + 1]))
+        raters = ratings.codes_of_raters[entries]
+        inside = side.axis.codes[raters] >= 0
+        return cls(side, place, raters[inside], _from_first(ratings)[ratings.scores[entries][inside]], draws)
+
+    def run(self, how: Running) -> Floats:
+        """Return draws × groups."""
+        width = len(self.side.grouping.codes) + len(self.side.axis)
+        return np.concatenate(batched(self, self.draws.total, how, cost=width * 1e-8, width=width))
+
+    def __call__(self, first: int, last: int) -> Floats:
+        """Return z of some draws, NaN where a group is no candidate."""
+        labels = self.side.grouping.labels(self.draws.between(first, last))[:, self.raters].astype(np.int64)
+        shape = (last - first, len(self.side.axis))
+        cell = (np.arange(shape[0])[:, np.newaxis] * shape[1] + labels).ravel()
+        n: Ints = np.bincount(cell, minlength=shape[0] * shape[1])
+        total = np.bincount(cell, np.tile(self.scores, shape[0]), shape[0] * shape[1]).astype(np.float64)
+        same = np.full(shape[0], self.place)
+        side = replace(self.side, n=self.side.n[same], total=self.side.total[same], variance=self.side.variance[same])
+        return z_of(side, 0, n.reshape(shape), total.reshape(shape))
