@@ -113,7 +113,7 @@ def test_a_normal_rater_has_a_habit_in_at_most_one_of_ten(hundred: dict[str, lis
 def test_precision_is_that_of_the_lens_and_its_error_that_of_a_bootstrap() -> None:
     ratings, trained, _ = study(1)
     advice = pv.advise(ratings, trained, bootstrap=0)
-    lens = pv.responsiveness(ratings, trained, "rater", permutations=0, bootstrap=0).scores()
+    lens = pv.responsiveness(ratings, trained, "rater", permutations=0, interval="none").scores()
     for rater in ("r03", "s01"):
         own = advice.table("precision").filter(group=rater)
         theirs = lens.filter(pl.col("group") == rater)
@@ -134,7 +134,7 @@ def test_precision_is_that_of_the_lens_and_its_error_that_of_a_bootstrap() -> No
 def test_against_the_crowd_precision_is_the_mean_over_boundaries() -> None:
     ratings, _, _ = study(2)
     advice = pv.advise(ratings, "crowd", bootstrap=0).table("precision").filter(group="r00")
-    lens = pv.responsiveness(ratings, "crowd", "rater", permutations=0, bootstrap=0).scores().filter(group="r00")
+    lens = pv.responsiveness(ratings, "crowd", "rater", permutations=0, interval="none").scores().filter(group="r00")
     means = lens.group_by("score", maintain_order=True).agg(pl.col("precision").mean())
     np.testing.assert_allclose(advice["precision"], means["precision"], atol=1e-12)
 
@@ -256,7 +256,7 @@ def test_a_rater_may_be_in_several_groups() -> None:
     found = pv.advise(several, trained, "team", several={"team": ";"}, bootstrap=0)
     assert found.table("members")["group"].to_list() == ["a", "b", "c"]
     only = several.where(raters={"team": ["a;b"]})
-    alone = pv.responsiveness(only, trained, permutations=0, bootstrap=0)
+    alone = pv.responsiveness(only, trained, permutations=0, interval="none")
     assert found.table("members")["wra"][0] == pytest.approx(alone.value("all", "all", "wra"))
 
 

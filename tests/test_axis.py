@@ -62,7 +62,7 @@ def test_why_groups_are_withheld_is_counted_once_for_all() -> None:
     about = pv.describe(ratings, ["gender", "race"])
     assert [(axis.n_withheld, axis.n_revealing) for axis in about.axes] == [(2, 1), (2, 0)]
     words = "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it."
-    assert pv.responsiveness(ratings, "crowd", "gender", permutations=0, bootstrap=0).findings()[-1] == words
+    assert pv.responsiveness(ratings, "crowd", "gender", permutations=0, interval="none").findings()[-1] == words
     everywhere = " ".join(pv.plots.group_sizes(pv.overview(ratings, ["gender", "race"])).to_dict()["title"]["subtitle"])
     assert "4 groups withheld: 3 have fewer than 5 raters, and 1 would reveal one of them." in everywhere
 
@@ -72,7 +72,7 @@ def test_a_value_that_few_lack_is_withheld_to_protect_those() -> None:
     ratings = study(race=["a"] * 6 + ["a;b"] * 6 + ["b"] * 2)
     one = next(iter(compared(ratings, ("race",), {"race": ";"})))
     assert (one.n_withheld, one.n_revealing) == (1, 1)  # only two lack a; six lack b
-    found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=0, bootstrap=0)
+    found = pv.cohesion(ratings, "race", several={"race": ";"}, permutations=0, interval="none")
     assert "1 group is withheld, since it would reveal one with fewer than 5 raters." in found.findings()
 
 

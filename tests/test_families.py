@@ -158,4 +158,4 @@ def test_shuffles_end_when_all_is_decided() -> None:
 
 def test_shuffles_go_on_for_what_decides_in_a_report() -> None:
     """p of about .028 is decided against .05 after 400 draws, but not against .05/2."""
-    assert ranges(72)[-1][1] < ranges(72, families=2)[-1][1] == 1001
+    assert ranges(72)[-1][1] < ranges(72, n_lenses=2)[-1][1] == 1001

@@ -214,7 +214,7 @@ def test_the_help_has_every_option(toy: Lens) -> None:
     told = run_cli("play", "--help").words
     for text in (
         "Tell how high people rate. The toy asks for nothing more.",
-        "--level LEVEL How far apart points are: nominal, ordinal or interval. [default: ordinal]",
+        "--level LEVEL How far apart points are: ordinal (the default), nominal or interval. [default: ordinal]",
         "--bootstrap N Draws for 95 % intervals; 0 for none. [default: 20; x>=0]",
         "--contrast A,B Also report the difference of two groups: Man,Woman. --",
         "--rough Do not smooth. --",

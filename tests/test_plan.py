@@ -22,6 +22,7 @@ from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import Crowd, Design
 from plurivox.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
+from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import wilson
 from plurivox.engine.permutation import compare
@@ -116,7 +117,7 @@ def test_chance_makes_simulated_groups_differ_as_much_as_real_ones(real_data: Pa
     sides = np.repeat(np.array([0, 1], np.int32), [20, ratings.n_raters - 20])
 
     def null(of: pv.Ratings) -> np.ndarray[Any, Any]:
-        return Measured.of(of, Grouping.of(of, sides, 2)).null(300, 1, Running())[:, 0, place_of("gai")]
+        return Measured.of(of, Grouping.of(of, sides, 2)).null(Draws.permuted(300, 1), Running())[:, 0, place_of("gai")]
 
     real = null(ratings)
     made = [
@@ -134,7 +135,9 @@ def p_values(crowd: Crowd, design: Design, sharing: float, n: int) -> tuple[list
         ratings, sides = crowd.study(design, sharing, np.random.default_rng(seed))
         work = Measured.of(ratings, Grouping.of(ratings, sides, 2))
         at = place_of("gai")
-        test = compare(work.values(work.observed())[0, 0, at], work.null(99, seed, Running(1))[:, 0, at])
+        test = compare(
+            work.values(work.observed())[0, 0, at], work.null(Draws.permuted(99, seed), Running(1))[:, 0, at]
+        )
         p.append(float(test.p_value))
         above.append(test.direction.item() == "above")
     return p, above
@@ -222,7 +225,7 @@ def test_wilson_against_published_values() -> None:
 def test_the_width_now_is_that_of_the_lens() -> None:
     ratings = study(60, 40)
     plan = pv.plan(ratings, "gender", seed=3, mpa_width=0.2, **QUICK)
-    lens = pv.responsiveness(ratings, "crowd", "gender", bootstrap=200, permutations=0, seed=3)
+    lens = pv.responsiveness(ratings, "crowd", "gender", bootstrap=200, resample="items", permutations=0, seed=3)
     now = plan.table("power").filter(pl.col("question").str.starts_with("MPA") & (pl.col("what") == power.NOW))
     assert now.height > 0
     for row in now.iter_rows(named=True):
@@ -304,9 +307,9 @@ def test_a_clear_case_is_enough_and_says_so() -> None:
 
 
 def test_what_to_collect_is_the_smallest_design_that_is_enough() -> None:
-    plan = pv.plan(study(30, 24, rater_sd=0.05, noise_sd=1.0), "gender", gai=1.5, simulations=30, permutations=59)
-    steps = plan.table("power").filter(pl.col("question") == "detect GAI 1.5")
-    for row in plan.table("collect").filter(pl.col("question") == "detect GAI 1.5").iter_rows(named=True):
+    plan = pv.plan(study(30, 24, rater_sd=0.05, noise_sd=1.0), "gender", gai=1.4, simulations=30, permutations=59)
+    steps = plan.table("power").filter(pl.col("question") == "detect GAI 1.4")
+    for row in plan.table("collect").filter(pl.col("question") == "detect GAI 1.4").iter_rows(named=True):
         own = steps.filter((pl.col("group") == row["group"]) & pl.col("enough"))
         raters = own.filter(pl.col("what") == power.MORE_RATERS)
         assert row["raters_needed"] == (raters["n_raters"].min() if raters.height else None)

@@ -86,7 +86,10 @@ def analysed(
     permutations: int = 60,
     bootstrap: int = 20,
 ) -> Study:
-    draws: Any = {"permutations": permutations, "bootstrap": bootstrap}
+    draws: Any = {
+        "permutations": permutations, "max_permutations": permutations, "bootstrap": bootstrap, "resample": "items",
+        "interval": "bootstrap" if bootstrap else "none",
+    }  # fmt: skip
     return Study(
         pv.cohesion(ratings, by, pairs=pairs, **draws),
         pv.responsiveness(ratings, reference, by, psychometrics=True, **draws),
@@ -461,7 +464,7 @@ def test_many_raters_are_thinned(monkeypatch: pytest.MonkeyPatch, demo: Study) -
 
 
 def test_precision_recall_holds_the_scores(demo: Study) -> None:
-    crowd = pv.responsiveness(pv.simulate(**DEMO).ratings, "crowd", "age", permutations=0, bootstrap=0)
+    crowd = pv.responsiveness(pv.simulate(**DEMO).ratings, "crowd", "age", permutations=0, interval="none")
     assert crowd.settings["reference"]["boundaries"] == ["1", "2", "3", "4"]
     for result, boundary, expected in ((demo.responsiveness, None, "unsafe"), (crowd, None, "3"), (crowd, "1", "1")):
         chart = plots.precision_recall(result, "age", boundary)
@@ -715,7 +718,9 @@ def test_a_question_and_parts_of_the_items_can_be_shown(demo: Study) -> None:
     asked = demo.cohesion.of_question("harm")
     assert records(plots.gai_forest(asked), "value") == records(plots.gai_forest(demo.cohesion), "value")
     study: Any = pv.simulate(n_items=80, n_raters=40, seed=3)
-    parts = pv.responsiveness(study.ratings, study.trained, "gender", items_by="violation", permutations=9, bootstrap=0)
+    parts = pv.responsiveness(
+        study.ratings, study.trained, "gender", items_by="violation", permutations=9, interval="none"
+    )
     table = plots.responsiveness_forest_data(parts, subset="bias")
     assert table.filter(statistic="MPA", group="Man")["value"][0] == parts.value("gender", "Man", "mpa", "bias")
     whole = plots.responsiveness_forest_data(parts)

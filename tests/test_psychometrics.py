@@ -295,8 +295,10 @@ def test_a_fit_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_responsiveness_adds_both_values_and_their_correlations() -> None:
     ratings = ratings_of(study())
-    plain = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, bootstrap=0)
-    result = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, bootstrap=0, psychometrics=True)
+    plain = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, interval="none")
+    result = pv.responsiveness(
+        ratings, "crowd", ["group", "rater"], permutations=0, interval="none", psychometrics=True
+    )
     alone = pv.psychometrics(ratings, ["group", "rater"])
     assert result.value("group", "g1", "mokken_h") == alone.value("group", "g1", "mokken_h")
     assert result.value("rater", "r03", "grm_a") == alone.value("rater", "r03", "grm_a")
@@ -316,7 +318,7 @@ def test_responsiveness_adds_both_values_and_their_correlations() -> None:
 
 def test_above_two_hundred_raters_they_are_left_out_with_a_note_unless_asked_for_always() -> None:
     ratings = ratings_of(study(n_items=15, n_raters=201))
-    options: dict[str, Any] = {"permutations": 0, "bootstrap": 0}
+    options: dict[str, Any] = {"permutations": 0, "interval": "none"}
     result = pv.responsiveness(ratings, "crowd", ["rater", "group"], psychometrics=True, **options)
     row = result.row("rater", "r07", "mokken_h")
     assert math.isnan(row.value)
@@ -334,7 +336,7 @@ def test_tables_too_large_for_a_scale_are_refused_or_left_out(monkeypatch: pytes
     ratings = ratings_of(study(30, 8))
     with pytest.raises(InputError, match="8 raters or groups × 30 items are more than"):
         pv.psychometrics(ratings)
-    result = pv.responsiveness(ratings, "crowd", "rater", psychometrics=True, permutations=0, bootstrap=0)
+    result = pv.responsiveness(ratings, "crowd", "rater", psychometrics=True, permutations=0, interval="none")
     assert result.row("rater", "r01", "grm_a").note == LEFT_OUT
 
 
@@ -343,7 +345,7 @@ def test_with_parts_of_items_and_a_trained_reference_the_values_rest_on_all_rati
     ratings = ratings_of(frame)
     few = pl.DataFrame({"item": ["i000", "i001", "i002"], "rater": ["t", "t", "t"], "score": ["no", "yes", "no"]})
     trained = pv.Ratings.from_frame(few, scale=pv.Scale(["no", "yes"]))
-    result = pv.responsiveness(ratings, trained, "group", psychometrics=True, permutations=0, bootstrap=0)
+    result = pv.responsiveness(ratings, trained, "group", psychometrics=True, permutations=0, interval="none")
     assert result.row("group", "g0", "mokken_h").n_items == 120
 
 

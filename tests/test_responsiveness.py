@@ -747,7 +747,6 @@ def test_family_by_hand_from_the_draws() -> None:
             assert row.n_raters == len(groups_of(ratings, "g")["y"])
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.DifferentItemsWarning")
 def test_family_leaves_undefined_groups_out() -> None:
     """Group z rates nothing that has a reference: it is neither lowest nor highest."""
     ratings = study(17, n_items=30, n_raters=15, crossed=True, known=True)

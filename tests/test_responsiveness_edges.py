@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 import plurivox as pv
 import reference as twin
 from plurivox import statistics
-from plurivox.errors import DifferentItemsWarning, InputError, NeedsRatersError, SelectionError, SharedRatersWarning
+from plurivox.errors import InputError, NeedsRatersError, SelectionError, SharedRatersWarning
 from plurivox.statistics.responsiveness_records import MEASURES as STATISTICS
 
-VALUES_ONLY: dict[str, Any] = {"permutations": 0, "bootstrap": 0, "min_group_size": 1}
+VALUES_ONLY: dict[str, Any] = {"permutations": 0, "interval": "none", "min_group_size": 1}
 BINARY = pv.Scale(["safe", "unsafe"])
 ALWAYS_THERE = [
     "axis", "group", "subset", "statistic", "value", "ci_low", "ci_high", "p_value", "p_adjusted", "direction",
-    "null_median", "n_raters", "n_items", "n_ratings", "note",
+    "null_median", "n_raters", "n_items", "n_ratings", "n_permutations", "claim", "note",
 ]  # fmt: skip
 Scores = Sequence[int | None]
 
@@ -91,7 +91,10 @@ def reason(found: pv.Responsiveness, axis: str, group: str, statistic: str) -> s
 def test_parts_of_the_items_are_studies_of_their_own(against: str) -> None:
     """Everything but the correction, which runs over all parts, is that of a call on the items of the part alone."""
     ratings = crowd(1)
-    options: dict[str, Any] = {"by": ["g", "rater"], "permutations": 15, "bootstrap": 10, "min_group_size": 2}
+    options: dict[str, Any] = {
+        "by": ["g", "rater"], "permutations": 15, "max_permutations": 15, "bootstrap": 10, "min_group_size": 2,
+        "within": None,
+    }  # fmt: skip
     other: Any = {"crowd": "crowd", "experts": experts(ratings), "group": {"g": "x"}}[against]
     found = pv.responsiveness(ratings, other, items_by="topic", **options)
     assert found.subsets == ["all", "a", "topic = all", "b"]
@@ -101,15 +104,22 @@ def test_parts_of_the_items_are_studies_of_their_own(against: str) -> None:
         if isinstance(other, pv.Ratings):
             there = other.where(items={"item": part.items["item"].cast(pl.String).to_list()})
         alone = pv.responsiveness(part, there, **options)
-        columns = [name for name in ALWAYS_THERE if name not in ("subset", "p_adjusted")]
-        assert found.to_frame().filter(subset=subset).select(columns).equals(alone.to_frame().select(columns))
+        # Raters who rated nothing of b are not in a study of b alone, where all others are put into another order.
+        same_raters = part.n_raters == ratings.n_raters
+        chance = () if same_raters else ("p_value", "direction", "null_median", "note")
+        columns = [name for name in ALWAYS_THERE if name not in ("subset", "p_adjusted", "claim", *chance)]
+        key = ["axis", "group", "statistic"]
+        mine_rows = found.to_frame().filter(subset=subset).select(columns).sort(key)
+        assert mine_rows.equals(alone.to_frame().select(columns).sort(key))
         mine = [draws for draws in found.draws if draws.subset == subset]
         for draws, own in zip(mine, alone.draws, strict=True):
-            assert np.array_equal(draws.null, own.null, equal_nan=True)
+            assert not same_raters or np.array_equal(draws.null, own.null, equal_nan=True)
             assert np.array_equal(draws.bootstrap, own.bootstrap, equal_nan=True)
+        assert same_raters == (subset != "b")
     whole = pv.responsiveness(ratings, other, **options)
-    columns.remove("note")  # those of the whole are the same, too
-    assert found.to_frame().filter(subset="all").select(columns).equals(whole.to_frame().select(columns))
+    columns = [name for name in ALWAYS_THERE if name not in ("subset", "p_adjusted", "claim", "note")]
+    of_whole = found.to_frame().filter(subset="all").select(columns).sort(key)
+    assert of_whole.equals(whole.to_frame().select(columns).sort(key))
 
 
 def test_parts_add_up_to_the_whole() -> None:
@@ -179,7 +189,8 @@ def test_a_rater_with_five_ratings() -> None:
     """One item for each score is enough for a value, and for a warning that it rests on very little."""
     found = pv.responsiveness(made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", bootstrap=50)
     row = found.row("rater", "a", "mpa")
-    assert (row.value, row.n_items, row.p_value) == (1.0, 5, 1.0)
+    assert (row.value, row.n_items) == (1.0, 5)
+    assert math.isnan(row.p_value or 0)  # there is nobody else to compare with
     rare, undefined = row.note.split("; ")
     assert rare == "fewer than 5 items with score 0, 1, 2, 3, 4"
     assert undefined.endswith("of the bootstrap draws are undefined and left out")
@@ -187,7 +198,9 @@ def test_a_rater_with_five_ratings() -> None:
     assert found.value("rater", "a", "kendall_tau_b") == pytest.approx(6 / math.sqrt(60))
     assert row.ci_low is not None
     assert row.ci_low < 1
-    quiet = pv.responsiveness(made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", bootstrap=0, min_support=1)
+    quiet = pv.responsiveness(
+        made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", interval="none", min_support=1
+    )
     assert quiet.row("rater", "a", "mpa").note == ""
     assert not quiet.scores()["rare"].any()
 
@@ -199,7 +212,7 @@ def test_min_support_counts_items_not_ratings() -> None:
     for r in range(15):
         scores[f"r{r:02}"][0] = scores[f"r{r:02}"][1] = 1
     groups = dict.fromkeys(scores, "x")
-    found = pv.responsiveness(made(scores, groups), trained(0, 0, 0, 0, 0, 0, 1), "g", permutations=0, bootstrap=0)
+    found = pv.responsiveness(made(scores, groups), trained(0, 0, 0, 0, 0, 0, 1), "g", permutations=0, interval="none")
     assert found.scored[1].votes[0].tolist() == [5.0, 1.0, 0, 0, 1.0]
     assert found.row("g", "x", "hm").note == "fewer than 5 items with score 1, 4"
     table = found.scores().filter(axis="g")
@@ -258,7 +271,6 @@ def test_a_group_that_never_rated_a_referenced_item() -> None:
     assert "of the permutations are undefined and left out" in found.row("g", "x", "wra").note
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.DifferentItemsWarning")
 def test_a_rater_without_any_score() -> None:
     ratings = made({"a": [0, 4], "b": [None, None], "c": [1, 3]}, {"a": "x", "b": "y", "c": "x"})
     found = pv.responsiveness(ratings, "crowd", ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1)
@@ -321,7 +333,7 @@ def test_all_raters_against_the_crowd_have_nobody_left() -> None:
     for name in STATISTICS:
         assert reason(found, "all", "all", name) == "nobody is left as the reference"
         row = found.row("all", "all", name)
-        assert math.isnan(row.ci_low or 0.0)
+        assert row.ci_low is None
         assert row.p_value is None
     assert not found.findings()[0].startswith("All raters together")
 
@@ -337,7 +349,7 @@ def test_a_named_group_is_a_reference_for_others_only() -> None:
     assert reason(found, "g", "x", "wra") == "no item it rated has a reference"
     assert not math.isnan(found.value("g", "y", "wra"))
     assert not math.isnan(found.value("rater", "r00", "wra"))  # one of x, held against the other seven
-    single = pv.responsiveness(ratings, {"rater": "r00"}, "g", permutations=0, bootstrap=0)
+    single = pv.responsiveness(ratings, {"rater": "r00"}, "g", permutations=0, interval="none")
     assert single.settings["reference"]["n_raters"] == 1
 
 
@@ -367,7 +379,6 @@ def test_totals_are_refused(tmp_path: Path) -> None:
         ({"within": "wave"}, "raters have no attribute 'wave'"),
         ({"items_by": "wave"}, "items have no attribute 'wave'; they have: topic"),
         ({"by": "rater", "resample": "raters"}, "a rater on their own can only be resampled over items.*leave 'rater'"),
-        ({"by": ["g", ("rater",)], "resample": "both"}, "a rater on their own can only be resampled over items"),
         ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
         ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
         ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
@@ -383,6 +394,17 @@ def test_totals_are_refused(tmp_path: Path) -> None:
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         pv.responsiveness(crowd(6), **{"by": "g", "bootstrap": 3, "permutations": 3, **options})
+
+
+def test_raters_on_their_own_are_resampled_over_items_only() -> None:
+    ratings = crowd(6)
+    for options in ({"bootstrap": 20}, {}):
+        both, items = (
+            pv.responsiveness(ratings, "crowd", "rater", permutations=0, resample=what, **options).to_frame()
+            for what in ("both", "items")
+        )
+        assert both.filter(axis="rater").equals(items.filter(axis="rater"))
+        assert both.filter(axis="rater", statistic="wra")["ci_low"].is_not_nan().all()
 
 
 def test_an_ordinal_reference_needs_a_threshold() -> None:
@@ -417,7 +439,7 @@ def test_a_contrast_of_withheld_groups_is_refused() -> None:
     sizes = dict(ratings.raters["g"].value_counts().iter_rows())
     assert (sizes["y"], sizes["z"]) == (8, 7)
     with pytest.raises(SelectionError, match="y or z is withheld: it is too small to show, or would"):
-        pv.responsiveness(ratings, "crowd", "g", contrast=("y", "z"), min_group_size=8, permutations=0, bootstrap=0)
+        pv.responsiveness(ratings, "crowd", "g", contrast=("y", "z"), min_group_size=8, permutations=0, interval="none")
 
 
 # Privacy -------------------------------------------------------------------------------------------------------------
@@ -447,15 +469,15 @@ def test_withheld_groups_and_rater_ids_appear_nowhere() -> None:
         assert "Hidden" not in shown
         assert not any(rater in shown for rater in ratings.raters["rater"])
         assert "Common" in shown
-    asked = pv.responsiveness(named, "crowd", "rater", permutations=0, bootstrap=0)
+    asked = pv.responsiveness(named, "crowd", "rater", permutations=0, interval="none")
     assert {row.group for row in asked.rows if row.kind == "rater"} == set(ratings.raters["rater"])
     assert not any(rater in sentence for rater in ratings.raters["rater"] for sentence in asked.findings())
 
 
 def test_withheld_groups_stay_in_the_crowd_of_others() -> None:
     ratings = crowd(9)
-    shown = pv.responsiveness(ratings, "crowd", "g", permutations=10, bootstrap=0, min_group_size=1)
-    found = pv.responsiveness(ratings, "crowd", "g", permutations=10, bootstrap=0, min_group_size=8)
+    shown = pv.responsiveness(ratings, "crowd", "g", permutations=10, interval="none", min_group_size=1)
+    found = pv.responsiveness(ratings, "crowd", "g", permutations=10, interval="none", min_group_size=8)
     assert {row.group for row in found.rows if row.axis == "g"} == {"x", "y"}
     assert found.withheld == {"g": 1}
     assert found.outside == {"g": 1}
@@ -664,27 +686,40 @@ def test_findings_of_a_strong_effect() -> None:
     found = simulated(2.5, family={"g": "a"})
     sentences = found.findings()
     assert sentences[0].startswith("All raters together, against the reference: MPA 0.")
-    assert "g = a (1 of 3 groups) have lower WRA than every other group of g, p = .005." in sentences
+    family = found.row("g", "g = a (1 of 3 groups), all lowest", "wra")
+    assert family.p_value == 1 / ((family.n_permutations or 0) + 1)  # one-sided, and no shuffle reaches it
+    assert family.p_adjusted == pytest.approx(3 * family.p_value)  # Holm over below, above and against the others
+    p = f"{family.p_adjusted:.3f}".removeprefix("0")
+    assert f"g = a (1 of 3 groups) have lower WRA than every other group of g, p = {p} after correction." in sentences
     row = found.row("g", "a", "wra")
     assert row.direction == "below"
+    assert row.claim
+    assert row.p_value == 2 / ((row.n_permutations or 0) + 1)
+    (said,) = [one for one in found.statements() if one.claim and one.group == "a"]
+    p = f"{row.p_adjusted:.3f}".removeprefix("0")
+    assert said.text.startswith("g: a ")
     assert (
-        f"a tell unsafe from safe worse than a random group of that size would: WRA {row.value:.2f} "
-        f"({row.ci_low:.2f} to {row.ci_high:.2f}) where chance gives about {row.null_median:.2f}, p = .010, survives "
-        "correction over 3 values."
-    ) in sentences
-    assert any(one.startswith("a grade from safe to unsafe less finely than a random group") for one in sentences)
-    assert not any("No group stands out" in one for one in sentences)
+        f"tell unsafe from safe worse than a random group of that size would: WRA {row.value:.2f} "
+        f"({row.ci_low:.2f} to {row.ci_high:.2f} over items and raters) where chance gives about "
+        f"{row.null_median:.2f}, p = {p} after correction"
+    ) in said.text
+    assert "grade from safe to unsafe less finely than a random group of that size would: MPA " in said.text
+    assert not any("No difference between groups" in one for one in sentences)
 
 
 def test_findings_of_no_effect() -> None:
     sentences = simulated(0).findings()
     assert sentences[0].startswith("All raters together, against the reference: MPA 0.9")
-    assert sentences[1:] == ["No group stands out from chance: none of 3 MPA and 3 WRA values has p < .05."]
+    assert len(sentences) == 2
+    assert sentences[1].startswith(
+        "No difference between groups is certain: of 3 groups none stands out in MPA, WRA or HM; the smallest p = ."
+    )
+    assert sentences[1].endswith(" after correction over 9 values.")
 
 
 def test_findings_on_raters() -> None:
     ratings = crowd(13)
-    found = pv.responsiveness(ratings, experts(ratings), "rater", permutations=5, bootstrap=0)
+    found = pv.responsiveness(ratings, experts(ratings), "rater", permutations=5, interval="none")
     low, middle, high = np.quantile([row.value for row in found.rows if row.kind == "rater" and row.statistic == "wra"],
                                     [0.1, 0.5, 0.9])  # fmt: skip
     expected = f"WRA {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}."
@@ -707,8 +742,9 @@ def test_progress_is_told() -> None:
         progress=lambda *step: told.append(step),
     )  # fmt: skip
     whats = list(dict.fromkeys(what for what, _, _ in told))
-    assert whats[:4] == ["resampling all", "permuting g", "resampling g", "resampling raters"]
-    assert "a: permuting g" in whats
+    assert whats[:2] == ["resampling all", "checking the design of g"]
+    assert whats.index("checking the design of g") < whats.index("permuting g") < whats.index("resampling g")
+    assert {"a: resampling all", "permuting a: g", "a: resampling g", "resampling raters"} <= set(whats)
     assert ("permuting g", 20, 20) in told
 
 
@@ -717,7 +753,7 @@ def test_progress_is_told() -> None:
 
 def test_all_raters_without_a_group_is_the_default() -> None:
     """``by`` may be left out: its default is no axis, not an axis of no attributes."""
-    found = pv.responsiveness(made({"a": [0, 1, 4]}), trained(0, 0, 1), permutations=0, bootstrap=0)
+    found = pv.responsiveness(made({"a": [0, 1, 4]}), trained(0, 0, 1), permutations=0, interval="none")
     assert found.value("all", "all", "wra") == 1
 
 
@@ -725,17 +761,17 @@ def test_all_raters_without_a_group_is_the_default() -> None:
 def test_a_threshold_of_zero_is_a_threshold(other: Any) -> None:
     ratings = crowd(20)
     with pytest.raises(InputError, match="threshold is 0, the lowest point"):
-        pv.responsiveness(ratings, other, "g", threshold=0, permutations=0, bootstrap=0)
+        pv.responsiveness(ratings, other, "g", threshold=0, permutations=0, interval="none")
     centred = pv.Ratings.from_frame(
         ratings.to_frame().with_columns(pl.col("score") - 2), scale=pv.Scale.range(-2, 1), raters=ratings.raters
     )
-    found = pv.responsiveness(centred, other, "g", threshold=0, permutations=0, bootstrap=0)
+    found = pv.responsiveness(centred, other, "g", threshold=0, permutations=0, interval="none")
     assert found.settings["reference"]["boundaries"] == ["0"]
 
 
 def test_a_threshold_that_means_missing_is_no_point() -> None:
     with pytest.raises(InputError):
-        pv.responsiveness(crowd(20), "crowd", "g", threshold="NA", permutations=0, bootstrap=0)
+        pv.responsiveness(crowd(20), "crowd", "g", threshold="NA", permutations=0, interval="none")
 
 
 def test_the_warning_points_at_the_caller() -> None:
@@ -783,7 +819,7 @@ def test_findings_on_families_name_the_items() -> None:
     )  # fmt: skip
     assert drawn.trained is not None
     found = pv.responsiveness(
-        drawn.ratings, drawn.trained, "g", items_by="violation", permutations=99, bootstrap=0, family={"g": "a"}
+        drawn.ratings, drawn.trained, "g", items_by="violation", permutations=99, interval="none", family={"g": "a"}
     )
     sentences = found.findings()
     assert len(set(sentences)) == len(sentences)
@@ -815,27 +851,10 @@ def test_a_rater_is_in_nobodys_reference_for_items_they_did_not_judge() -> None:
 
 N_STUDIES, N_ITEMS = 160, 200
 
-# Disjoint sets of 200 of 32,000 items are studies, and the value of all items is what their intervals are about. What
-# share of the 95 % intervals (200 draws) holds it, and the standard error of that share in one run of this test: by
-# ten runs with the seeds 0 to 9, the error the larger of that between runs and that between studies. Of each study
-# there are one interval of all raters and eight of the raters one by one. 200 draws alone take 95 % down to 94 %. MPA
-# falls a little further short, as it counts every score alike, also one that a rater gave to very few items.
-COVERAGE: dict[tuple[str, str], tuple[float, float]] = {
-    ("all", "mpa"): (0.929, 0.021),
-    ("all", "wra"): (0.943, 0.018),
-    ("all", "hm"): (0.942, 0.018),
-    ("all", "auroc"): (0.943, 0.018),
-    ("all", "kendall_tau_b"): (0.942, 0.018),
-    ("all", "spearman_rho"): (0.939, 0.019),
-    ("all", "average_precision"): (0.940, 0.019),
-    ("rater", "mpa"): (0.918, 0.017),
-    ("rater", "wra"): (0.942, 0.011),
-    ("rater", "hm"): (0.929, 0.015),
-    ("rater", "auroc"): (0.940, 0.009),
-    ("rater", "kendall_tau_b"): (0.942, 0.010),
-    ("rater", "spearman_rho"): (0.943, 0.010),
-    ("rater", "average_precision"): (0.938, 0.011),
-}
+# Disjoint sets of 200 of 32,000 items are studies, and the value of all items is what their intervals over items are
+# about. Of each study there are one interval of all raters and eight of the raters one by one. 200 draws alone take
+# 95 % down to 94 %; MPA falls a little further short, as it counts every score alike, also one given to few items.
+COVERED = ("mpa", "wra", "hm", "auroc", "kendall_tau_b", "spearman_rho", "average_precision")
 
 
 @cache
@@ -847,7 +866,7 @@ def reaches(seed: int = 0) -> Mapping[tuple[str, str], NDArray[np.float64]]:
     items = drawn.items.select("item", study=pl.int_range(n) // N_ITEMS)
     ratings = pv.Ratings.from_frame(drawn.ratings_frame, scale=drawn.scale, raters=drawn.raters, items=items)
     found = pv.responsiveness(
-        ratings, drawn.trained, "rater", items_by="study", permutations=0, bootstrap=200, seed=seed
+        ratings, drawn.trained, "rater", items_by="study", permutations=0, bootstrap=200, resample="items", seed=seed
     ).to_frame()
     targets = found.filter(subset="all").select("axis", "group", "statistic", target="value")
     studies = found.filter(pl.col("subset") != "all").join(targets, on=["axis", "group", "statistic"])
@@ -855,21 +874,21 @@ def reaches(seed: int = 0) -> Mapping[tuple[str, str], NDArray[np.float64]]:
     studies = studies.with_columns(reach=off / (pl.col("ci_high") - pl.col("ci_low")))
     return {
         (axis, name): studies.filter(axis=axis, statistic=name)["reach"].to_numpy().reshape(N_STUDIES, -1)
-        for axis, name in COVERAGE
+        for axis in ("all", "rater")
+        for name in COVERED
     }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("axis", "statistic"), [pytest.param(*cell, id="-".join(cell)) for cell in COVERAGE])
-def test_coverage_is_what_was_measured(axis: str, statistic: str) -> None:
-    """Within three standard errors; intervals 0.7 times as wide would be noticed."""
+@pytest.mark.parametrize("axis", ["all", "rater"])
+@pytest.mark.parametrize("statistic", COVERED)
+def test_intervals_cover_the_value_of_all_items(axis: str, statistic: str) -> None:
+    """About 95 of 100 hold it; intervals 0.7 times as wide would hold it in 83 of 100, twice as wide nearly always."""
     reach = reaches()[axis, statistic]
     assert reach.shape == (N_STUDIES, 8 if axis == "rater" else 1)
-    expected, error = COVERAGE[axis, statistic]
-    assert abs(np.mean(reach <= 1) - expected) <= 3 * error
-    assert np.mean(reach <= 0.7) < expected - 3 * error
-    if axis == "rater":
-        assert np.mean(reach <= 2) > expected + 3 * error
+    assert 0.89 <= np.mean(reach <= 1) <= 0.98
+    assert np.mean(reach <= 0.7) < 0.89
+    assert np.mean(reach <= 2) > 0.98
 
 
 def test_boundaries_used_are_counted() -> None:
@@ -880,8 +899,14 @@ def test_boundaries_used_are_counted() -> None:
     assert "2 of 4 boundaries have a single class" in found.filter(group="a")["note"][0]
 
 
-def test_groups_with_items_of_their_own_are_warned_of() -> None:
+def test_groups_with_items_of_their_own_have_nobody_to_be_exchanged_with() -> None:
     scores: dict[str, Scores] = {"a": [0, 1, None, None], "b": [1, 3, None, None], "c": [None, None, 2, 4]}
-    ratings = made(scores, {"a": "x", "b": "x", "c": "y"})
-    with pytest.warns(DifferentItemsWarning, match="rated mostly items that nobody else did"):
-        pv.responsiveness(ratings, trained(0, 1, 0, 1), "g", permutations=3, bootstrap=0, min_group_size=1)
+    scores["d"] = [None, None, 1, 3]
+    ratings = made(scores, {"a": "x", "b": "x", "c": "y", "d": "y"})
+    found = pv.responsiveness(ratings, trained(0, 1, 0, 1), "g", permutations=3, interval="none", min_group_size=1)
+    row = found.row("g", "x", "wra")
+    assert not math.isnan(row.value)
+    assert math.isnan(row.p_value or 0)
+    assert math.isnan(row.p_adjusted or 0)
+    assert "no rater of another group shares its block of raters who saw the same items" in row.note
+    assert not any(one.claim for one in found.statements())

@@ -230,7 +230,7 @@ def test_results_that_know_the_points_know_the_poles() -> None:
     assert study.ratings.scale.poles == ("safe", "unsafe")
     assert pv.simulate(n_items=5, n_raters=3, scale="1:3").ratings.scale.poles == ("safe", "unsafe")
     for ratings, poles in ((study.ratings, ["safe", "unsafe"]), (pv.Ratings.from_frame(study.ratings_frame), None)):
-        found = pv.responsiveness(ratings, study.trained, [], permutations=0, bootstrap=0, psychometrics=True)
+        found = pv.responsiveness(ratings, study.trained, [], permutations=0, interval="none", psychometrics=True)
         assert found.settings["poles"] == found.psychometrics().settings["poles"] == poles
         assert type(found).from_json(found.to_json()).settings["poles"] == poles
         assert pv.psychometrics(ratings).settings["poles"] == poles

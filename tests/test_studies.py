@@ -64,7 +64,7 @@ def test_it_is_the_mean_over_raters_of_the_lens() -> None:
         seed=2 * 1_000_003,
     )  # fmt: skip
     assert study.trained is not None
-    lens = pv.responsiveness(study.ratings, study.trained, "rater", permutations=0, bootstrap=0).to_frame()
+    lens = pv.responsiveness(study.ratings, study.trained, "rater", permutations=0, interval="none").to_frame()
     for statistic in pv.studies.METRICS:
         mean = lens.filter(axis="rater", statistic=statistic)["value"].mean()
         assert found.value("extreme", statistic, 5) == pytest.approx(mean)

@@ -69,7 +69,8 @@ def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: Ad
     shared = ("threshold", "group_score", "ties", "bootstrap", "seed", "several", "min_support", "min_group_size")
     found = responsiveness(
         ratings, reference, settings.by, permutations=0 if only_raters else PERMUTATIONS, threads=how.threads,
-        executor=how.executor, progress=how.progress, **{name: getattr(settings, name) for name in shared},
+        interval="bootstrap" if settings.bootstrap else "none", executor=how.executor, progress=how.progress,
+        **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
     return advice_on(found, ratings, reference, Thresholds(**settings.thresholds), max_pairs=settings.max_pairs)
 

@@ -107,8 +107,8 @@ class AdviceSettings(Settings):
         doc="How many pairs of items to list for each rater or group.",
     )  # fmt: skip
     bootstrap: int = shared.bootstrap(
-        doc="How many draws of items the intervals of MPA and WRA rest on; with 0 neither is called low. Groups are "
-        "compared with random groups of their size, raters with the other raters."
+        doc="How many draws of items (and raters, for groups) the intervals of MPA and WRA rest on; with 0 neither is "
+        "called low. Groups are compared with random groups of their size, raters with the other raters."
     )
     min_support: float = setting(
         5.0, "Scores given to fewer items are left out where precision is compared.", cli=False

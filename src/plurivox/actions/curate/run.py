@@ -84,6 +84,7 @@ def curate(
     judged = responsiveness(
         ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], permutations=0,
         threads=how.threads, executor=how.executor, progress=how.progress,
+        interval="bootstrap" if settings.bootstrap else "none",
         **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
     if raters is None:

@@ -108,7 +108,8 @@ def select_raters(
     shared = ("threshold", "bootstrap", "seed", "min_group_size")
     found = responsiveness(
         ratings, reference, "rater", permutations=0, threads=how.threads, executor=how.executor,
-        progress=how.progress, **{name: getattr(settings, name) for name in shared},
+        interval="bootstrap" if settings.bootstrap else "none", progress=how.progress,
+        **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
     asked["reference"] = found.settings["reference"]
     result = Selection(_tables(groups, _judged(found.rows, asked), asked), asked)
