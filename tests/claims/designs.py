@@ -55,7 +55,7 @@ def built(
         Raters × items: what a rater sees in an item instead of its severity.
     """
     n_raters, n_items = rated.shape
-    truth: Floats = rng.normal(size=n_items) if severity is None else severity
+    truth: Floats = np.asarray(rng.normal(size=n_items)) if severity is None else severity
     seen = np.broadcast_to(truth, rated.shape) if views is None else views
     latent = seen + leniency * rng.normal(size=(n_raters, 1)) + noise * rng.normal(size=rated.shape)
     scale = np.sqrt(1 + leniency**2 + np.mean(noise) ** 2)
