@@ -60,9 +60,9 @@ class Exchange:
     @classmethod
     def of(cls, ratings: Ratings, within: Within = ("auto",)) -> Exchange:
         """Find who may be exchanged: by the items they saw (``auto``), within attributes, or all (None)."""
-        rated = raters_who_rated(ratings)
         if within is None or not ratings.has_raters:
             return cls("all", None, 1, 0)
+        rated = raters_who_rated(ratings)
         if within == ("auto",):
             blocks = blocks_of(ratings)
             if blocks is None:

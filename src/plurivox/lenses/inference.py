@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.exchange import Entanglement, Exchange, entanglement
+from plurivox.engine.exchange import ALONE, Entanglement, Exchange, entanglement
 from plurivox.engine.families import SIGNIFICANT, adjust, adjust_families, step_down, undecided
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import Interval, percentile_interval
@@ -421,7 +421,7 @@ class Inference:
         return replace(
             row, kind="held", other=other, p_value=float(test.p_value[g, s]), direction=test.direction[g, s],
             null_median=float(test.null_median[g, s]), n_permutations=len(again.null), claim=None, p_adjusted=None,
-            ci_low=None, ci_high=None, note=self.exchange.alone if again.alone[g] else "",
+            ci_low=None, ci_high=None, note=ALONE.format(where=other) if again.alone[g] else "",
         )  # fmt: skip
 
     # Intervals --------------------------------------------------------------------------------------------------------
