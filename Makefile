@@ -9,12 +9,13 @@ ifneq ($(wildcard ../shared/data),)
 export PLURIVOX_TEST_DATA ?= $(abspath ../shared)
 endif
 
-.PHONY: help demo test test-slow check bench docs lock clean model-server
+.PHONY: help demo test test-slow test-claims check bench docs lock clean model-server
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
 	@echo "make test    set up and run the tests, but for the slow ones"
 	@echo "make test-slow   run the slow tests: simulations, waits in real time"
+	@echo "make test-claims   measure how often differences are claimed in simulated studies (minutes)"
 	@echo "make check   formatting, lint, types, layers, generated docs"
 	@echo "make bench   measure speed and memory beside other ways, in one run"
 	@echo "make docs    write the generated parts of docs/"
@@ -61,11 +62,15 @@ demo: $(VENV)/.core
 	$(BIN)/plurivox demo
 
 test: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
-	$(BIN)/python -m pytest $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not claims"
 
 # What takes minutes and is seldom broken by a change: statistical simulations, waits in real time, the frozen corpus.
 test-slow: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m pytest $(WORKERS) -m slow
+
+# How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.
+test-claims: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist worksteal -m claims
 
 # Optional: without it the test that asks a real model is skipped.
 model-server: $(VENV)/model-server/.done

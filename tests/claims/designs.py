@@ -34,7 +34,7 @@ class Made:
 def built(
     rng: np.random.Generator,
     rated: NDArray[np.bool_],
-    groups: Mapping[str, Sequence[str]],
+    groups: Mapping[str, Sequence[str | None]],
     by: Sequence[Any],
     *,
     severity: Floats | None = None,
@@ -55,21 +55,22 @@ def built(
         Raters × items: what a rater sees in an item instead of its severity.
     """
     n_raters, n_items = rated.shape
-    severity = rng.normal(size=n_items) if severity is None else severity
-    seen = np.broadcast_to(severity, rated.shape) if views is None else views
+    truth: Floats = np.asarray(rng.normal(size=n_items)) if severity is None else severity
+    seen = np.broadcast_to(truth, rated.shape) if views is None else views
     latent = seen + leniency * rng.normal(size=(n_raters, 1)) + noise * rng.normal(size=rated.shape)
     scale = np.sqrt(1 + leniency**2 + np.mean(noise) ** 2)
     points = np.searchsorted(cuts, (spread * latent / scale).ravel()).reshape(rated.shape)
     rater, item = np.nonzero(rated)
     frame = pl.DataFrame(
         {
-            "item": [f"i{number:04}" for number in item.tolist()], "rater": [f"r{number:04}" for number in rater.tolist()],
+            "item": [f"i{number:04}" for number in item.tolist()],
+            "rater": [f"r{number:04}" for number in rater.tolist()],
             "score": points[rater, item],
         }
     )  # fmt: skip
     raters = pl.DataFrame({"rater": [f"r{number:04}" for number in range(n_raters)], **groups})
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(len(cuts) + 1)), raters=raters)
-    return Made(ratings, by, _trained(rng, severity), options)
+    return Made(ratings, by, _trained(rng, truth), options)
 
 
 def _trained(rng: np.random.Generator, severity: Floats, n_raters: int = 5) -> pv.Ratings:
@@ -147,9 +148,7 @@ def axes(rng: np.random.Generator) -> Made:
     """Six axes with crossings, and a fifth of the values missing."""
     names = "abcdef"
     groups = {name: at_random(rng, 90, 2 + k % 3, name) for k, name in enumerate(names)}
-    known = {
-        name: [None if rng.random() < 0.2 else value for value in values] for name, values in groups.items()
-    }
+    known = {name: [None if rng.random() < 0.2 else value for value in values] for name, values in groups.items()}
     return built(rng, np.ones((90, 60), bool), known, [*names, ("a", "b"), ("c", "d"), ("e", "f")])
 
 

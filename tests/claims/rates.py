@@ -14,6 +14,8 @@ import numpy as np
 import plurivox as pv
 from claims import designs
 from claims.designs import Made
+from plurivox.report.build import top_findings
+from plurivox.report.parts import Finding, Section
 from plurivox.results.result import Statement
 
 DESIGNS = {**designs.NULL, **designs.ENTANGLED, "planted": designs.planted, "steady": designs.steady}
@@ -23,13 +25,13 @@ DRAWS = 199
 class Rate(NamedTuple):
     """In how many of so many studies something happened."""
 
-    count: int
+    times: int
     n: int
 
     @property
     def share(self) -> float:
         """The share."""
-        return self.count / self.n
+        return self.times / self.n
 
     @property
     def low(self) -> float:
@@ -47,33 +49,58 @@ class Rate(NamedTuple):
         return centre + sign * z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
 
     def __str__(self) -> str:
-        return f"{self.count:4} of {self.n} = {self.share:.3f} ({self.low:.3f} to {self.high:.3f})"
+        return f"{self.times:4} of {self.n} = {self.share:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
-def cohesion(made: Made) -> list[Statement]:
-    """Return what cohesion says of a study."""
-    return pv.cohesion(made.ratings, made.by, permutations=DRAWS, threads=1, **made.options).statements()
+ASKED: dict[str, Any] = {"permutations": DRAWS, "threads": 1}
 
 
-def crowd(made: Made) -> list[Statement]:
+def cohesion(made: Made, **asked: Any) -> list[Statement]:
+    """Return what cohesion says of a study; no claim needs an interval, but one of a view."""
+    return pv.cohesion(made.ratings, made.by, **{**ASKED, "interval": "none", **asked}).statements()
+
+
+def views(made: Made) -> list[Statement]:
+    """Return what cohesion says of views."""
+    said = cohesion(made, interval="jackknife")
+    return [one for one in said if "view of their own" in one.text]
+
+
+def crowd(made: Made, **asked: Any) -> list[Statement]:
     """Return what responsiveness against the crowd says of a study."""
-    asked: dict[str, Any] = {"permutations": DRAWS, "threads": 1}
-    return pv.responsiveness(made.ratings, by=made.by, **asked, **made.options).statements()
+    return pv.responsiveness(made.ratings, by=made.by, **{**ASKED, "interval": "none", **asked}).statements()
 
 
 def trained(made: Made) -> list[Statement]:
     """Return what responsiveness to trained raters says of a study."""
-    asked: dict[str, Any] = {"permutations": DRAWS, "threads": 1}
-    return pv.responsiveness(made.ratings, made.trained, by=made.by, **asked, **made.options).statements()
+    return pv.responsiveness(made.ratings, made.trained, by=made.by, interval="none", **ASKED).statements()
 
 
-def items(made: Made) -> list[Statement]:
+def items(made: Made, **asked: Any) -> list[Statement]:
     """Return what the list of items says of a study."""
-    return pv.items(made.ratings, by=made.by, permutations=DRAWS, threads=1).statements()
+    return pv.items(made.ratings, by=made.by, **{**ASKED, **asked}).statements()
+
+
+def headlines(made: Made) -> list[Statement]:
+    """Return the claims at the top of a report of a study, without its charts."""
+    asked = {"n_lenses": 3}
+    lenses = {"cohesion": cohesion(made, **asked), "crowd": crowd(made, **asked), "items": items(made, **asked)}
+    sections = [
+        Section(
+            name, name, "",
+            findings=[
+                Finding(one.text, one.weight, "", one.claim, one.p, one.n_permutations)
+                for one in said
+                if one.weight > 0
+            ],
+        )
+        for name, said in lenses.items()
+    ]  # fmt: skip
+    return [Statement(one.text, one.weight, claim=one.claim) for one in top_findings(sections)]
 
 
 LENSES: dict[str, Callable[[Made], list[Statement]]] = {
-    "cohesion": cohesion, "crowd": crowd, "trained": trained, "items": items,
+    "cohesion": cohesion, "crowd": crowd, "trained": trained, "items": items, "headlines": headlines, "views": views,
 }  # fmt: skip
 
 

@@ -183,7 +183,8 @@ def interval_words(row: Row, settings: Mapping[str, Any]) -> str:
     form = digits(row)
     if row.ci_low is None or row.ci_high is None or math.isnan(row.ci_low):
         return f"{row.value:{form}}"
-    return f"{row.value:{form}} ({row.ci_low:{form}} to {row.ci_high:{form}} over {resampled(settings)})"
+    ends = f"{row.ci_low:{form}} to {row.ci_high:{form}}".replace("inf", "∞")
+    return f"{row.value:{form}} ({ends} over {resampled(settings)})"
 
 
 def beside_chance(row: Row, settings: Mapping[str, Any]) -> str:

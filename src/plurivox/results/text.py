@@ -44,7 +44,7 @@ def value_cell(row: Row, *, intervals: bool = False) -> str:
         return "–"
     text = f"{row.value:.3f}"
     if intervals and row.ci_low is not None and row.ci_high is not None:
-        text += f" [{row.ci_low:.2f}, {row.ci_high:.2f}]"
+        text += f" [{row.ci_low:.2f}, {row.ci_high:.2f}]".replace("inf", "∞")
     if row.p_value is not None and row.p_value < SIGNIFICANT:
         corrected = row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT
         text += f" {ARROWS[row.direction]}{'**' if corrected else '*'}"

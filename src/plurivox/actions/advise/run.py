@@ -66,7 +66,17 @@ def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: Ad
     3
     """
     only_raters = settings.by == (("rater",),)
-    shared = ("threshold", "group_score", "ties", "bootstrap", "seed", "several", "min_support", "min_group_size")
+    shared = (
+        "threshold",
+        "group_score",
+        "ties",
+        "bootstrap",
+        "seed",
+        "several",
+        "min_support",
+        "min_group_size",
+        "within",
+    )
     found = responsiveness(
         ratings, reference, settings.by, permutations=0 if only_raters else PERMUTATIONS, threads=how.threads,
         interval="bootstrap" if settings.bootstrap else "none", executor=how.executor, progress=how.progress,

@@ -113,6 +113,7 @@ class AdviceSettings(Settings):
     min_support: float = setting(
         5.0, "Scores given to fewer items are left out where precision is compared.", cli=False
     )
+    within: tuple[str, ...] | None = shared.within()
     seed: int = shared.seed()
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()

@@ -83,7 +83,7 @@ class Detection:
         key = (_GAI, design.n_group, design.n_rest, design.n_items, number)
         rng = np.random.default_rng(np.random.SeedSequence(wanted.seed, spawn_key=key))
         ratings, sides = self.crowd.study(design, self.sharing, rng)
-        work = Measured.of(ratings, Grouping.of(ratings, sides, 2))
+        work = Measured.of(ratings, Grouping.of(ratings, sides, 2, design.strata()))
         at, seed = place_of("gai"), int(rng.integers(2**62))
         value = work.values(work.observed())[0, GROUP, at]
 

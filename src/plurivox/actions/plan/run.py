@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.actions.plan.applicable import Sides, facts_of, lens_rows
 from plurivox.actions.plan.power import MORE_ITEMS, MORE_RATERS, Step, gai_steps, gai_studies, mpa_steps, mpa_studies
@@ -16,6 +17,7 @@ from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, large
 from plurivox.actions.plan.settings import PlanSettings
 from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design
 from plurivox.axis import By
+from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import compared, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
@@ -120,12 +122,12 @@ def _power_rows(
     """Return the rows of power and of what to collect, for some groups."""
     powers: list[_Cells] = []
     collects: list[_Cells] = []
-    crowd = Crowd.of(ratings)
+    crowd, strata = Crowd.of(ratings), Exchange.of(ratings, wanted.within).strata
     impossible = _impossible(crowd, wanted.gai)
     of_gai = 0 if impossible else gai_studies(wanted)
     each = of_gai + mpa_studies(wanted)
     for number, one in enumerate(chosen):
-        now, before, total = _design(ratings, one), number * each, each * len(chosen)
+        now, before, total = _design(ratings, one, strata), number * each, each * len(chosen)
         found = [] if impossible else gai_steps(crowd, now, wanted, how.within(before, total))
         known = mpa_steps(ratings, one.codes, wanted, how.within(before + of_gai, total))
         how.tell(before + each, total)
@@ -137,13 +139,18 @@ def _power_rows(
     return powers, collects
 
 
-def _design(ratings: Ratings, one: Sides) -> Design:
+def _design(ratings: Ratings, one: Sides, strata: NDArray[np.int32] | None) -> Design:
     """Return the study as it is, as far as it matters to one group."""
     sizes = [int(np.count_nonzero(one.codes == side)) for side in (GROUP, REST)]
     given = np.bincount(one.codes[ratings.codes_of_raters] + 1, minlength=3)[1:]
     n_items = int(np.count_nonzero(np.diff(ratings.offsets)))
-    shares = [float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True)]
-    return Design(sizes[0], sizes[1], n_items, *shares)
+    group_share, rest_share = (float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True))
+    now = Design(sizes[0], sizes[1], n_items, group_share, rest_share)
+    if strata is None:
+        return now
+    numbers, of_each = np.unique(strata, return_inverse=True)
+    group, rest = (np.bincount(of_each[one.codes == side], minlength=len(numbers)) for side in (GROUP, REST))
+    return now._replace(strata_group=tuple(group.tolist()), strata_rest=tuple(rest.tolist()))
 
 
 def _impossible(crowd: Crowd, gai: float) -> str:

@@ -55,6 +55,7 @@ class PlanSettings(Settings):
         doc="Studies to simulate for each design, but fewer of large ones, and fewer where they settle sooner whether "
         "the power is reached; 0 for a plan without power.",
     )  # fmt: skip
+    within: tuple[str, ...] | None = shared.within()
     permutations: int = shared.permutations(199, doc="How often raters are shuffled in each of them.", cli=False)
     seed: int = shared.seed()
     several: Frozen = shared.several()

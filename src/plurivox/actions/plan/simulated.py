@@ -46,13 +46,26 @@ _FEW_RATERS = 10  # with fewer, nothing is said of how raters differ
 
 
 class Design(NamedTuple):
-    """The size of a study: raters of a group and of its rest, items, and the share of items that each side rates."""
+    """The size of a study: raters of a group and of its rest, items, and the share of items that each side rates.
+
+    ``strata_group`` and ``strata_rest`` are how many raters of each side each stratum has within which raters are
+    shuffled; empty if all are.
+    """
 
     n_group: int
     n_rest: int
     n_items: int
     density_group: float = 1.0
     density_rest: float = 1.0
+    strata_group: tuple[int, ...] = ()
+    strata_rest: tuple[int, ...] = ()
+
+    def strata(self) -> NDArray[np.int32] | None:
+        """Return the stratum of each rater, those of the group first, in the proportions of the study as it is."""
+        if not self.strata_group:
+            return None
+        sides = ((self.n_group, self.strata_group), (self.n_rest, self.strata_rest))
+        return np.concatenate([_spread(n, shares) for n, shares in sides])
 
     @property
     def ratings_per_item(self) -> float:
@@ -82,6 +95,12 @@ class Design(NamedTuple):
         """Return how many studies to simulate if ``simulations`` are asked for."""
         share = min(1.0, FULL_EFFORT / max(self.effort, 1.0))
         return min(simulations, max(BLOCK, round(simulations * share)))
+
+
+def _spread(n: int, shares: tuple[int, ...]) -> NDArray[np.int32]:
+    """Spread n raters over strata in proportion, as evenly as can be."""
+    ends = np.cumsum(shares) / max(sum(shares), 1)
+    return np.searchsorted(ends, (np.arange(n) + 0.5) / max(n, 1)).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

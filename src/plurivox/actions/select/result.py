@@ -85,6 +85,7 @@ class Selection(TableResult):
         n_raters, n_groups = chosen["rater"].n_unique(), self._groups.height
         n_served = self._groups.filter(pl.col("n_chosen") > 0).height
         order = "the lower end of its 95 % interval" if self.settings["order"] == "lower" else "the value itself"
+        order += peers(self.settings)
         found = [
             f"{counted(n_raters, 'rater')} from {n_served:,} of {counted(n_groups, 'group')} {are(n_raters)} "
             f"chosen by {self._name} against {self.settings['reference']['name']}, in the order of {order}, up to "
@@ -144,7 +145,15 @@ class Selection(TableResult):
 def ordering(settings: Mapping[str, Any]) -> str:
     """Name what raters are ordered by."""
     name = LABELS[settings["metric"]]
-    return f"lower end of {name}" if settings["order"] == "lower" else name
+    return f"{f'lower end of {name}' if settings['order'] == 'lower' else name}{peers(settings)}"
+
+
+def peers(settings: Mapping[str, Any]) -> str:
+    """Name whom raters are compared with, if not with all."""
+    among = settings.get("compared", {})
+    if among.get("kind") == "within":
+        return f" within {', '.join(among['within'])}"
+    return " among those who saw the same items" if among.get("kind") == "blocks" and among["blocks"] > 1 else ""
 
 
 def _places(frame: pl.DataFrame) -> str:

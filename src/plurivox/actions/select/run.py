@@ -13,6 +13,7 @@ import polars as pl
 from plurivox.actions.select.result import FEW, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
 from plurivox.axis import Axis
+from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import Compared, compared, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
@@ -112,7 +113,10 @@ def select_raters(
         **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
     asked["reference"] = found.settings["reference"]
-    result = Selection(_tables(groups, _judged(found.rows, asked), asked), asked)
+    exchange = Exchange.of(ratings, settings.within)
+    asked["compared"] = exchange.as_dict()
+    judged = _among_peers(ratings, _judged(found.rows, asked), exchange)
+    result = Selection(_tables(groups, judged, asked), asked)
     if result.to_frame()["rater"].null_count() == len(groups):
         raise _nobody_eligible(result.table("candidates"), asked)
     return result
@@ -150,6 +154,24 @@ def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, _Judg
             reason = f"{ordering(settings)} is undefined: {why}"
         found[rater] = _Judged(rater, (*values, row.n_ratings), row.n_ratings, bound, reason, row.note)
     return found
+
+
+def _among_peers(ratings: Ratings, judged: dict[str, _Judged], exchange: Exchange) -> dict[str, _Judged]:
+    """Return raters with their bound less the median of those they may be compared with.
+
+    Who is alone in a stratum is compared with all.
+    """
+    if exchange.strata is None:
+        return judged
+    alone = Axis.of(ratings, "rater")
+    stratum = {alone.groups[code]: int(exchange.strata[rater]) for rater, code in enumerate(alone.codes.tolist())}
+    peers: dict[int, list[float]] = {}
+    for one in judged.values():
+        if not one.reason:
+            peers.setdefault(stratum[one.rater], []).append(one.bound)
+    overall = float(np.median([bound for bounds in peers.values() for bound in bounds] or [0.0]))
+    middle = {number: float(np.median(bounds)) for number, bounds in peers.items() if len(bounds) > 1}
+    return {name: one._replace(bound=one.bound - middle.get(stratum[name], overall)) for name, one in judged.items()}
 
 
 def _ranked(eligible: Iterable[_Judged], per_group: int, seed: int) -> _Ranked:

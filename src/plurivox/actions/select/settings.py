@@ -45,6 +45,13 @@ class SelectionSettings(Settings):
     bootstrap: int = shared.bootstrap(
         doc='How many bootstrap draws for the intervals; ``order="value"`` can do with 0.'
     )
+    within: tuple[str, ...] | None = shared.within(
+        help="Compare raters with those of the same value of this attribute; auto: with those who saw the same items; "
+        "none: with all.",
+        doc='Whom raters are compared with. ``"auto"``: with those who saw the same items, if nearly all are in such '
+        "blocks, so that nobody loses by having got harder items; else with all. A rater attribute (or several): with "
+        "raters of the same values. None: with all.",
+    )
     seed: int = shared.seed(
         doc="Same seed, same result, whatever the order of rows. It also decides between raters with the same bound "
         "and as many ratings."

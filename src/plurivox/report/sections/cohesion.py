@@ -36,8 +36,9 @@ def _paired(brief: Brief) -> bool:
 
 
 def _charts(found: Cohesion) -> list[Block]:
+    level = found.settings["level"]
     blocks: list[Block] = [drawn(
-        "gai_forest", found, "cohesion-forest", "Group agreement (GAI)",
+        "gai_forest", found, "cohesion-forest", f"Group agreement (GAI), {level} level",
         "GAI of each group with its 95 % interval, over the values of random groups of the same size.",
         "The further a point lies outside its grey strip, the less it looks like chance.",
     )]  # fmt: skip
@@ -50,7 +51,7 @@ def _charts(found: Cohesion) -> list[Block]:
         ))  # fmt: skip
     blocks += [
         drawn(
-            "xrr_matrix", found, slug("cohesion-pairs", axis), f"Agreement between groups: {axis}",
+            "xrr_matrix", found, slug("cohesion-pairs", axis), f"Agreement between groups: {axis}, {level} level",
             f"XRR between the groups of {axis}, with each group's IRR on the diagonal.",
             "Off the diagonal: how far two groups agree with each other beyond chance (XRR). On it: how far a group "
             "agrees within itself (IRR).", axis,
@@ -59,10 +60,10 @@ def _charts(found: Cohesion) -> list[Block]:
     ]  # fmt: skip
     if found.ranked_axes():
         blocks.append(drawn(
-            "dsi_ranking", found, "cohesion-dsi", "Which attribute divides the raters most",
+            "dsi_ranking", found, "cohesion-dsi", f"Which attribute divides the raters most, {level} level",
             "Attributes ranked by their largest GAI.",
             "DSI is the largest GAI of an attribute's groups; its p-value compares it with the largest GAI of shuffled "
-            "raters.",
+            "raters, its corrected one with the largest of all attributes.",
         ))  # fmt: skip
     return blocks
 
@@ -70,4 +71,10 @@ def _charts(found: Cohesion) -> list[Block]:
 def _table(found: Cohesion) -> DataTable:
     names = [record.name for record in of_role("tested", "beside", "whole")]
     frame = found.to_frame().filter(pl.col("statistic").is_in(names), pl.col("group") != "")
-    return table("cohesion-table", "All cohesion values", tested_values(frame), MAX_ROWS * len(names), search=True)
+    return table(
+        "cohesion-table",
+        f"All cohesion values, {found.settings['level']} level",
+        tested_values(frame),
+        MAX_ROWS * len(names),
+        search=True,
+    )
