@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import plurivox as pv
 from plurivox.axis import Axis
+from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.sums import Measured
@@ -114,14 +115,16 @@ def best(work: Callable[[], object], rounds: int = 5) -> float:
 
 def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
     """Print one shape."""
-    passes = [Measured.of(ratings, Grouping.of(ratings, axis.codes, len(axis))) for axis in axes]
+    groupings = [Grouping.of(ratings, axis.codes, len(axis)) for axis in axes]
+    passes = [Measured.of(ratings, one, level="nominal") for one in groupings]  # as the other two
     n = 1000 if len(ratings) < 50_000 else 200
+    many, fewer = Draws.permuted(n, 0), Draws.permuted(n // 4, 0)
     for one in passes:
-        one.null(2, 0, Running())
+        one.null(Draws.permuted(2, 0), Running())
     times: dict[str, list[float]] = {"ours": [], "single": [], "numpy": [], "package": []}
     for _ in range(4):  # in turn, so that a slow moment of the machine meets all of them
-        times["ours"].append(best(lambda: [one.null(n, 0, Running()) for one in passes], 1) / n)
-        times["single"].append(best(lambda: [one.null(n // 4, 0, Running(threads=1)) for one in passes], 1) / (n // 4))
+        times["ours"].append(best(lambda: [one.null(many, Running()) for one in passes], 1) / n)
+        times["single"].append(best(lambda: [one.null(fewer, Running(threads=1)) for one in passes], 1) / (n // 4))
         times["numpy"].append(best(lambda: [with_numpy(ratings, axis.codes, len(axis)) for axis in axes], 1))
         times["package"].append(best(lambda: [with_krippendorff(ratings, axis.codes, len(axis)) for axis in axes], 1))
     ours, single, numpy_time, package = (min(of) for of in times.values())
@@ -141,6 +144,7 @@ def measure(name: str, ratings: pv.Ratings, axes: list[Axis]) -> None:
 def levels(name: str, ratings: pv.Ratings, axis: Axis) -> None:
     """Print what ordinal and interval levels take beside nominal, and what view_correlation adds to each."""
     n, works = (512 if len(ratings) < 50_000 else 128), {}
+    draws = Draws.permuted(n, 0)
     for level in ("nominal", "ordinal", "interval"):
         whole = Measured.of(ratings, Grouping.of(ratings, axis.codes, len(axis)), level=level)
         others = tuple(one for one in whole.tested if not one.of_moments)
@@ -149,7 +153,7 @@ def levels(name: str, ratings: pv.Ratings, axis: Axis) -> None:
     times: dict[tuple[str, str], float] = {}
     for _ in range(6):
         for key, work in works.items():
-            seconds = best(lambda work=work: work.null(n, 0, Running(threads=1)), 1) / n  # type: ignore[misc]
+            seconds = best(lambda work=work: work.null(draws, Running(threads=1)), 1) / n  # type: ignore[misc]
             times[key] = min(seconds, times.get(key, seconds))
     nominal = times["nominal", "without"]
     print(f"{name}, {len(axis)} groups, one thread")
@@ -179,7 +183,7 @@ def large(n_ratings: int) -> None:
     prebuilt = sum(array.nbytes for array in arrays)
     _reset_peak()
     before = _memory("VmRSS")
-    seconds = best(lambda: passes.null(2, 0, Running(threads=2)), 1) / 2
+    seconds = best(lambda: passes.null(Draws.permuted(2, 0), Running(threads=2)), 1) / 2
     grown = _memory("VmHWM") - before
     print(f"{n_ratings:,} ratings, 8 groups: {seconds / n_ratings * 1e9:.2f} ns per rating and permutation; "
           f"peak {(prebuilt + grown) / prebuilt:.2f} times the {prebuilt / 1e9:.2f} GB of arrays")  # fmt: skip

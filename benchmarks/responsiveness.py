@@ -23,7 +23,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import plurivox as pv
 from benchmarks.cohesion import best
 from plurivox.axis import Axis
-from plurivox.engine.draws import item_weights
+from plurivox.engine.draws import Draws, item_weights
 from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.references import resolve
 from plurivox.lenses.responsiveness.sums import Responses
@@ -87,7 +87,7 @@ def bootstrap() -> None:
     shared = Responses.of(ratings, axis.codes, len(axis), resolve(ratings, "crowd"))
     shared.bootstrap(2, 0, "items", Running())
     crowd = best(lambda: shared.bootstrap(DRAWS, 0, "items", Running()), 3)
-    permuted = best(lambda: passes.null(100, 0, Running()), 3) * 10
+    permuted = best(lambda: passes.null(Draws.permuted(100, 0), Running()), 3) * 10
     print(
         f"Bootstrap, {DRAWS:,} draws × {GROUPS} groups × {ITEMS:,} items × {REFERENCES} reference ratings, all metrics"
     )
@@ -110,10 +110,11 @@ def raters() -> None:
         path = Path(folder) / "ratings.csv"
         pl.DataFrame({"item": cells // n_raters, "rater": cells % n_raters, "score": score}).write_csv(path)
         for draws in (0, 1000):
+            interval = f"interval='bootstrap', bootstrap={draws}, resample='items'" if draws else "interval='none'"
             script = (
                 "import sys, time, plurivox as pv\n"
                 f"start = time.perf_counter(); ratings = pv.read_ratings({str(path)!r}, scale='0:4')\n"
-                f"pv.responsiveness(ratings, 'crowd', by='rater', bootstrap={draws}).to_frame()\n"
+                f"pv.responsiveness(ratings, 'crowd', by='rater', max_permutations=1000, {interval}).to_frame()\n"
                 "print(time.perf_counter() - start, open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
             )
             done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

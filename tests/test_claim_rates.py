@@ -51,7 +51,7 @@ def test_where_assignment_depends_on_groups_the_way_out_is_named() -> None:
 
 @CLAIMS
 @pytest.mark.parametrize("design", NULL)
-@pytest.mark.parametrize(("lens", "n"), [("cohesion", 200), ("crowd", 120), ("trained", 80), ("items", 80)])
+@pytest.mark.parametrize(("lens", "n"), [("cohesion", 120), ("crowd", 80), ("trained", 60), ("items", 60)])
 def test_no_difference_no_claim(design: str, lens: str, n: int) -> None:
     at_most(rate(partial(claimed, design, lens), n), 0.05)
 
@@ -59,13 +59,13 @@ def test_no_difference_no_claim(design: str, lens: str, n: int) -> None:
 @CLAIMS
 @pytest.mark.parametrize("design", NULL)
 def test_no_headline_of_a_report(design: str) -> None:
-    at_most(rate(partial(claimed, design, "headlines"), 80, first=1000), 0.05)
+    at_most(rate(partial(claimed, design, "headlines"), 60, first=1000), 0.05)
 
 
 @CLAIMS
 def test_no_headline_of_a_whole_report() -> None:
     """As a user makes it, charts included."""
-    at_most(rate(_report_claims, 30, first=2000), 0.05)
+    at_most(rate(_report_claims, 15, first=2000), 0.05)
 
 
 def _report_claims(seed: int) -> bool:
@@ -99,5 +99,5 @@ def test_less_noise_is_no_view() -> None:
 @pytest.mark.parametrize("at", range(5))
 def test_intervals_hold_the_truth(at: int) -> None:
     """Coverage of 95 % intervals over items and raters, at the designs of docs/intervals.md: .92 or more."""
-    for name, found in coverage(DESIGNS[at], DIFFERENT, n=100, seed=100 + at).items():
+    for name, found in coverage(DESIGNS[at], DIFFERENT, n=60, seed=100 + at).items():
         assert found.high >= 0.92, f"{name}: {found}"

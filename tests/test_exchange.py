@@ -297,3 +297,25 @@ def test_threads_do_not_change_the_design_check(seed: int, threads: int) -> None
     grouping = Grouping.of(ratings, axis.codes, len(axis))
     one = entanglement(ratings, grouping, 50, seed, Running(threads=1))
     assert entanglement(ratings, grouping, 50, seed, Running(threads=threads)) == one
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rarest_items_find_the_pairs_that_all_against_all_finds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    base = [rng.random(60) < share for share in (0.1, 0.5, 0.9)]
+    sets = [np.flatnonzero(base[r % 3] ^ (rng.random(60) < 0.03)).astype(np.int32) for r in range(40)]
+    sets = [one for one in sets if len(one)]
+    few = exchange._close_pairs(sets, 60)
+    monkeypatch.setattr(exchange, "MOST_PAIRS", 0)
+    everything = exchange._close_pairs(sets, 60)
+    assert sorted(zip(few[0].tolist(), few[1].tolist(), strict=True)) == sorted(
+        zip(everything[0].tolist(), everything[1].tolist(), strict=True)
+    )
+    literal = {
+        (a, b)
+        for a in range(len(sets))
+        for b in range(a + 1, len(sets))
+        if len(np.intersect1d(sets[a], sets[b])) >= 0.9 * len(np.union1d(sets[a], sets[b])) - 1e-9
+    }
+    assert set(zip(few[0].tolist(), few[1].tolist(), strict=True)) == literal
+    assert literal
