@@ -15,7 +15,8 @@ from scipy import stats
 import plurivox as pv
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping, compared, strata_of
+from plurivox.engine.exchange import Exchange
+from plurivox.engine.grouping import Grouping, compared
 from plurivox.engine.part import cut
 from plurivox.engine.permutation import compare
 from plurivox.engine.running import Running
@@ -148,7 +149,7 @@ def test_the_list_against_literal_twins(case: str, within_: str | None) -> None:
     largest, observed, null, labels = np.zeros(draws), {}, {}, {}
     for name, groups in (("three", [0, 1, 2]), ("two", [0])):
         axis = Axis.of(ratings, name)
-        strata = strata_of(ratings, None if within_ is None else (within_,))
+        strata = Exchange.of(ratings, None if within_ is None else (within_,)).strata
         labels[name] = Grouping.of(ratings, axis.codes, len(axis), strata).labels(Draws.permuted(draws, 5))
         observed[name] = z_values(x, axis.codes, groups)
         null[name] = [z_values(x, one, groups) for one in labels[name]]
