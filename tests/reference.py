@@ -609,7 +609,7 @@ def in_deviations(values: Sequence[float]) -> list[float]:
         return [math.nan] * len(values)
     mean = sum(defined, Fraction(0)) / len(defined)
     variance = sum(((value - mean) ** 2 for value in defined), Fraction(0)) / len(defined)
-    if variance < Fraction(1, 10**24) * max(1, mean**2):
+    if variance < Fraction(1, 10**24) * max(Fraction(1), mean**2):
         return [math.nan] * len(values)
     return [math.nan if math.isnan(value) else float(Fraction(value) - mean) / math.sqrt(variance) for value in values]
 

@@ -467,7 +467,9 @@ def test_only_uncertain_items(study: Study) -> None:
     assert "divide groups" not in found.out
     whole = run("items", study.files[0], "--uncertain", "--top", 99)
     assert "Items that deserve more ratings, 30" in whole.out
-    assert set(run("items", study.files[0], "--uncertain", "--json").json()) == {"kind", "settings", "uncertain"}
+    told = run("items", study.files[0], "--uncertain", "--json").json()
+    assert set(told) == {"kind", "settings", "uncertain", "statements"}
+    assert told["statements"] == []
 
 
 def test_items_as_json_and_csv_are_the_python_result(study: Study) -> None:

@@ -865,6 +865,6 @@ def test_dices_has_one_group_that_draws_the_line_elsewhere_on_these_items_only(r
     for what in ("items", "both"):
         judged = pv.responsiveness(ratings, "crowd", "race", permutations=0, bootstrap=200, resample=what).to_frame()
         wra = judged.filter(axis="race", statistic="wra")
-        below[what] = wra.filter(pl.col("ci_high") < wra["value"].median() - 0.05)["group"].to_list()
+        below[what] = wra.filter(pl.col("ci_high") < pl.col("value").median() - 0.05)["group"].to_list()
         assert wra.sort("value")["group"][0] == "White"
     assert below == {"items": ["White"], "both": []}

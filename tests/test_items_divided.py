@@ -15,7 +15,8 @@ from scipy import stats
 import plurivox as pv
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping, compared, strata_of
+from plurivox.engine.exchange import Exchange
+from plurivox.engine.grouping import Grouping, compared
 from plurivox.engine.part import cut
 from plurivox.engine.permutation import compare
 from plurivox.engine.running import Running
@@ -148,7 +149,7 @@ def test_the_list_against_literal_twins(case: str, within_: str | None) -> None:
     largest, observed, null, labels = np.zeros(draws), {}, {}, {}
     for name, groups in (("three", [0, 1, 2]), ("two", [0])):
         axis = Axis.of(ratings, name)
-        strata = strata_of(ratings, None if within_ is None else (within_,))
+        strata = Exchange.of(ratings, None if within_ is None else (within_,)).strata
         labels[name] = Grouping.of(ratings, axis.codes, len(axis), strata).labels(Draws.permuted(draws, 5))
         observed[name] = z_values(x, axis.codes, groups)
         null[name] = [z_values(x, one, groups) for one in labels[name]]
@@ -192,7 +193,7 @@ def test_many_groups_of_which_few_rate_an_item() -> None:
     codes = np.arange(540) % 260
     ratings = ratings_of(scores, group=[f"g{g:03}" for g in codes])
     rated = np.flatnonzero(~np.isnan(scores).all(axis=0))
-    found = pv.items(ratings, "group", permutations=2, min_group_size=1)
+    found = pv.items(ratings, "group", permutations=2, max_permutations=2, within=None, min_group_size=1)
     axis = Axis.of(ratings, "group", min_group_size=1)
     labels = Grouping.of(ratings, axis.codes, len(axis)).labels(Draws.permuted(2, 0))
     x = scores[:, rated]
@@ -320,7 +321,9 @@ def test_a_planted_item_is_found_and_said() -> None:
         f"{first['shrunken']:.2g} points (shrunken), p = .002 corrected over 240 comparisons."
     ]
     statement = found.statements()[0]
-    assert (statement.weight, statement.axis) == (3.0, "gender")
+    assert (statement.axis, statement.group, statement.claim) == ("gender", "Woman", True)
+    assert statement.p == first["p_adjusted"]
+    assert statement.weight == 4.0 - first["p_adjusted"]
 
 
 def test_a_planted_item_is_found_among_items_that_few_rate() -> None:
@@ -363,7 +366,7 @@ def test_nothing_is_claimed_without_a_difference() -> None:
 
 def test_what_more_shuffles_might_change_is_not_claimed() -> None:
     """With 39 shuffles the smallest p is .05 for two tails, so that nothing can be decided."""
-    found = pv.items(planted(), ["gender", "age"], permutations=39)
+    found = pv.items(planted(), ["gender", "age"], permutations=39, max_permutations=39)
     assert found.divided["p_adjusted"][0] == 0.05
     assert claimed(found).is_empty()
     assert found.findings() == [
@@ -449,7 +452,7 @@ def test_groups_that_strata_keep_apart_are_not_tested() -> None:
     assert found.divided["axis"].unique().to_list() == ["gender"]
     assert found.settings["unmoved"] == ["batch"]
     assert found.findings()[1] == (
-        "batch: raters cannot be shuffled between its groups within batch, so no item is tested for it."
+        "batch: no raters of different groups can be exchanged (raters shuffled within batch), so no item is tested."
     )
     view = pv.item_view(ratings, "i003", ["batch", "gender"], within="batch", permutations=19).to_frame()
     assert view.filter(axis="batch")["p_value"].null_count() == 2

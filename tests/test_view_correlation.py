@@ -231,7 +231,7 @@ def test_permutations_against_the_definition(missing: float) -> None:
     """
     table, measured, grouping = prepared(missing=missing)
     draws = Draws.permuted(37, 11)
-    null = measured.null(37, 11, Running(threads=1))[..., place_of("view_correlation")]
+    null = measured.null(draws, Running(threads=1))[..., place_of("view_correlation")]
     labels = grouping.labels(draws)
     twin = [[by_labels(table, row, g) for g in range(3)] for row in labels]
     assert null == pytest.approx(np.array(twin), rel=1e-9, nan_ok=True)
@@ -260,7 +260,7 @@ def test_many_groups_against_the_definition() -> None:
     axis = Axis.of(ratings, "g", min_group_size=1)
     grouping = Grouping.of(ratings, axis.codes, len(axis))
     measured = Measured.of(ratings, grouping)
-    null = measured.null(3, 1, Running(threads=1))[..., place_of("view_correlation")]
+    null = measured.null(Draws.permuted(3, 1), Running(threads=1))[..., place_of("view_correlation")]
     for d, row in enumerate(grouping.labels(Draws.permuted(3, 1))):
         assert null[d] == pytest.approx([by_labels(table, row, g) for g in range(70)], rel=1e-9, nan_ok=True)
     assert np.isfinite(null).any()
@@ -296,7 +296,7 @@ def test_several_parts_are_added_in_their_order() -> None:
         np.concatenate(run(cut, measured.agreement, draws, finish, Running(threads=threads))) for threads in (1, 3)
     )
     assert np.array_equal(one, three)
-    assert one[..., at] == pytest.approx(measured.null(40, 2, Running(threads=1))[..., at], abs=1e-12)
+    assert one[..., at] == pytest.approx(measured.null(draws, Running(threads=1))[..., at], abs=1e-12)
 
 
 def test_unequal_values_of_the_scale_are_used() -> None:
