@@ -1,103 +1,245 @@
-"""How often plurivox claims a difference where there is none, and finds one where there is: simulated studies.
-
-The suite of ``make test-claims`` takes minutes; a small slice of it runs with every test. Rates are compared with their
-binomial bounds: a rate that is .05 or less lies, with its lower bound, below .05 in 97.5 of 100 runs, and the seeds are
-fixed, so that a run does not depend on luck.
-"""
+"""When a value becomes a sentence: entangled designs, undecided values, claims held within other attributes."""
 
 from __future__ import annotations
 
-from functools import partial
+import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from claims import designs, rates
-from claims.interval_coverage import DESIGNS, DIFFERENT, coverage
-from claims.rates import Rate, claimed, rate
+import plurivox as pv
+import reference as twin
+from plurivox.results.claims import group_statements
+from plurivox.results.result import Row, Statement
+from plurivox.results.wording import named
 
-CLAIMS = pytest.mark.claims
-NULL = [*designs.NULL, *designs.ENTANGLED]
-
-
-def at_most(found: Rate, share: float) -> None:
-    assert found.low <= share, str(found)
+CLAIMS = ("irr", "xrr", "gai", "view_correlation")
 
 
-# A slice that runs every time ----------------------------------------------------------------------------------------
+# Designs in which who rated what depends on the group -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("design", "lens"), [("full", "headlines"), ("sparse", "cohesion"), ("batches", "crowd")])
-def test_few_studies_without_a_difference(design: str, lens: str) -> None:
-    found = rate(partial(claimed, design, lens), 15)
-    assert found.times <= 4  # 5 or more of 15 at .05 happen in one of 1,600 suites
+def two_pools(mixed: float) -> pv.Ratings:
+    """Return raters who see 15 of the 40 items of one of two pools; groups go to different pools unless mixed."""
+    rng = np.random.default_rng(3)
+    rows, raters = [], []
+    severity = np.concatenate([rng.normal(0, 0.2, 40), rng.normal(0, 2, 40)])  # raters agree more on the second pool
+    for rater in range(80):
+        group = rater % 2
+        pool = group if rng.random() >= mixed else rng.integers(2)
+        items = rng.choice(40, 15, replace=False) + 40 * pool
+        scores = np.clip(np.round(2 + severity[items] + rng.normal(size=15)), 0, 4).astype(int)
+        rows += [(item, rater, score) for item, score in zip(items.tolist(), scores.tolist(), strict=True)]
+        raters.append((rater, "ab"[group], f"wave {pool}"))
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
+    known = pl.DataFrame(raters, schema=["rater", "g", "wave"], orient="row")
+    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 4), raters=known)
 
 
-def test_few_studies_with_a_view() -> None:
-    assert rate(partial(claimed, "planted", "views"), 2).times == 2
+def design_of(found: pv.Cohesion | pv.Responsiveness) -> dict[str, Any]:
+    known: dict[str, Any] = found.settings["design"]
+    return known
 
 
-def test_where_assignment_depends_on_groups_the_way_out_is_named() -> None:
-    made = designs.chosen(np.random.default_rng(1))
-    said = rates.cohesion(made)
+@pytest.mark.parametrize("lens", [pv.cohesion, pv.responsiveness])
+def test_an_entangled_axis_makes_no_claim_and_names_the_way_out(lens: Any) -> None:
+    """Nobody differs but in what they saw: values and p stay, and the sentence says why they are no claim."""
+    asked: dict[str, Any] = {"by": "g", "permutations": 199, "max_permutations": 199, "interval": "none"}
+    found = lens(two_pools(0.3), **asked)
+    assert design_of(found)["kind"] == "all"
+    assert design_of(found)["axes"]["g"]["exposure"] == 1 / 200
+    assert design_of(found)["axes"]["g"]["entangled"]
+    tested = [row for row in found.rows if row.kind == "group"]
+    assert all(row.p_value is not None for row in tested)
+    assert not any(row.claim for row in found.rows)
+    said = found.statements()
     assert not any(one.claim for one in said)
-    (why,) = (one for one in said if one.statistic == "design")
-    assert why.text.startswith("No difference by a is claimed: who rated what depends on it (which items raters saw")
-    assert "within" in why.text
+    (why,) = [one for one in said if one.statistic == "design"]
+    assert why.axis == "g"
+    assert why.text.startswith(
+        "No difference by g is claimed: who rated what depends on it (which items raters saw, p = "
+    )
+    assert "give it as within" in why.text
+    assert not any(one.text.startswith("Before correction only") for one in said)
+    held = lens(two_pools(0.3), **asked, within="wave")
+    assert not design_of(held)["axes"]["g"]["entangled"]
+    assert not any(one.statistic == "design" for one in held.statements())
 
 
-# The suite -----------------------------------------------------------------------------------------------------------
+def test_without_strata_the_same_data_would_be_claimed_to_differ() -> None:
+    """The rows survive correction, so that the design alone keeps them from being claims."""
+    found = pv.cohesion(two_pools(0.3), "g", permutations=199, max_permutations=199, interval="none")
+    assert any(row.survives for row in found.rows if row.statistic == "irr" and row.axis == "g")
+    within = pv.cohesion(two_pools(0.3), "g", permutations=199, max_permutations=199, interval="none", within="wave")
+    assert not any(row.survives for row in within.rows if row.statistic in CLAIMS and row.axis == "g")
 
 
-@CLAIMS
-@pytest.mark.parametrize("design", NULL)
-@pytest.mark.parametrize(("lens", "n"), [("cohesion", 200), ("crowd", 120), ("trained", 80), ("items", 80)])
-def test_no_difference_no_claim(design: str, lens: str, n: int) -> None:
-    at_most(rate(partial(claimed, design, lens), n), 0.05)
+# Undecided, and nothing -----------------------------------------------------------------------------------------------
 
 
-@CLAIMS
-@pytest.mark.parametrize("design", NULL)
-def test_no_headline_of_a_report(design: str) -> None:
-    at_most(rate(partial(claimed, design, "headlines"), 80, first=1000), 0.05)
+def value(group: str, statistic: str = "gai", **more: Any) -> Row:
+    known: dict[str, Any] = {"direction": "above", "null_median": 1.0, "n_permutations": 999, "claim": False}
+    return Row("group", "g", group, statistic, 1.2, **{**known, **more})
 
 
-@CLAIMS
-def test_no_headline_of_a_whole_report() -> None:
-    """As a user makes it, charts included."""
-    at_most(rate(_report_claims, 30, first=2000), 0.05)
+def said_of(*rows: Row, held: tuple[Row, ...] = (), axes: dict[str, Any] | None = None) -> list[Statement]:
+    design = {"kind": "all", "blocks": 1, "raters_fixed": 0, "within": [], "axes": axes or {}}
+    settings = {"permutations": 999, "correction": "maxt", "resample": "both", "design": design}
+    result = pv.Cohesion(rows, {"g": 0}, {"g": 0}, (), settings)
+    return group_statements(
+        result, lambda own: f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.",
+        lambda row: f"{row.group} notable.", held,
+    )  # fmt: skip
 
 
-def _report_claims(seed: int) -> bool:
-    from plurivox.report.build import make_report
-
-    made = designs.fives(np.random.default_rng(seed))
-    report = make_report(made.ratings, made.by, permutations=rates.DRAWS, threads=1)
-    return any(one.claim for one in report.findings)
-
-
-@CLAIMS
-def test_a_planted_view_is_found_and_named() -> None:
-    found = rate(partial(_names_the_group, "a1"), 60)
-    assert found.share >= 0.9, str(found)
-
-
-def _names_the_group(group: str, seed: int) -> bool:
-    made = designs.planted(np.random.default_rng([seed, 1]))
-    said = rates.views(made)
-    return any(one.claim and one.group == group for one in said) and not any(one.axis == "b" for one in said)
+def test_what_is_undecided_is_told_and_is_no_claim() -> None:
+    """With 999 shuffles .045 has a standard error of .0066."""
+    said = said_of(value("a", p_value=0.002, p_adjusted=0.045), value("b", p_value=0.5, p_adjusted=0.9))
+    (undecided,) = [one for one in said if one.text.startswith("Undecided after 999 shuffles: GAI of g: a,")]
+    assert not undecided.claim
+    assert undecided.p == 0.045
+    assert any(one.text.startswith("No difference between groups is certain: of 2 groups") for one in said)
+    sure = said_of(value("a", p_value=0.2, p_adjusted=0.3))
+    assert not any("Undecided" in one.text for one in sure)
+    blocked = said_of(
+        value("a", p_value=0.002, p_adjusted=0.045), axes={"g": {"exposure": 0.001, "workload": 0.5, "entangled": True}}
+    )
+    assert not any("Undecided" in one.text for one in blocked)
 
 
-@CLAIMS
-def test_less_noise_is_no_view() -> None:
-    """A group that is merely less noisy agrees more, which is claimed, and is never said to have a view of its own."""
-    assert rate(partial(claimed, "steady", "cohesion"), 40).share >= 0.9
-    at_most(rate(partial(claimed, "steady", "views"), 40), 0.0)
+def test_claims_come_first_and_rest_on_what_was_done() -> None:
+    first = value("b", p_value=0.002, p_adjusted=0.002, claim=True)
+    second = value("b", "irr", p_value=0.004, p_adjusted=0.01, claim=True)
+    other = value("a", p_value=0.004, p_adjusted=0.03, claim=True)
+    notable = value("c", p_value=0.03, p_adjusted=0.2)
+    said = said_of(other, second, first, notable)
+    assert [(one.text, one.claim, one.p) for one in said] == [
+        ("b claimed by gai, irr.", True, 0.002), ("a claimed by gai.", True, 0.03), ("c notable.", False, 0.2),
+    ]  # fmt: skip
+    assert said[0].rests_on == (
+        "all raters shuffled, 999 times; corrected over 4 values by the largest deviation of every shuffle (max-T)"
+    )
+    assert [one.weight for one in said] == sorted((one.weight for one in said), reverse=True)
 
 
-@CLAIMS
-@pytest.mark.parametrize("at", range(5))
-def test_intervals_hold_the_truth(at: int) -> None:
-    """Coverage of 95 % intervals over items and raters, at the designs of docs/intervals.md: .92 or more."""
-    for name, found in coverage(DESIGNS[at], DIFFERENT, n=100, seed=100 + at).items():
-        assert found.high >= 0.92, f"{name}: {found}"
+# Attributes that travel together --------------------------------------------------------------------------------------
+
+
+def test_a_claim_says_within_what_it_holds() -> None:
+    row = value("a", p_value=0.002, p_adjusted=0.002, claim=True)
+    holds = replace(row, kind="held", other="age", claim=None)
+    lost = replace(holds, other="city", p_adjusted=0.2)
+    turned = replace(holds, other="job", direction="below")
+    alone = replace(holds, other="wave", p_value=math.nan, p_adjusted=math.nan)
+    elsewhere = replace(holds, group="b", other="time")
+    (said,) = said_of(row, held=(holds, lost, turned, alone, elsewhere))
+    assert said.text == (
+        "a claimed by gai. This also holds within age. It cannot be told apart from city, job or wave here."
+    )
+    (silent,) = said_of(row)
+    assert silent.text == "a claimed by gai."
+
+
+def test_claims_are_tested_again_within_the_other_attributes() -> None:
+    """Within a copy of itself nobody can be exchanged; within one at random p is that of strata by it."""
+    made = pv.simulate(
+        n_items=60, n_raters=48, attributes={"g": {"a": 0.5, "b": 0.5}}, effects=[pv.Effect({"g": "a"}, shared_sd=1.5)],
+        models=(), trained=0, seed=1,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    raters = made.raters.with_columns(
+        copy=pl.col("g").replace({"a": "first", "b": "second"}), coin=pl.Series(rng.choice(["heads", "tails"], 48))
+    )
+    ratings = pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters)
+    asked: dict[str, Any] = {"permutations": 199, "max_permutations": 199, "interval": "none"}
+    found = pv.cohesion(ratings, ["g", "copy", "coin"], **asked)
+    within = pv.cohesion(ratings, "g", within="coin", **asked)
+    held = [row for row in found.held_rows if row.axis == "g"]
+    claimed = [row for row in found.rows if row.claim and row.axis == "g" and row.kind == "group"]
+    assert claimed
+    assert len(held) == 2 * len(claimed)
+    for row in held:
+        assert row.kind == "held"
+        if row.other == "copy":
+            assert math.isnan(row.p_value or 0)
+            assert row.note == "no rater of another group shares its copy, so there is nobody to exchange it with"
+        else:
+            again = within.row("g", row.group, row.statistic)
+            assert (row.p_value, row.direction, row.null_median) == (again.p_value, again.direction, again.null_median)
+            assert row.p_adjusted == row.p_value  # Holm over those that are defined, which is one
+    said = [one for one in found.statements() if one.claim and one.axis == "g" and one.statistic != "dsi"]
+    assert said
+    for one in said:
+        assert one.text.endswith(" This also holds within coin. It cannot be told apart from copy here.")
+
+
+# One family over axes -------------------------------------------------------------------------------------------------
+
+
+def two_axes(seed: int = 4) -> pv.Ratings:
+    made = pv.simulate(
+        n_items=40, n_raters=40, attributes={"g": {"a": 0.5, "b": 0.3, "c": 0.2}, "h": {"u": 0.4, "v": 0.6}},
+        effects=[pv.Effect({"g": "c"}, shared_sd=0.9)], models=(), trained=0, seed=seed,
+    )  # fmt: skip
+    raters = made.raters.with_columns(pl.when(pl.int_range(pl.len()) % 7 != 3).then("h"))
+    return pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters)
+
+
+def test_claims_of_cohesion_are_one_family_over_axes_and_statistics() -> None:
+    """By the literal algorithm, from the draws that axes share although one of them lacks raters."""
+    found = pv.cohesion(two_axes(), ["g", "h"], permutations=59, max_permutations=59, interval="none", min_group_size=2)
+    families: dict[str, list[Row]] = {}
+    for row in (row for row in found.rows if row.kind == "group"):
+        families.setdefault("claims" if row.statistic in CLAIMS else row.statistic, []).append(row)
+    assert len(families["claims"]) == 4 * 5
+    for rows in families.values():
+        null = [found.null(row.axis, row.group, row.statistic).tolist() for row in rows]
+        adjusted = twin.westfall_young([row.value for row in rows], list(zip(*null, strict=True)))
+        for row, p in zip(rows, adjusted, strict=True):
+            smallest = row.p_value if math.isnan(p) else max(p, row.p_value or 0.0)
+            assert row.p_adjusted == pytest.approx(smallest, nan_ok=True)
+
+
+def test_the_axis_that_divides_is_tested_against_the_largest_of_all_axes() -> None:
+    found = pv.cohesion(two_axes(), ["g", "h"], permutations=59, max_permutations=59, interval="none", min_group_size=2)
+    rows = [row for row in found.rows if row.kind == "group" and row.statistic == "gai"]
+    z = np.array([twin.in_deviations([row.value, *found.null(row.axis, row.group, "gai").tolist()]) for row in rows])
+    largest = np.nanmax(z[:, 1:], axis=0)
+    for axis in ("g", "h"):
+        own = max(z[k, 0] for k, row in enumerate(rows) if row.axis == axis)
+        dsi = next(row for row in found.rows if row.axis == axis and row.statistic == "dsi")
+        assert dsi.p_adjusted == pytest.approx(((largest >= own - 1e-9).sum() + 1) / 60)
+        assert dsi.value == max(row.value for row in rows if row.axis == axis)
+
+
+def test_more_shuffles_are_the_same_whatever_the_threads() -> None:
+    """The p-values of this study are close to .05, so that shuffles are doubled; the first ones stay what they were."""
+    asked: dict[str, Any] = {"permutations": 50, "interval": "none", "min_group_size": 2, "seed": 1}
+    one = pv.cohesion(two_axes(), ["g", "h"], threads=1, **asked)
+    made = {row.n_permutations for row in one.rows if row.n_permutations}
+    assert len(made) == 1
+    assert made < {100, 200, 400, 500}
+    assert pv.cohesion(two_axes(), ["g", "h"], threads=3, **asked).to_json() == one.to_json()
+    few = pv.cohesion(two_axes(), ["g", "h"], max_permutations=50, **asked)
+    assert np.array_equal(few.null("g", "a", "gai"), one.null("g", "a", "gai")[:50], equal_nan=True)
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("axis", "group", "name"),
+    [
+        ("gender", "Man", "gender: Man"),
+        ("age", "50-54", "age 50-54"),
+        ("gender × age", "Man × 18-29", "gender: Man × age 18-29"),
+        ("a × b", "an × odd × name", "a × b: an × odd × name"),
+        ("all", "all", "all raters"),
+        ("race", "", "race: "),
+    ],
+)
+def test_groups_are_named_with_their_attribute(axis: str, group: str, name: str) -> None:
+    assert named(axis, group) == name

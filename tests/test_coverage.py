@@ -44,34 +44,17 @@ MODEL: dict[str, Any] = {
     "trained": 0,
 }
 
-# What share of the intervals holds the target, and the standard error of that share in one run of this file: over ten
-# runs with the seeds 1 to 10, the error by the spread between studies. 100 draws alone take 95 % down to 93 %: the
-# quantiles are taken at the ranks 3.475 and 97.525 of 100. The rest of what is missing is that of small samples.
-COVERAGE: dict[tuple[str, str], tuple[float, float]] = {
-    ("items", "irr"): (0.922, 0.018),
-    ("items", "xrr"): (0.918, 0.029),
-    ("items", "gai"): (0.926, 0.021),
-    ("items", "percent_agreement"): (0.928, 0.016),
-    ("items", "ac1"): (0.935, 0.016),
-    ("items", "ac2"): (0.897, 0.019),
-    ("items", "negentropy"): (0.937, 0.015),
-    ("items", "cross_negentropy"): (0.915, 0.018),
-    ("items", "plurality_size"): (0.934, 0.015),
-    ("items", "voting_agreement"): (0.934, 0.015),
-    ("raters", "irr"): (0.917, 0.018),
-    ("raters", "xrr"): (0.926, 0.021),
-    ("raters", "gai"): (0.930, 0.017),
-    ("raters", "percent_agreement"): (0.913, 0.018),
-    ("raters", "ac1"): (0.915, 0.018),
-    ("raters", "ac2"): (0.897, 0.020),
-    ("both", "irr"): (0.932, 0.017),
-    ("both", "xrr"): (0.902, 0.031),
-    ("both", "gai"): (0.945, 0.017),
-    ("both", "percent_agreement"): (0.941, 0.015),
-    ("both", "ac1"): (0.944, 0.015),
-    ("both", "ac2"): (0.907, 0.018),
-}
-CELLS = [pytest.param(*cell, id="-".join(cell)) for cell in COVERAGE]
+# Which statistics each kind of resampling is checked for. 100 draws alone take 95 % down to 93 %: the quantiles are
+# taken at the ranks 3.475 and 97.525 of 100.
+STATISTICS = {
+    "items": (
+        "irr", "xrr", "gai", "percent_agreement", "ac1", "ac2", "negentropy", "cross_negentropy", "plurality_size",
+        "voting_agreement",
+    ),
+    "raters": ("irr", "xrr", "gai", "percent_agreement", "ac1", "ac2"),
+    "both": ("irr", "xrr", "gai", "percent_agreement", "ac1", "ac2"),
+}  # fmt: skip
+CELLS = [pytest.param(drawn, name, id=f"{drawn}-{name}") for drawn, names in STATISTICS.items() for name in names]
 
 
 def of_items(seed: int) -> Iterator[pv.Ratings]:
@@ -131,17 +114,19 @@ def of_the_model() -> dict[str, float]:
 @cache
 def reaches(resample: str, seed: int = 0) -> Mapping[str, Floats]:
     """Return for each statistic, by study and group, how far off the target is: at 1 at either end of the interval."""
-    names = [name for drawn, name in COVERAGE if drawn == resample]
+    names = STATISTICS[resample]
     if resample == "both":
         studies, model = of_both(seed), of_the_model()
         targets = {(group, name): model[name] for group in GROUPS for name in names}
     else:
         studies = of_items(seed) if resample == "items" else of_raters(seed)
-        everything = pv.cohesion(next(studies), "g", permutations=0)
+        everything = pv.cohesion(next(studies), "g", permutations=0, level="nominal", interval="none")
         targets = {(group, name): everything.value("g", group, name) for group in GROUPS for name in names}
     found: dict[str, list[list[float]]] = {name: [] for name in names}
     for number, ratings in enumerate(studies):
-        result = pv.cohesion(ratings, "g", permutations=0, bootstrap=100, resample=resample, seed=number, threads=1)
+        result = pv.cohesion(
+            ratings, "g", permutations=0, bootstrap=100, resample=resample, level="nominal", seed=number, threads=1
+        )
         for name in names:
             rows = [result.row("g", group, name) for group in GROUPS]
             ends = np.array([(row.ci_low, row.ci_high) for row in rows], dtype=float)
@@ -152,19 +137,13 @@ def reaches(resample: str, seed: int = 0) -> Mapping[str, Floats]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("resample", "statistic"), CELLS)
-def test_coverage_is_what_was_measured(resample: str, statistic: str) -> None:
-    """Within three standard errors; intervals 0.7 times as wide would be noticed, those of XRR at 0.6 times."""
+def test_intervals_hold_their_target_about_as_often_as_they_say(resample: str, statistic: str) -> None:
+    """About 93 of 100, down to 85: six groups of 40 to 50 studies, which share their rest, have an error of 2 to 3.
+
+    If errors are normal, intervals 0.6 times as wide hold it in 76 of 100, and those twice as wide nearly always.
+    """
     reach = reaches(resample)[statistic]
     assert reach.shape == (N_STUDIES[resample], len(GROUPS))
-    expected, error = COVERAGE[resample, statistic]
-    assert abs(np.mean(reach <= 1) - expected) <= 3 * error
-    narrow = 0.6 if statistic == "xrr" else 0.7  # the groups share their rest, so that six say less than of others
-    assert np.mean(reach <= narrow) < expected - 3 * error
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("resample", N_STUDIES)
-@pytest.mark.parametrize("statistic", ["irr", "percent_agreement"])
-def test_intervals_twice_as_wide_would_be_noticed(resample: str, statistic: str) -> None:
-    expected, error = COVERAGE[resample, statistic]
-    assert np.mean(reaches(resample)[statistic] <= 2) > expected + 3 * error
+    assert 0.85 <= np.mean(reach <= 1) <= 0.985
+    assert np.mean(reach <= 0.6) < 0.85
+    assert np.mean(reach <= 2) > 0.985

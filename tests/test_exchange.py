@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,13 @@ def test_raters_without_ratings_are_in_no_block() -> None:
     assert Exchange.of(ratings).as_dict() == {"kind": "blocks", "blocks": 1, "raters_fixed": 0, "within": []}
 
 
+def test_totals_have_nobody_to_exchange(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("item,0,1\nx,2,3\n")
+    totals = pv.read_ratings(tmp_path / "t.csv", layout="totals")
+    for within in (None, ("auto",)):
+        assert Exchange.of(totals, within).kind == "all"
+
+
 # Given attributes ----------------------------------------------------------------------------------------------------
 
 
@@ -275,8 +283,8 @@ def test_the_design_check_finds_what_depends_on_the_group() -> None:
         grouping = Grouping.of(ratings, axis.codes, len(axis))
         found.append(entanglement(ratings, grouping, 199, 0, Running(threads=1)))
     assert [one.entangled for one in found] == [False, True, True]
-    assert found[1].reason == "which items raters saw"
-    assert "how many items raters rated" in found[2].reason
+    assert found[1].exposure <= 0.01 < found[1].workload
+    assert found[2].workload <= 0.01
     assert Entanglement(0.01, 0.011).entangled
     assert not Entanglement(0.0101, 0.02).entangled
 
@@ -289,3 +297,25 @@ def test_threads_do_not_change_the_design_check(seed: int, threads: int) -> None
     grouping = Grouping.of(ratings, axis.codes, len(axis))
     one = entanglement(ratings, grouping, 50, seed, Running(threads=1))
     assert entanglement(ratings, grouping, 50, seed, Running(threads=threads)) == one
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rarest_items_find_the_pairs_that_all_against_all_finds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    base = [rng.random(60) < share for share in (0.1, 0.5, 0.9)]
+    sets = [np.flatnonzero(base[r % 3] ^ (rng.random(60) < 0.03)).astype(np.int32) for r in range(40)]
+    sets = [one for one in sets if len(one)]
+    few = exchange._close_pairs(sets, 60)
+    monkeypatch.setattr(exchange, "MOST_PAIRS", 0)
+    everything = exchange._close_pairs(sets, 60)
+    assert sorted(zip(few[0].tolist(), few[1].tolist(), strict=True)) == sorted(
+        zip(everything[0].tolist(), everything[1].tolist(), strict=True)
+    )
+    literal = {
+        (a, b)
+        for a in range(len(sets))
+        for b in range(a + 1, len(sets))
+        if len(np.intersect1d(sets[a], sets[b])) >= 0.9 * len(np.union1d(sets[a], sets[b])) - 1e-9
+    }
+    assert set(zip(few[0].tolist(), few[1].tolist(), strict=True)) == literal
+    assert literal

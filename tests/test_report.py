@@ -80,7 +80,9 @@ def test_everything_a_reader_should_find_is_there_in_order(demo: Path) -> None:
     text = demo.read_text(encoding="utf-8")
     titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", text)
     assert titles == ["Findings", "The study", "Cohesion", "Responsiveness", "Items to look at", "Methods and glossary"]
-    assert 5 <= len(re.findall(r'<li><span>.*?</span> <a href="#', text)) <= 10
+    # At most ten claims, and what cohesion and responsiveness say of all raters together.
+    assert 5 <= len(re.findall(r'<li><span>.*?</span> <a href="#', text)) <= build.MOST + 2
+    assert len(re.findall(r"<li><span>All raters together[:,]", text)) == 2
     assert demo.stat().st_size < 4_000_000
 
 
@@ -106,7 +108,7 @@ def test_every_chart_has_words_and_numbers(demo: Path) -> None:
 def test_the_numbers_are_those_of_the_lenses(demo: Path) -> None:
     made = pv.simulate(**DEMO)
     by: list[Any] = ["gender", "age", ("gender", "ethnicity")]
-    found = pv.cohesion(made.ratings, by, permutations=200, bootstrap=100, pairs=True)
+    found = pv.cohesion(made.ratings, by, permutations=200, bootstrap=100, pairs=True, n_lenses=3)
     text = demo.read_text(encoding="utf-8")
     row = found.row("age", "18-29", "gai")
     assert f'data-v="{row.value!r}"' in text
@@ -235,23 +237,48 @@ def test_bad_numbers_are_refused_before_anything_runs(tmp_path: Path) -> None:
         pv.write_report(tmp_path / "r.html", study().ratings, "gender", permutations=-1)
 
 
-def test_findings_have_one_of_each_section_and_the_weightiest() -> None:
-    def section(name: str, *weights: float) -> Section:
-        return Section(name, name, "", findings=[Finding(f"{name} {w}", w, name) for w in weights])
+def section(name: str, *findings: tuple[float | None, bool], n_permutations: int | None = 1_000_000) -> Section:
+    """Return a section with findings, of which p and whether they are claims are given."""
+    made = [Finding(f"{name} {p}", 4 - (p or 0), name, claim, p, n_permutations) for p, claim in findings]
+    return Section(name, name, "", findings=made)
 
-    found = build.top_findings(
-        [
-            section("a", 3.5, 3.4, 3.3),
-            section("b", 1.0, 0.5, 0.4),
-            section("c"),
-            section("d", *(2 - i / 100 for i in range(20))),
-        ]
-    )
-    assert [f.text for f in found[:4]] == ["a 3.5", "a 3.4", "a 3.3", "d 2.0"]
-    assert "b 1.0" in [f.text for f in found]
-    assert "b 0.5" in [f.text for f in found]
-    assert "b 0.4" not in [f.text for f in found]
-    assert len(found) == build.MOST
+
+def headlines(*shown: Section) -> list[str]:
+    return [one.text for one in build.top_findings(shown)]
+
+
+def test_headlines_are_claims_after_holm_over_the_lenses() -> None:
+    """Smallest p of three lenses: .004 · 3 = .012, .02 · 2 = .04, .6 · 1; within the first, .03 · 3 = .09."""
+    first, second = section("a", (0.03, True), (0.004, True)), section("b", (0.02, True))
+    third = section("c", (0.6, False), (None, False))
+    assert headlines(third, second, first, section("d", (None, False))) == ["a 0.004", "b 0.02"]
+    # Without the third, the first are held against .05/2 and .05/1.
+    assert headlines(first, second) == ["a 0.004", "b 0.02"]
+    assert headlines(section("a", (0.024, True)), second) == ["b 0.02", "a 0.024"]
+
+
+def test_no_lens_is_let_through_behind_one_that_fails() -> None:
+    """.02 · 3 = .06 is too much; .021 · 2 = .042 alone would not be, but Holm's p never falls."""
+    shown = [section("a", (0.02, True)), section("b", (0.021, True)), section("c", (0.5, False))]
+    assert headlines(*shown) == [build.NOTHING]
+    assert build.top_findings(shown)[0].anchor == "a"
+
+
+def test_what_is_no_claim_or_undecided_is_no_headline() -> None:
+    """With 199 shuffles .012 is within two standard errors, .0077 each, of .05/3."""
+    others = [section("b", (0.5, False)), section("c", (0.5, False))]
+    assert headlines(section("a", (0.001, False)), *others) == [build.NOTHING]
+    assert headlines(section("a", (0.012, True), n_permutations=199), *others) == [build.NOTHING]
+    assert headlines(section("a", (0.012, True), n_permutations=20_000), *others) == ["a 0.012"]
+    assert headlines(section("a", (0.012, True), n_permutations=None), *others) == ["a 0.012"]
+    assert headlines(section("a", (None, False))) == []  # nothing was tested
+
+
+def test_headlines_are_few_and_facts_come_last() -> None:
+    many = section("a", *((k / 10_000, True) for k in range(1, 31)))
+    fact = Section("b", "b", "", findings=[Finding("All raters agree.", 2.2, "b", fact=True)])
+    found = headlines(fact, many)
+    assert found == [*(f"a {k / 10_000}" for k in range(1, build.MOST + 1)), "All raters agree."]
 
 
 def test_cells_show_what_a_reader_needs() -> None:
@@ -290,17 +317,26 @@ def test_the_settings_tell_how_to_make_it_again(plain: Path) -> None:
 
 
 def test_many_findings_before_correction_are_counted_beside_chance() -> None:
-    """Of 60 groups under a null some have p < .05; three are named and the rest counted."""
-    shares = {f"g{i:02d}": 1 / 60 for i in range(60)}
-    made = pv.simulate(n_items=60, n_raters=900, missing=0.7, attributes={"g": shares}, models=(), trained=0, seed=5)
-    found = pv.cohesion(made.ratings, "g", permutations=200)
-    rows = [row for row in found.rows if row.kind == "group" and row.statistic == "gai" and row.tested]
-    before = [row for row in rows if (row.p_value or 1.0) < 0.05 and not row.survives]
+    """Of 40 groups under a null some have p < .05; three are named and the rest counted."""
+    shares = {f"g{i:02d}": 1 / 40 for i in range(40)}
+    made = pv.simulate(n_items=60, n_raters=600, missing=0.7, attributes={"g": shares}, models=(), trained=0, seed=5)
+    found = pv.cohesion(made.ratings, "g", permutations=200, interval="none")
+    claims = ("irr", "xrr", "gai", "view_correlation")
+    rows = [row for row in found.rows if row.kind == "group" and row.statistic in claims and row.tested]
+    before = [row for row in rows if (row.p_value or 1.0) < 0.05 and not row.claim]
     assert len(before) > 3
-    sentences = [text for text in found.findings() if "does not survive" in text]
-    assert len(sentences) == 3
-    expected = f"{len(before) - 3} more of {len(rows)} GAI values have p < .05 before correction only; about 3 would by"
-    assert any(text.startswith(expected) for text in found.findings())
+    said = found.statements()
+    named = [one for one in said if one.text.startswith("Before correction only: g: g")]
+    assert len(named) == 3
+    smallest = sorted(row.p_value or 0.0 for row in before)[:3]
+    for one, p in zip(named, smallest, strict=True):
+        assert found.row("g", one.group, one.statistic).p_value == p
+        assert not one.claim
+    expected = (
+        f"{len(before) - 3} more of {len(rows)} values have p < .05 before correction only; about "
+        f"{0.05 * len(rows):.0f} would by chance alone."
+    )
+    assert expected in [one.text for one in said]
 
 
 def test_raters_one_by_one_stay_out(tmp_path: Path) -> None:
@@ -336,7 +372,11 @@ def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch:
     def section(brief: Brief) -> Section:
         words = brief.study.inputs.get("words", "nothing")
         return Section(
-            "new", "A new lens", "What it asks.", [Prose(f"It was given {words}.")], [Finding("New.", 9.0, "new")]
+            "new",
+            "A new lens",
+            "What it asks.",
+            [Prose(f"It was given {words}.")],
+            [Finding("New.", 9.0, "new", claim=True, p=0.001)],
         )
 
     monkeypatch.setitem(sys.modules, "new_lens", SimpleNamespace(section=section))

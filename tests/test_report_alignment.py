@@ -99,7 +99,8 @@ def test_the_numbers_are_those_of_the_lens() -> None:
     section = section_of(made, ["gender", "age"], items_by="violation")
     found = pv.alignment(made.ratings, made.answers, ["gender", "age"], subset="violation", **QUICK)
     blocks = blocks_of(section)
-    assert [one.text for one in section.findings] == [s.text for s in found.statements() if s.weight > 0]
+    said = sorted((one for one in found.statements() if one.weight > 0), key=lambda one: -one.weight)
+    assert [one.text for one in section.findings] == [one.text for one in said]
     assert blocks["alignment-accounts"].frame["answered"].to_list() == found.accounts()["answered"].to_list()  # type: ignore[union-attr]
     closest = blocks["alignment-closest"]
     assert isinstance(closest, DataTable)

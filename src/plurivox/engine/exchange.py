@@ -7,6 +7,7 @@ and no difference may be claimed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -28,6 +29,8 @@ COVERED = 0.9
 """At least this part of the raters must be in blocks of two or more."""
 MOST_SETS = 20_000
 """Different sets of items up to which blocks are looked for."""
+MOST_PAIRS, BLOCK, MOST_CELLS = 20_000_000, 100_000, 200_000_000
+"""Pairs of sets that are looked at one by one, how many at a time, and how large a table of all sets may be."""
 ENTANGLED = 0.01
 """Up to this p, who rated what depends on the group."""
 ALONE = "no rater of another group shares its {where}, so there is nobody to exchange it with"
@@ -60,9 +63,9 @@ class Exchange:
     @classmethod
     def of(cls, ratings: Ratings, within: Within = ("auto",)) -> Exchange:
         """Find who may be exchanged: by the items they saw (``auto``), within attributes, or all (None)."""
-        rated = raters_who_rated(ratings)
         if within is None or not ratings.has_raters:
             return cls("all", None, 1, 0)
+        rated = raters_who_rated(ratings)
         if within == ("auto",):
             blocks = blocks_of(ratings)
             if blocks is None:
@@ -232,24 +235,61 @@ def _linked(sets: list[NDArray[np.int32]], n_items: int) -> NDArray[np.int64]:
     return linked
 
 
-def _close_pairs(
-    sets: list[NDArray[np.int32]], n_items: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return every pair of sets that are alike, the first before the second, and their Jaccard distance."""
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+
+def _close_pairs(sets: list[NDArray[np.int32]], n_items: int) -> Pairs:
+    """Return every pair of sets that are alike, the first before the second, and their Jaccard distance.
+
+    Two sets that share so much share at least one of the few rarest items of either, so that only pairs which do are
+    looked at; unless most do, where all sets are compared at once.
+    """
+    sizes = np.array([len(one) for one in sets])
+    table = _table(sets, n_items)
+    rank = np.argsort(np.argsort(np.asarray(table.sum(axis=0)).ravel(), kind="stable"))
+    rarest = [one[np.argsort(rank[one])[: len(one) - math.ceil(ALIKE * len(one) - 1e-9) + 1]] for one in sets]
+    few = _table(rarest, n_items)
+    if float((np.asarray(few.sum(axis=0), dtype=float) ** 2).sum()) > MOST_PAIRS:
+        return _all_pairs(table, sizes)
+    pairs = (few @ few.T).tocoo()
+    later = pairs.col > pairs.row
+    first, second = pairs.row[later].astype(np.int64), pairs.col[later].astype(np.int64)
+    common = np.concatenate(
+        [
+            np.zeros(0),
+            *(_common(table, first[at : at + BLOCK], second[at : at + BLOCK]) for at in range(0, len(first), BLOCK)),
+        ]
+    )
+    jaccard = common / (sizes[first] + sizes[second] - common)
+    close = jaccard >= ALIKE - 1e-9
+    return first[close], second[close], 1.0 - jaccard[close]
+
+
+def _table(sets: list[NDArray[np.int32]], n_items: int) -> Any:
+    """Return sets × items, 1 where a set has an item."""
     from scipy.sparse import csr_array
 
-    sizes = np.array([len(one) for one in sets])
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
-    table = csr_array((np.ones(offsets[-1], np.float32), np.concatenate(sets), offsets), shape=(len(sets), n_items))
-    dense = offsets[-1] > 0.02 * len(sets) * n_items and len(sets) * n_items <= 200_000_000
+    offsets = np.concatenate(([0], np.cumsum([len(one) for one in sets])))
+    return csr_array((np.ones(offsets[-1], np.float32), np.concatenate(sets), offsets), shape=(len(sets), n_items))
+
+
+def _common(table: Any, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how many items each pair of sets shares."""
+    return np.asarray(table[first].multiply(table[second]).sum(axis=1), dtype=np.float64).ravel()
+
+
+def _all_pairs(table: Any, sizes: NDArray[np.int64]) -> Pairs:
+    """Return the same by comparing all sets with all, some at a time; counts in float32 are exact."""
+    n_sets, n_items = table.shape
+    dense = table.nnz > 0.02 * n_sets * n_items and n_sets * n_items <= MOST_CELLS
     right = table.toarray().T if dense else table.T.tocsr()
     found = []
-    for start in range(0, len(sets), 512):
+    for start in range(0, n_sets, 512):
         left = table[start : start + 512]
         common = left.toarray() @ right if dense else (left @ right).toarray()
         jaccard = common / (sizes[start : start + 512, np.newaxis] + sizes - common)
         a, b = np.nonzero(jaccard >= ALIKE - 1e-9)
         later = b > a + start
-        found.append((a[later] + start, b[later], 1.0 - jaccard[a[later], b[later]]))
+        found.append((a[later] + start, b[later], 1.0 - jaccard[a[later], b[later]].astype(np.float64)))
     first, second, distance = (np.concatenate(each) for each in zip(*found, strict=True))
     return first, second, distance

@@ -32,6 +32,8 @@ MOST_RATERS = 600
 LEAST_PER_GROUP = 10
 MOST_BLOCKS = 100
 """Blocks of single ratings."""
+LARGE, FEWER = 100_000, 0.4
+"""From so many ratings, or more raters than units, on: what is left of the two numbers above, since passes are long."""
 SCALES = ("plain", "fisher", "inverse", "complement")
 """On which scale an interval is symmetric: the value's own, artanh x, 1/x, or 1/(1 − x)."""
 
@@ -90,7 +92,8 @@ class RaterUnits(NamedTuple):
         joined = np.where(sizes == 1, host, np.arange(n_groups))
         of_rater = np.where(own >= 0, joined[own], -1)
         held = np.unique(of_rater[of_rater >= 0])
-        most = max(LEAST_PER_GROUP, min(MOST_PER_GROUP, MOST_RATERS // max(len(held), 1)))
+        total = MOST_RATERS if np.count_nonzero(own >= 0) <= MOST_RATERS else int(FEWER * MOST_RATERS)
+        most = max(LEAST_PER_GROUP, min(MOST_PER_GROUP, total // max(len(held), 1)))
         units, bounds = np.full(len(own), -1, dtype=np.int64), [0]
         for stratum in held:
             members = np.flatnonzero(of_rater == stratum)
@@ -257,7 +260,8 @@ def without_ratings(
 
     None if there are no ratings.
     """
-    n = min(MOST_BLOCKS, sum(len(part.raters) for part in parts))
+    n_ratings = sum(len(part.raters) for part in parts)
+    n = min(MOST_BLOCKS if n_ratings <= LARGE else int(FEWER * MOST_BLOCKS), n_ratings)
     made = run(parts, _Blocks(contribution, n), Draws.of_units(np.arange(n), "items"), finish, how)
     return np.concatenate(made) if made else None
 

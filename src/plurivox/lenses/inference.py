@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.exchange import Entanglement, Exchange, entanglement
+from plurivox.engine.exchange import ALONE, Entanglement, Exchange, entanglement
 from plurivox.engine.families import SIGNIFICANT, adjust, adjust_families, step_down, undecided
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import Interval, percentile_interval
@@ -31,6 +31,8 @@ from plurivox.statistics.registry import with_trait
 
 Sizes = tuple[int, int, int]
 """Raters, items and ratings that a value rests on."""
+MOST_KEPT = 50_000_000
+"""Values of shuffled raters that further shuffles may bring, since a result keeps all of them."""
 MORE = 10
 """Up to so many times the permutations asked for are made where a p-value is undecided."""
 
@@ -320,6 +322,7 @@ class Inference:
         if not self.asked.permutations or not tested:
             return
         made, wanted = 0, self.asked.permutations
+        most = max(wanted, min(self.most, MOST_KEPT // max(sum(one.observed.size for one in tested), 1)))
         while True:
             shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
             for one in tested:
@@ -331,9 +334,9 @@ class Inference:
             p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
             p = p if also is None else np.concatenate([p, also()])
             levels = [SIGNIFICANT / k for k in range(1, self.asked.n_lenses + 1)]
-            if made >= self.most or not any(undecided(p, made, at).any() for at in levels):
+            if made >= most or not any(undecided(p, made, at).any() for at in levels):
                 return
-            wanted = min(2 * made, self.most)
+            wanted = min(2 * made, most)
 
     def _adjust(self, tested: Sequence[Shuffled]) -> None:
         """Correct the p-values of all that make claims together, and of every other statistic on its own."""
@@ -421,7 +424,7 @@ class Inference:
         return replace(
             row, kind="held", other=other, p_value=float(test.p_value[g, s]), direction=test.direction[g, s],
             null_median=float(test.null_median[g, s]), n_permutations=len(again.null), claim=None, p_adjusted=None,
-            ci_low=None, ci_high=None, note=self.exchange.alone if again.alone[g] else "",
+            ci_low=None, ci_high=None, note=ALONE.format(where=other) if again.alone[g] else "",
         )  # fmt: skip
 
     # Intervals --------------------------------------------------------------------------------------------------------

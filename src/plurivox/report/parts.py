@@ -154,6 +154,8 @@ class Brief:
 
         known = getattr(plurivox, name).settings.specs()
         own = {one: getattr(self.asked, one) for one in self.asked.specs() if one in known}
+        if not own.get("bootstrap"):
+            own.pop("bootstrap", None)  # by default each lens makes intervals in its own way
         return self.study.ask(name, inputs=inputs, **{**own, "by": self.axes, **settings})
 
     @property

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -339,23 +339,6 @@ def weight_of(row: Row) -> float:
     """Return how much a tested value matters: first whether it survives correction, then how unlikely it is."""
     p = row.p_adjusted if row.survives else row.p_value
     return (3.0 if row.survives else 1.0) + 1.0 - (p or 0.0)
-
-
-def stated(rows: Sequence[Row], n_tested: int, sentence: Callable[[Row, int], str]) -> list[Statement]:
-    """Return a sentence for every value that survives correction, and for the first few that only stand out before.
-
-    The others are counted beside what chance alone gives, so that a long list is not taken for many findings.
-    """
-    survivors = [row for row in rows if row.survives]
-    others = [row for row in rows if not row.survives]
-    shown = [*survivors, *others[:FEW]]
-    found = [Statement(sentence(row, n_tested), weight_of(row), row.axis, row.statistic) for row in shown]
-    if len(others) > FEW:
-        number = f"{len(others) - FEW} more of {n_tested} {others[0].statistic.upper()} values have"
-        by_chance = f"about {SIGNIFICANT * n_tested:.0f} would by chance alone"
-        text = f"{number} p < .05 before correction only; {by_chance}."
-        found.append(Statement(text, 1.0, others[0].axis, others[0].statistic))
-    return found
 
 
 def told(texts: Iterable[str], weight: float = 1.5) -> list[Statement]:

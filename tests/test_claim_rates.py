@@ -1,0 +1,103 @@
+"""How often plurivox claims a difference where there is none, and finds one where there is: simulated studies.
+
+The suite of ``make test-claims`` takes minutes; a small slice of it runs with every test. Rates are compared with their
+binomial bounds: a rate that is .05 or less lies, with its lower bound, below .05 in 97.5 of 100 runs, and the seeds are
+fixed, so that a run does not depend on luck.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from claims import designs, rates
+from claims.interval_coverage import DESIGNS, DIFFERENT, coverage
+from claims.rates import Rate, claimed, rate
+
+CLAIMS = pytest.mark.claims
+NULL = [*designs.NULL, *designs.ENTANGLED]
+
+
+def at_most(found: Rate, share: float) -> None:
+    assert found.low <= share, str(found)
+
+
+# A slice that runs every time ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("design", "lens"), [("full", "headlines"), ("sparse", "cohesion"), ("batches", "crowd")])
+def test_few_studies_without_a_difference(design: str, lens: str) -> None:
+    found = rate(partial(claimed, design, lens), 15)
+    assert found.times <= 4  # 5 or more of 15 at .05 happen in one of 1,600 suites
+
+
+def test_few_studies_with_a_view() -> None:
+    assert rate(partial(claimed, "planted", "views"), 2).times == 2
+
+
+def test_where_assignment_depends_on_groups_the_way_out_is_named() -> None:
+    made = designs.chosen(np.random.default_rng(1))
+    said = rates.cohesion(made)
+    assert not any(one.claim for one in said)
+    (why,) = (one for one in said if one.statistic == "design")
+    assert why.text.startswith("No difference by a is claimed: who rated what depends on it (which items raters saw")
+    assert "within" in why.text
+
+
+# The suite -----------------------------------------------------------------------------------------------------------
+
+
+@CLAIMS
+@pytest.mark.parametrize("design", NULL)
+@pytest.mark.parametrize(("lens", "n"), [("cohesion", 120), ("crowd", 80), ("trained", 60), ("items", 60)])
+def test_no_difference_no_claim(design: str, lens: str, n: int) -> None:
+    at_most(rate(partial(claimed, design, lens), n), 0.05)
+
+
+@CLAIMS
+@pytest.mark.parametrize("design", NULL)
+def test_no_headline_of_a_report(design: str) -> None:
+    at_most(rate(partial(claimed, design, "headlines"), 60, first=1000), 0.05)
+
+
+@CLAIMS
+def test_no_headline_of_a_whole_report() -> None:
+    """As a user makes it, charts included."""
+    at_most(rate(_report_claims, 15, first=2000), 0.05)
+
+
+def _report_claims(seed: int) -> bool:
+    from plurivox.report.build import make_report
+
+    made = designs.fives(np.random.default_rng(seed))
+    report = make_report(made.ratings, made.by, permutations=rates.DRAWS, threads=1)
+    return any(one.claim for one in report.findings)
+
+
+@CLAIMS
+def test_a_planted_view_is_found_and_named() -> None:
+    found = rate(partial(_names_the_group, "a1"), 60)
+    assert found.share >= 0.9, str(found)
+
+
+def _names_the_group(group: str, seed: int) -> bool:
+    made = designs.planted(np.random.default_rng([seed, 1]))
+    said = rates.views(made)
+    return any(one.claim and one.group == group for one in said) and not any(one.axis == "b" for one in said)
+
+
+@CLAIMS
+def test_less_noise_is_no_view() -> None:
+    """A group that is merely less noisy agrees more, which is claimed, and is never said to have a view of its own."""
+    assert rate(partial(claimed, "steady", "cohesion"), 40).share >= 0.9
+    at_most(rate(partial(claimed, "steady", "views"), 40), 0.0)
+
+
+@CLAIMS
+@pytest.mark.parametrize("at", range(5))
+def test_intervals_hold_the_truth(at: int) -> None:
+    """Coverage of 95 % intervals over items and raters, at the designs of docs/intervals.md: .92 or more."""
+    for name, found in coverage(DESIGNS[at], DIFFERENT, n=60, seed=100 + at).items():
+        assert found.high >= 0.92, f"{name}: {found}"
