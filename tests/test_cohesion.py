@@ -250,7 +250,9 @@ def test_dices_findings(dices: pv.Ratings) -> None:
     known = p.drop_nulls().to_list()
     assert len(known) == 36
     assert nothing.p == min(known)
-    assert nothing.text.endswith(f"the smallest p = {min(known):.3f} after correction over 36 values.".replace("0.", "."))
+    assert nothing.text.endswith(
+        f"the smallest p = {min(known):.3f} after correction over 36 values.".replace("0.", ".")
+    )
     assert found.findings()[-1] == "1 group is withheld, having fewer than 5 raters."
     dsi = found.row("race × gender", "White × Man", "dsi")
     assert dsi.value == pytest.approx(1.262, abs=5e-4)
