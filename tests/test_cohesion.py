@@ -250,7 +250,9 @@ def test_dices_findings(dices: pv.Ratings) -> None:
     known = p.drop_nulls().to_list()
     assert len(known) == 36
     assert nothing.p == min(known)
-    assert nothing.text.endswith(f"the smallest p = {min(known):.3f} after correction over 36 values.".replace("0.", "."))
+    assert nothing.text.endswith(
+        f"the smallest p = {min(known):.3f} after correction over 36 values.".replace("0.", ".")
+    )
     assert found.findings()[-1] == "1 group is withheld, having fewer than 5 raters."
     dsi = found.row("race × gender", "White × Man", "dsi")
     assert dsi.value == pytest.approx(1.262, abs=5e-4)
@@ -267,7 +269,8 @@ def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
         ratings = pv.simulate(
             n_items=25, n_raters=40, attributes={"g": {"a": 0.5, "b": 0.5}}, models=(), trained=0, seed=seed
         ).ratings
-        found = pv.cohesion(ratings, "g", permutations=99, convention=convention, seed=seed)
+        options: dict[str, Any] = {"permutations": 99, "max_permutations": 99, "interval": "none", "seed": seed}
+        found = pv.cohesion(ratings, "g", convention=convention, **options)
         p.append(found.row("g", "a", "gai").p_value)
     return np.array(p, dtype=float)
 
