@@ -65,7 +65,9 @@ def api_page() -> str:
         "`plurivox.models` and `plurivox.torch` ([learning](learning.md)).\n",
         "What a lens gives back has `rows`, every value, which `to_frame()` shows as a table; `withheld` and",
         "`outside`, for each axis how many groups were too small to show and how many raters have no value on it;",
-        "`draws`, the permutations and bootstrap draws of each axis; `settings`, what was asked for and the seed.\n",
+        "`draws`, the permutations and bootstrap draws of each axis; `settings`, what was asked for and the seed.",
+        "`findings()` says what stands out in sentences, `statements()` has them as records with `claim`, `p` and",
+        "what p rests on ([claims](claims.md)).\n",
     ]
     for name in pv.__all__:
         thing = getattr(pv, name)

@@ -141,7 +141,9 @@ def test_a_rater_who_reads_the_scale_upside_down_is_found_and_not_named() -> Non
     assert row.ci_high < 0
     text = " ".join(result.findings())
     assert "The scores of 1 rater fall as items get higher" in text
-    assert "2 raters lie below an H_j of 0.3 for these raters, whatever the items (95 % for all of them together)" in text
+    assert (
+        "2 raters lie below an H_j of 0.3 for these raters, whatever the items (95 % for all of them together)" in text
+    )
     assert "r23" not in text
     assert result.checks().filter(pl.col("group") == "r22")["scale"].to_list() == [0]
 

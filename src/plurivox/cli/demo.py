@@ -21,6 +21,18 @@ ASKED = {
 }
 """Lenses whose tables are shown where no report can be made."""
 
+HINTS = (
+    "cohesion {folder}/ratings.csv --by age --by gender,ethnicity",
+    "responsiveness {folder}/ratings.csv --by age --reference {folder}/trained.csv --reference-scale safe,unsafe",
+    "responsiveness {folder}/ratings.csv --by rater --reference crowd",
+    "items {folder}/ratings.csv --by age",
+    "score {folder}/ratings.csv {folder}/predictions.csv",
+    "align {folder}/ratings.csv {folder}/answers.csv --by age",
+    "advise {folder}/ratings.csv --by rater",
+    "report {folder}/ratings.csv --by gender -o {folder}/gender.html",
+)
+"""Commands to try on the study; groups, blocks of raters and intervals need no options."""
+
 
 def demo(
     folder: Annotated[Path, option("Where the study and the report go.", "FOLDER")] = Path("plurivox-demo"),
@@ -61,13 +73,8 @@ def demo(
         path = _text(ratings, given, folder, seed, out)
         print(f"\nThe whole report, with charts: {error}")
     print(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
-    print(f"  plurivox describe {folder / 'ratings.csv'} --json")
-    print(f"  plurivox cohesion {folder / 'ratings.csv'} --by age --by gender,ethnicity --bootstrap 500")
-    print(f"  plurivox responsiveness {folder / 'ratings.csv'} --by rater --reference crowd")
-    print(f"  plurivox score {folder / 'ratings.csv'} {folder / 'predictions.csv'}")
-    print(f"  plurivox align {folder / 'ratings.csv'} {folder / 'answers.csv'} --by age")
-    print(f"  plurivox items {folder / 'ratings.csv'} --by gender")
-    print(f"  plurivox advise {folder / 'ratings.csv'} --by rater")
+    for hint in HINTS:
+        print(f"  plurivox {hint.format(folder=folder)}")
     print(f"\n{path.resolve()}")
 
 

@@ -17,6 +17,9 @@ CORRECTIONS = {
 }  # fmt: skip
 
 
+ALL = "all raters shuffled"
+
+
 def shuffling(settings: Mapping[str, Any]) -> str:
     """Tell who was shuffled with whom."""
     design = settings.get("design", {})
@@ -25,7 +28,7 @@ def shuffling(settings: Mapping[str, Any]) -> str:
     if design.get("kind") == "blocks" and (design["blocks"] > 1 or design["raters_fixed"]):
         stay = f", {counted(design['raters_fixed'], 'rater')} left in place" if design["raters_fixed"] else ""
         return f"raters shuffled within {counted(design['blocks'], 'block')} of those who saw the same items{stay}"
-    return "all raters shuffled"
+    return ALL
 
 
 def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
@@ -76,7 +79,15 @@ def group_statements(
     said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
     if tested and not claims:
         said.append(_nothing(result, tested))
-    return said + _notable(result, tested, notable)
+    return said + _notable(result, tested, notable) + (_exchanged(result.settings) if tested else [])
+
+
+def _exchanged(settings: Mapping[str, Any]) -> list[Statement]:
+    """Tell who was shuffled with whom, unless all were."""
+    words = shuffling(settings)
+    if words == ALL:
+        return []
+    return [Statement(f"Who was exchanged: {words}.", 0.0, statistic="exchange")]
 
 
 def _all_items(result: GroupResult) -> str:
