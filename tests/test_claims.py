@@ -85,10 +85,13 @@ def value(group: str, statistic: str = "gai", **more: Any) -> Row:
     return Row("group", "g", group, statistic, 1.2, **{**known, **more})
 
 
-def said_of(*rows: Row, held: tuple[Row, ...] = (), axes: dict[str, Any] | None = None) -> list[Statement]:
+def said_of(
+    *rows: Row, held: tuple[Row, ...] = (), axes: dict[str, Any] | None = None, question: str = "all"
+) -> list[Statement]:
     design = {"kind": "all", "blocks": 1, "raters_fixed": 0, "within": [], "axes": axes or {}}
     settings = {"permutations": 999, "correction": "maxt", "resample": "both", "design": design}
     result = pv.Cohesion(rows, {"g": 0}, {"g": 0}, (), settings)
+    result = result if question == "all" else result.of_question(question)
     return group_statements(
         result, lambda own: f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.",
         lambda row: f"{row.group} notable.", held,
@@ -174,6 +177,12 @@ def test_claims_are_tested_again_within_the_other_attributes() -> None:
     assert said
     for one in said:
         assert one.text.endswith(" This also holds within coin. It cannot be told apart from copy here.")
+
+
+def test_one_of_several_questions_says_the_same_as_alone() -> None:
+    rows = (value("a", p_value=0.002, p_adjusted=0.002, claim=True), value("b", p_value=0.03, p_adjusted=0.2))
+    assert said_of(*rows, question="Q1") == said_of(*rows)
+    assert len(said_of(*rows)) == 2
 
 
 # One family over axes -------------------------------------------------------------------------------------------------

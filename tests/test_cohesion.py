@@ -269,7 +269,8 @@ def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
         ratings = pv.simulate(
             n_items=25, n_raters=40, attributes={"g": {"a": 0.5, "b": 0.5}}, models=(), trained=0, seed=seed
         ).ratings
-        found = pv.cohesion(ratings, "g", permutations=99, convention=convention, seed=seed)
+        options: dict[str, Any] = {"permutations": 99, "max_permutations": 99, "interval": "none", "seed": seed}
+        found = pv.cohesion(ratings, "g", convention=convention, **options)
         p.append(found.row("g", "a", "gai").p_value)
     return np.array(p, dtype=float)
 

@@ -69,7 +69,7 @@ def group_statements(
     for rows in claims.values():
         first = rows[0]
         text = claimed(rows) + _also_within(first, held)
-        weight = weight_of(first) - (0.0 if first.subset == "all" else 0.5)
+        weight = weight_of(first) - (0.0 if first.subset == _all_items(result) else 0.5)
         said.append(
             Statement(
                 text, weight, first.axis, first.statistic, first.group, True, first.p_adjusted,
@@ -88,6 +88,12 @@ def _exchanged(settings: Mapping[str, Any]) -> list[Statement]:
     if words == ALL:
         return []
     return [Statement(f"Who was exchanged: {words}.", 0.0, statistic="exchange")]
+
+
+def _all_items(result: GroupResult) -> str:
+    """Return what the whole set of items is called: one of several questions has its name."""
+    name: str = result.settings.get("question", "all")
+    return name
 
 
 def _surest(row: Row) -> tuple[float, float]:
@@ -170,7 +176,7 @@ def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row
     They are counted beside what chance alone gives, so that a long list is not taken for many findings.
     """
     claimed = {(row.axis, row.group, row.subset) for row in tested if row.claim}
-    whole = [row for row in tested if row.subset == "all" and not _blocked(result, row)]
+    whole = [row for row in tested if row.subset == _all_items(result) and not _blocked(result, row)]
     rows = [
         row for row in sorted(whole, key=lambda row: row.p_value or 0.0)
         if (row.p_value or 0.0) < 0.05 and not row.claim and (row.axis, row.group, row.subset) not in claimed
