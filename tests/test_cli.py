@@ -196,6 +196,7 @@ def test_text_from_data_is_shown_as_text(write: Write, program: Program) -> None
         assert f"{name} (8)" in program.out
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert program("demo") == 0
@@ -208,6 +209,7 @@ def test_demo(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch)
     assert "36,000 ratings" in Path(last).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_demo_without_the_extra(tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "altair", None)

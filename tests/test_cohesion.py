@@ -606,6 +606,7 @@ def test_more_groups_than_a_byte_counts() -> None:
         assert got[g, 1] == pytest.approx(statistics.xrr(counts[:, g], rest), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_million_raters_with_one_rating_each() -> None:
     n = 1_000_000
     rng = np.random.default_rng(0)

@@ -183,6 +183,7 @@ def test_p_values_are_corrected_over_all_groups_of_all_axes() -> None:
     assert view.to_frame()["p_adjusted"].drop_nulls().to_list() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_without_a_difference_p_values_are_spread_evenly() -> None:
     rng = np.random.default_rng(5)
     frames = []

@@ -309,7 +309,9 @@ class Inference:
             before = self.design.get(name, Entanglement(1.0, 1.0))
             self.design[name] = Entanglement(*map(min, found, before))
 
-    def decide(self, tested: Sequence[Shuffled], also: Callable[[], Values] | None = None) -> None:
+    def decide(
+        self, tested: Sequence[Shuffled], also: Callable[[], Values] | None = None, *, further: bool = True
+    ) -> None:
         """Shuffle raters until each corrected p-value of a family is on one side of .05, or as often as allowed.
 
         Parameters
@@ -318,11 +320,17 @@ class Inference:
             All values of one kind of hypothesis; the shuffles are the same for all.
         also
             Further p-values that should be decided.
+        further
+            Whether to shuffle more often than asked where p-values are undecided.
         """
         if not self.asked.permutations or not tested:
             return
         made, wanted = 0, self.asked.permutations
-        most = max(wanted, min(self.most, MOST_KEPT // max(sum(one.observed.size for one in tested), 1)))
+        most = (
+            wanted
+            if not further
+            else max(wanted, min(self.most, MOST_KEPT // max(sum(one.observed.size for one in tested), 1)))
+        )
         while True:
             shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
             for one in tested:

@@ -231,7 +231,7 @@ class Analysis:
             [self._crossed(axis, a, b) for a, b in combinations(np.flatnonzero(~axis.withheld).tolist(), 2)]
             for axis in axes
         ]
-        self.inference.decide([one.tested for each in crossed for one in each])
+        self.inference.decide([one.tested for each in crossed for one in each], further=False)
         for rows, each in zip(found, crossed, strict=True):
             rows += [one.row(self) for one in each]
         return [row for rows in found for row in rows]

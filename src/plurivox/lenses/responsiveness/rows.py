@@ -210,9 +210,10 @@ class Analysis:
         interval, kept = None, np.zeros((0, len(axis.codes), len(MEASURES)))
         how, n_draws = self.inference.doing("resampling raters"), self.settings.bootstrap
         if self.settings.interval != "none":
-            whole = responses.jackknife(how)
             if n_draws:
                 whole, kept = responses.bootstrap(n_draws, self.settings.seed, how)
+            else:
+                whole = responses.jackknife(how)
             undefined_share = whole.n_undefined[order] / max(n_draws, self.ratings.n_items, 1)
             interval = Interval(whole.low[order], whole.high[order], undefined_share)
         rows = self._rows(

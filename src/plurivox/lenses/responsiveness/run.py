@@ -81,7 +81,7 @@ def responsiveness(
                 scales += scaling.scale(part, one, subset)
     whole.decide([one.tested for part in each for one in part.prepared])
     whole.decide([contrast.tested for part in each for contrast in part.contrasts])
-    whole.decide([contrast.tested for part in each for contrast in part.pairs])
+    whole.decide([contrast.tested for part in each for contrast in part.pairs], further=False)
     found = [(own, own.found()) for own in each]
     for own, axis in found:
         rows += own.compared(own.contrasts, axis, "contrast")
