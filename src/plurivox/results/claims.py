@@ -46,7 +46,7 @@ def values_of(result: GroupResult, statistics: Iterable[str] | None = None) -> l
 
 
 def group_statements(
-    result: GroupResult, claimed: Callable[[Sequence[Row]], str], notable: Callable[[Row], str],
+    result: GroupResult, claimed: Callable[[Sequence[Row]], tuple[str, Row]], notable: Callable[[Row], str],
     held: Sequence[Row] = (),
 ) -> list[Statement]:  # fmt: skip
     """Return what is claimed of groups, what is undecided, why nothing may be claimed, and what is only notable.
@@ -54,7 +54,8 @@ def group_statements(
     Parameters
     ----------
     claimed
-        From the claimed values of one group on one set of items, the surest first, to a sentence.
+        From the claimed values of one group on one set of items, the surest first, to a sentence and the value that it
+        is about.
     notable
         From a value that does not survive correction to a sentence.
     held
@@ -67,8 +68,8 @@ def group_statements(
             claims.setdefault((row.axis, row.group, row.subset), []).append(row)
     said = []
     for rows in claims.values():
-        first = rows[0]
-        text = claimed(rows) + _also_within(first, held)
+        text, first = claimed(rows)
+        text += _also_within(first, held)
         weight = weight_of(first) - (0.0 if first.subset == _all_items(result) else 0.5)
         said.append(
             Statement(

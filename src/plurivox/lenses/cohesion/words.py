@@ -19,7 +19,7 @@ VIEW = "view_correlation"
 def statements(result: Cohesion) -> list[Statement]:
     """Return how far raters agree, which groups stand apart, which axis divides them, and what was withheld."""
 
-    def claimed(rows: Sequence[Row]) -> str:
+    def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
         return _claimed(result, {row.statistic: row for row in rows})
 
     def notable(row: Row) -> str:
@@ -38,17 +38,17 @@ def _overall(result: Cohesion) -> list[Statement]:
     return [Statement(text, 2.2, statistic="irr", group="all")]
 
 
-def _claimed(result: Cohesion, rows: dict[str, Row]) -> str:
-    """Say what is claimed of a group: a view of its own, agreement, or what both may come from."""
+def _claimed(result: Cohesion, rows: dict[str, Row]) -> tuple[str, Row]:
+    """Say what is claimed of a group, and by which value: a view of its own, agreement, or what both may come from."""
     first = next(iter(rows.values()))
     name, view = named(first.axis, first.group), _view(result, first)
     own_view = VIEW in rows and _own_view(result, rows[VIEW])
     if own_view:
         text = f"{name} have a view of their own: {beside_chance(rows[VIEW], result.settings)}."
         gai = rows.get("gai")
-        return text + (
-            f" They {_habit(result, gai)}: {beside_chance(gai, result.settings)}." if gai is not None else ""
-        )
+        if gai is not None:
+            text += f" They {_habit(result, gai)}: {beside_chance(gai, result.settings)}."
+        return text, rows[VIEW]
     order = [rows[one] for one in ("gai", "xrr", "irr", VIEW) if one in rows]
     text = f"{name} {_habit(result, order[0])}: {beside_chance(order[0], result.settings)}."
     if order[0].statistic in ("gai", "irr") and view is not None and not math.isnan(view.value):
@@ -56,7 +56,7 @@ def _claimed(result: Cohesion, rows: dict[str, Row]) -> str:
             f" That need not be another view: less or more noise does the same, and their item means correlate "
             f"{interval_words(view, result.settings)} with the others'."
         )
-    return text
+    return text, order[0]
 
 
 def _view(result: Cohesion, row: Row) -> Row | None:

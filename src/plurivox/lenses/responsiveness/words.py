@@ -24,11 +24,11 @@ _RANDOM = "a random group of that size would"
 def statements(result: Responsiveness) -> list[Statement]:
     """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
 
-    def claimed(rows: Sequence[Row]) -> str:
+    def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
         where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
         own = [row for row in rows if row.statistic in with_trait("stated")] or rows
         habits = "; they ".join(f"{_habit(result, row)}: {beside_chance(row, result.settings)}" for row in own)
-        return f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
+        return f"{where}{named(rows[0].axis, rows[0].group)} {habits}.", own[0]
 
     def notable(row: Row) -> str:
         habit, value = _habit(result, row), beside_chance(row, result.settings)
