@@ -93,7 +93,7 @@ def said_of(
     result = pv.Cohesion(rows, {"g": 0}, {"g": 0}, (), settings)
     result = result if question == "all" else result.of_question(question)
     return group_statements(
-        result, lambda own: f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.",
+        result, lambda own: (f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.", own[0]),
         lambda row: f"{row.group} notable.", held,
     )  # fmt: skip
 
@@ -252,3 +252,16 @@ def test_more_shuffles_are_the_same_whatever_the_threads() -> None:
 )
 def test_groups_are_named_with_their_attribute(axis: str, group: str, name: str) -> None:
     assert named(axis, group) == name
+
+
+def test_a_statement_is_about_the_value_that_it_speaks_of() -> None:
+    """With a strong view of its own a group has claims by several values; the record names the one of the sentence."""
+    effect = pv.Effect({"g": "a"}, shared_sd=2.0)
+    study = pv.simulate(
+        n_items=60, n_raters=60, attributes={"g": {"a": 0.3, "b": 0.7}}, effects=[effect], models=(), trained=0, seed=2
+    )
+    found = pv.cohesion(study.ratings, "g", permutations=199)
+    (said,) = (one for one in found.statements() if one.claim and one.group == "a" and one.statistic != "dsi")
+    assert "have a view of their own: view correlation" in said.text
+    assert said.statistic == "view_correlation"
+    assert said.p == found.row("g", "a", "view_correlation").p_adjusted
