@@ -41,7 +41,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = pv.simulate(**DEMO)
     return pv.write_report(
         tmp_path_factory.mktemp("report") / "report.html", made.ratings, ["gender", "age", ("gender", "ethnicity")],
-        reference=made.trained, permutations=200, max_permutations=200, bootstrap=100,
+        reference=made.trained, permutations=200, max_permutations=200, bootstrap=20,
     )  # fmt: skip
 
 

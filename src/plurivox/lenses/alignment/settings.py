@@ -80,9 +80,7 @@ class AlignmentSettings(Settings):
         200, "How often raters are drawn for equal group sizes.", least=0, metavar="N", hint="Give 0 or more.",
         doc="How many times raters are drawn so that all groups are as large as the smallest.",
     )  # fmt: skip
-    within: tuple[str, ...] | None = shared.within(
-        doc="Rater attributes within which raters are shuffled, if they saw different items."
-    )
+    within: tuple[str, ...] | None = shared.within()
     convention: str = shared.convention(
         "default, or published: alpha with refusals as categories.",
         '``"published"`` counts refusals as categories in alpha.',
