@@ -89,6 +89,19 @@ class Exchange:
         """Why a group has no p-value if nobody can be exchanged with its raters."""
         return ALONE.format(where="block of raters who saw the same items" if self.kind == "blocks" else "stratum")
 
+    def check(
+        self, ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running,
+        before: Entanglement | None = None,
+    ) -> Entanglement | None:  # fmt: skip
+        """Tell how far who rated what depends on the group; None where blocks take care of it, or nothing is shuffled.
+
+        With what was found ``before`` for other groups of the same axis, the smaller p-values count.
+        """
+        if self.kind == "blocks" or not permutations:
+            return before
+        found = entanglement(ratings, grouping, permutations, seed, how)
+        return found if before is None else Entanglement(*map(min, found, before))
+
     def as_dict(self) -> dict[str, Any]:
         """Return what a result remembers."""
         return {"kind": self.kind, "blocks": self.n_blocks, "raters_fixed": self.n_fixed, "within": list(self.within)}

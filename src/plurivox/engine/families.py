@@ -86,6 +86,26 @@ def step_down(observed: ArrayLike, null: ArrayLike) -> Floats:
     return adjusted
 
 
+MORE = 10
+"""Up to so many times the permutations asked for are made where a p-value is undecided."""
+
+
+def most_shuffles(asked: int, most: int | None) -> int:
+    """Return how many shuffles may be made: ten times as many as asked for, unless another number is given.
+
+    Examples
+    --------
+    >>> most_shuffles(1000, None), most_shuffles(1000, 1000), most_shuffles(0, None)
+    (10000, 1000, 0)
+    """
+    return max(asked, MORE * asked if most is None else most)
+
+
+def unsettled(p: ArrayLike, draws: int, n_lenses: int) -> bool:
+    """Tell whether any p-value lies too close to what decides, alone or after Holm's correction over some lenses."""
+    return any(bool(undecided(p, draws, SIGNIFICANT / k).any()) for k in range(1, n_lenses + 1))
+
+
 def undecided(p: ArrayLike, draws: ArrayLike, at: float = SIGNIFICANT) -> Bools:
     """Tell which p-values from so many draws lie too close to what decides to be on one side of it for certain.
 

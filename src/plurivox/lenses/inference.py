@@ -4,47 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.exchange import ALONE, Entanglement, Exchange, entanglement
-from plurivox.engine.families import SIGNIFICANT, adjust, adjust_families, step_down, undecided
+from plurivox.engine.exchange import Entanglement, Exchange
+from plurivox.engine.families import adjust_families, most_shuffles, step_down, unsettled
 from plurivox.engine.grouping import Grouping
-from plurivox.engine.intervals import Interval, percentile_interval
+from plurivox.engine.intervals import Interval
 from plurivox.engine.jackknife import LeftOut
 from plurivox.engine.permutation import PermutationResult, compare
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
+from plurivox.lenses.spread import Spread
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
-from plurivox.settings.record import Settings
-from plurivox.settings.shared import settled_interval
-from plurivox.statistics.records import Statistic, scales_of
 from plurivox.statistics.registry import with_trait
 
 Sizes = tuple[int, int, int]
 """Raters, items and ratings that a value rests on."""
 MOST_KEPT = 50_000_000
 """Values of shuffled raters that further shuffles may bring, since a result keeps all of them."""
-MORE = 10
-"""Up to so many times the permutations asked for are made where a p-value is undecided."""
-
-
-S = TypeVar("S", bound="Settings")
-
-
-def with_interval(settings: S) -> S:
-    """Return settings that say how intervals are made, and with how many draws."""
-    given: Any = settings
-    interval, draws = settled_interval(given.interval, given.bootstrap)
-    return settings.replace(interval=interval, bootstrap=draws)
 
 
 class Asked(Protocol):
@@ -94,75 +80,6 @@ class Measures(Protocol):
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
         """Return the values without each item or rater."""
-
-
-class Spread(NamedTuple):
-    """What values of groups become with other items or raters: bootstrap draws, values without each unit, or nothing.
-
-    Draws are draws × groups × statistics.
-    """
-
-    draws: Values | None = None
-    left: LeftOut | None = None
-
-    def made(self, change: Callable[[Values], Values]) -> Spread:
-        """Return what a function of all groups' values becomes: from … × groups × statistics to … × 1 × statistics."""
-        left = self.left
-        return Spread(
-            None if self.draws is None else change(self.draws),
-            None if left is None else LeftOut(
-                change(left.observed[np.newaxis])[0], tuple(change(values) for values in left.each),
-                None if left.ratings is None else change(left.ratings),
-            ),
-        )  # fmt: skip
-
-    def of(self, places: Sequence[int]) -> Spread:
-        """Return the same for some of the groups."""
-        return self.made(lambda values: values[:, list(places)])
-
-    def kept(self, n_groups: int, n_statistics: int) -> Values:
-        """Return the bootstrap draws that a result keeps."""
-        return np.zeros((0, n_groups, n_statistics)) if self.draws is None else self.draws
-
-    def interval(self, records: Sequence[Statistic]) -> Interval | None:
-        """Return the intervals of statistics, if there are any; they stay within the range of each."""
-        return self._interval(*scales_of(records))
-
-    def difference(self, n_statistics: int) -> Interval | None:
-        """Return the intervals of differences, which have no scale or range of their own."""
-        return self._interval(["plain"] * n_statistics, [(-np.inf, np.inf)] * n_statistics)
-
-    def _interval(self, scales: Sequence[str], ranges: Any) -> Interval | None:
-        if self.draws is not None:
-            low, high, n_undefined = percentile_interval(self.draws)
-            return Interval(low, high, n_undefined / max(len(self.draws), 1))
-        if self.left is None:
-            return None
-        low, high, n_undefined = self.left.interval(scales, ranges)
-        return Interval(low, high, n_undefined / max(self.left.n_units, 1))
-
-
-class Tested(Protocol):
-    """Some groups of an axis, measured and tested."""
-
-    @property
-    def axis(self) -> Axis:
-        """The axis."""
-
-    @property
-    def places(self) -> list[int]:
-        """Where they stand on it."""
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Their names."""
-
-    @property
-    def tested(self) -> Shuffled:
-        """Their values, observed and shuffled."""
-
-
-P = TypeVar("P", bound=Tested)
 
 
 class Pair(NamedTuple):
@@ -284,7 +201,7 @@ class Inference:
         asked = self.asked.permutations
         if self.convention == "published":
             return asked
-        return max(asked, MORE * asked if self.asked.max_permutations is None else self.asked.max_permutations)
+        return most_shuffles(asked, self.asked.max_permutations)
 
     # Tests ------------------------------------------------------------------------------------------------------------
 
@@ -303,11 +220,10 @@ class Inference:
 
     def check(self, ratings: Ratings, name: str, grouping: Grouping) -> None:
         """Remember how far who rated what depends on the groups of an axis, unless blocks take care of it."""
-        if self.asked.permutations and self.exchange.kind != "blocks":
-            how = self.doing(f"checking the design of {name}")
-            found = entanglement(ratings, grouping, self.asked.permutations, self.asked.seed, how)
-            before = self.design.get(name, Entanglement(1.0, 1.0))
-            self.design[name] = Entanglement(*map(min, found, before))
+        asked, how = self.asked, self.doing(f"checking the design of {name}")
+        found = self.exchange.check(ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name))
+        if found is not None:
+            self.design[name] = found
 
     def decide(
         self, tested: Sequence[Shuffled], also: Callable[[], Values] | None = None, *, further: bool = True
@@ -326,11 +242,8 @@ class Inference:
         if not self.asked.permutations or not tested:
             return
         made, wanted = 0, self.asked.permutations
-        most = (
-            wanted
-            if not further
-            else max(wanted, min(self.most, MOST_KEPT // max(sum(one.observed.size for one in tested), 1)))
-        )
+        room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
+        most = max(wanted, min(self.most, room)) if further else wanted
         while True:
             shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
             for one in tested:
@@ -341,8 +254,7 @@ class Inference:
             self._adjust(tested)
             p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
             p = p if also is None else np.concatenate([p, also()])
-            levels = [SIGNIFICANT / k for k in range(1, self.asked.n_lenses + 1)]
-            if made >= most or not any(undecided(p, made, at).any() for at in levels):
+            if made >= most or not unsettled(p, made, self.asked.n_lenses):
                 return
             wanted = min(2 * made, most)
 
@@ -369,71 +281,6 @@ class Inference:
                 adjusted = np.array(adjust_families(p.tolist(), [0] * len(p), same, self.asked.correction))
             for (one, g, s), value in zip(places, adjusted.tolist(), strict=True):
                 one.adjusted[g, s] = value
-
-    def held(
-        self,
-        ratings: Ratings,
-        by: Sequence[tuple[str, ...]],
-        rows: Sequence[Row],
-        prepared: Mapping[tuple[str, str], P],
-        measure: Callable[[P, NDArray[np.int32]], Measures],
-    ) -> list[Row]:
-        """Test what is claimed of groups again with raters shuffled within each other attribute of the call.
-
-        A group whose raters differ from others in a second attribute, too, may stand apart because of that one. Where a
-        claim also holds within it, it does not. p-values are corrected after Holm over the other attributes.
-
-        Parameters
-        ----------
-        prepared
-            What was measured of each axis and group.
-        measure
-            The same with other strata.
-        """
-        claims = [row for row in rows if row.claim and row.kind == "group" and row.subset == "all"]
-        others = list(dict.fromkeys(attribute for one in by for attribute in one if attribute != "rater"))
-        tests: dict[tuple[int, str], Shuffled] = {}
-        found = []
-        for row in claims:
-            one = prepared[row.axis, row.group]
-            inside = one.axis.attributes
-            own = []
-            for other in (attribute for attribute in others if attribute not in inside):
-                again = tests.get((id(one), other)) or self._again(ratings, one, other, measure)
-                tests[id(one), other] = again
-                own.append(self._held(row, other, again, one.groups.index(row.group)))
-            p = adjust([math.nan if each.p_value is None else each.p_value for each in own], "holm").tolist()
-            found += [replace(each, p_adjusted=value) for each, value in zip(own, p, strict=True)]
-        return found
-
-    def _again(
-        self, ratings: Ratings, one: P, other: str, measure: Callable[[P, NDArray[np.int32]], Measures]
-    ) -> Shuffled:
-        """Shuffle the raters of an axis within another attribute."""
-        codes = Axis.of(ratings, other, min_group_size=1).codes
-        strata = self.exchange.finer(codes)
-        grouping = Grouping.of(ratings, one.axis.codes, len(one.axis), strata)
-        tested = self.shuffled(
-            measure(one, strata),
-            grouping,
-            one.tested.names,
-            _spread(one),
-            one.places,
-            f"{one.axis.name} within {other}",
-        )
-        shuffles = Shuffles.permuted(self.asked.permutations, self.asked.seed)
-        tested.null = tested.make(shuffles, self.doing(f"permuting {tested.what}"))
-        tested.compare(self.convention)
-        return tested
-
-    def _held(self, row: Row, other: str, again: Shuffled, g: int) -> Row:
-        test, s = again.test, again.names.index(row.statistic)
-        assert test is not None
-        return replace(
-            row, kind="held", other=other, p_value=float(test.p_value[g, s]), direction=test.direction[g, s],
-            null_median=float(test.null_median[g, s]), n_permutations=len(again.null), claim=None, p_adjusted=None,
-            ci_low=None, ci_high=None, note=ALONE.format(where=other) if again.alone[g] else "",
-        )  # fmt: skip
 
     # Intervals --------------------------------------------------------------------------------------------------------
 
@@ -536,13 +383,6 @@ def with_tests(rows: Sequence[Row], test: PermutationResult, n_permutations: int
         row.with_test(p, direction, median, undefined / (n_permutations or 1), n_permutations=n_permutations)
         for row, (p, direction, median, undefined) in zip(rows, flat, strict=True)
     ]
-
-
-def _spread(one: Tested) -> Values:
-    """Return the observed values at the places of their groups on the axis."""
-    values = np.full((len(one.axis), one.tested.observed.shape[1]), np.nan)
-    values[one.places] = one.tested.observed
-    return values
 
 
 def _claiming(one: Shuffled) -> list[int]:

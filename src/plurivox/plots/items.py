@@ -14,10 +14,11 @@ from plurivox.plots.pieces import across, numbers_told
 from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.text import p_cell
 
-_NAMES = {
+DIVIDED = {
     "direction": "rates it", "mean_group": "mean", "mean_rest": "mean of the others", "n_group": "ratings",
     "n_rest": "ratings of the others", "p_value": "p alone", "p_adjusted": "p corrected",
 }  # fmt: skip
+"""What readers see columns of dividing items called."""
 CERTAIN, CHANCE = "beyond chance", "not beyond chance"
 _NAME = 24
 
@@ -34,7 +35,7 @@ def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
     sure = claimed(items).select("item", "axis").with_columns(finding=pl.lit(CERTAIN))
     rows = items.divided.head(n).with_columns(chance=error * largest["95 %"] if largest else pl.lit(None, pl.Float64))
     found = rows.join(sure, on=["item", "axis"], how="left", maintain_order="left")
-    return found.with_columns(pl.col("finding").fill_null(CHANCE)).rename(_NAMES)
+    return found.with_columns(pl.col("finding").fill_null(CHANCE)).rename(DIVIDED)
 
 
 def items_divided(items: Items, n: int = 20) -> Any:

@@ -21,6 +21,7 @@ from plurivox.engine.run import Sums, Values
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of
+from plurivox.lenses.held import held
 from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
@@ -197,8 +198,8 @@ class Analysis:
 
     def held(self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row]) -> list[Row]:
         """Test what is claimed of groups again, within each other attribute of the call."""
-        return self.inference.held(
-            self.ratings, self.settings.by, rows,
+        return held(
+            self.inference, self.ratings, self.settings.by, rows,
             {(name, group): one for name, each in prepared.items() for one in each for group in one.groups},
             lambda one, strata: self._measured(Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata)),
         )  # fmt: skip

@@ -13,7 +13,8 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.cohesion.rows import Analysis
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.inference import Inference, with_interval
+from plurivox.lenses.inference import Inference
+from plurivox.lenses.spread import with_interval
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
 from plurivox.settings import keywords

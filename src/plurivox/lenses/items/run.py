@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from plurivox.axis import names_raters
 from plurivox.engine.draws import Draws
-from plurivox.engine.exchange import Entanglement, Exchange, entanglement
-from plurivox.engine.families import SIGNIFICANT, undecided
+from plurivox.engine.exchange import Entanglement, Exchange
+from plurivox.engine.families import most_shuffles, unsettled
 from plurivox.engine.grouping import Compared, Grouping, compared, named_axes, overlapping_axes
 from plurivox.engine.running import Running
-from plurivox.lenses.inference import MORE
 from plurivox.lenses.items.dividing import NOTHING, Family, family
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.rows import divided
@@ -73,16 +72,13 @@ def _decided(
     ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
 ) -> tuple[Family, pl.DataFrame]:
     """Shuffle until each corrected p-value is on one side of .05, or as often as allowed."""
-    least = settings.permutations
-    most = max(least, MORE * least if settings.max_permutations is None else settings.max_permutations)
-    levels = [SIGNIFICANT / k for k in range(1, settings.n_lenses + 1)]
-    n = least
+    n, most = settings.permutations, most_shuffles(settings.permutations, settings.max_permutations)
     while True:
         draws = Draws.permuted(n, settings.seed)
         found = family(ratings, axes, exchange.strata, draws, how.doing("items")) if axes else NOTHING
         listed = divided(ratings, found, settings.min_group_size)
         p = listed["p_adjusted"].drop_nulls().drop_nans().to_numpy()
-        if n >= most or not any(undecided(p, n, at).any() for at in levels):
+        if n >= most or not unsettled(p, n, settings.n_lenses):
             return found, listed
         n = min(2 * n, most)
 
@@ -91,15 +87,14 @@ def _design(
     ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
 ) -> dict[str, dict[str, Any]]:
     """Tell for each axis how far who rated what depends on its groups, unless blocks take care of it."""
-    if not settings.permutations or exchange.kind == "blocks":
-        return {}
-    found: dict[str, Entanglement] = {}
+    found: dict[str, Entanglement | None] = {}
     for one in axes:
         for axis, _ in one.shown if not names_raters(one.axis.name) else ():
             grouping = Grouping.of(ratings, axis.codes, len(axis), exchange.strata)
-            again = entanglement(ratings, grouping, settings.permutations, settings.seed, how.doing("design"))
-            found[one.axis.name] = Entanglement(*map(min, again, found.get(one.axis.name, again)))
-    return {name: one.as_dict() for name, one in found.items()}
+            found[one.axis.name] = exchange.check(
+                ratings, grouping, settings.permutations, settings.seed, how.doing("design"), found.get(one.axis.name)
+            )
+    return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 
 def _tested(found: Family) -> dict[str, Any]:

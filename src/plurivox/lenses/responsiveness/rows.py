@@ -17,12 +17,14 @@ from plurivox.engine.intervals import Interval
 from plurivox.engine.permutation import among_peers, compare, upper_p
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
-from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes, Spread, with_tests
+from plurivox.lenses.held import held
+from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes, with_tests
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.lenses.responsiveness.result import Scored
 from plurivox.lenses.responsiveness.settings import ResponsivenessSettings
 from plurivox.lenses.responsiveness.sums import Responses, Support
+from plurivox.lenses.spread import Spread
 from plurivox.ratings import Ratings, chosen_rows
 from plurivox.results.result import Draws, Row
 from plurivox.scale import Scale
@@ -135,8 +137,8 @@ class Analysis:
 
     def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
         """Test what is claimed of groups again, within each other attribute of the call."""
-        return self.inference.held(
-            self.ratings, self.settings.by, rows, prepared,
+        return held(
+            self.inference, self.ratings, self.settings.by, rows, prepared,
             lambda one, strata: self._responses(one.axis.codes, len(one.axis), strata=strata),
         )  # fmt: skip
 

@@ -11,13 +11,14 @@ from plurivox.engine.families import corrected
 from plurivox.engine.grouping import Compared, compared, overlapping_axes, raters_who_rated, subsets_by
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
-from plurivox.lenses.inference import Inference, with_interval
+from plurivox.lenses.inference import Inference
 from plurivox.lenses.psychometrics.scales import MANY, Scale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
 from plurivox.lenses.responsiveness.rows import Analysis, Contrast, Found, Prepared
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
+from plurivox.lenses.spread import with_interval
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Row

@@ -8,6 +8,7 @@ import polars as pl
 from plurivox import plots
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import comparisons
+from plurivox.plots.items import DIVIDED
 from plurivox.report.making import drawn, findings_of, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Section
 
@@ -41,11 +42,7 @@ def _divided(found: Items, brief: Brief) -> list[Block]:
         "and what chance gives.",
         "Of many differences the largest is too large: shrunken, it is what is left once chance is allowed for.",
     )  # fmt: skip
-    names = {
-        "direction": "rates it", "mean_group": "mean", "mean_rest": "mean of the others", "n_group": "ratings",
-        "n_rest": "ratings of the others", "p_value": "p alone", "p_adjusted": "p corrected",
-    }  # fmt: skip
-    frame = with_text(found.divided.head(SHOWN), brief).rename(names)
+    frame = with_text(found.divided.head(SHOWN), brief).rename(DIVIDED)
     note = (
         f"For {min(SHOWN, found.divided.height):,} of {found.divided.height:,} items and axes, the group that differs "
         f"most from the others of its axis. p is that of the difference alone, and {comparisons(found.settings)} by "
