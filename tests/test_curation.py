@@ -307,7 +307,7 @@ def test_standings_are_what_the_lens_claims(mpa: bool, wra: bool, auroc: float, 
     rows = [claimed("d", "mpa", mpa), claimed("d", "wra", wra), row_of("d", "auroc", auroc, auroc - 0.1, auroc + 0.1)]
     axis: Any = SimpleNamespace(name="axis", shown=("d",))
     seen = {("axis", "d"): Seen([(Habit("still", (1, 3), 0.0, 0.4, 0.01), False)])}
-    design = {"design": {"axes": {}}}
+    design: dict[str, Any] = {"design": {"axes": {}}}
     found = standings(cast(Any, SimpleNamespace(rows=rows, settings=design)), axis, seen)["d"]
     assert (found.name, found.ranges) == (expected, ((1, 3),))
     assert found.within(np.array([0, 1, 3, 4])).tolist() == [[False, True, True, False]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
@@ -125,7 +126,8 @@ class _Work:
         pairs, same = pairs_of(own, len(labels), self.max_pairs)
         ends = [mpa.value, mpa.ci_low, mpa.ci_high, wra.value, wra.ci_low, wra.ci_high]
         names = ", ".join(dict.fromkeys(one.name for one, _ in habits))
-        self.rows["members"].append((axis, group, *ends, same, names, mpa.n_raters, mpa.n_items, why))
+        note = mpa.note if math.isnan(mpa.value) else why
+        self.rows["members"].append((axis, group, *ends, same, names, mpa.n_raters, mpa.n_items, note))
         curve = curve_of(own.point, own.share, own.ones, own.total, len(labels))
         for c, label in enumerate(labels):
             error = curve.error[c] * NORMAL_95

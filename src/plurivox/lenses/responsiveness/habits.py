@@ -8,7 +8,7 @@ what shuffled raters give it; of a rater, beyond what the other raters of these 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from plurivox.engine.families import adjust, step_down
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.run import Sums, Values, run
 from plurivox.engine.running import Running
-from plurivox.lenses.responsiveness.peers import against_peers
+from plurivox.lenses.responsiveness.peers import EFFICIENCY, against_peers
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
@@ -33,6 +33,10 @@ MANY_POINTS = 20
 """On longer scales only neighbouring scores are compared."""
 AT_ONCE = 500
 """Shuffles whose use of the scale is counted at a time."""
+HARDLY = 0.01
+"""Where both ends are preferred, all scores between them are used less; only those below this share are named."""
+EDGE = 0.02
+"""MPA and WRA are compared as logits, so far within their ends."""
 TWICE = 2.0
 """A share within so many of its sampling errors from what is usual shows nothing, however alike the others are."""
 
@@ -163,17 +167,18 @@ def _use_of_raters(ratings: Ratings) -> Floats:
     """Return how often each rater gave each score."""
     n_points = len(ratings.scale)
     cells = ratings.codes_of_raters.astype(np.int64) * n_points + ratings.scores
-    return np.bincount(cells, minlength=ratings.n_raters * n_points).reshape(-1, n_points).astype(float)
+    counted = np.bincount(cells, minlength=ratings.n_raters * n_points)
+    return np.asarray(counted.reshape(-1, n_points), dtype=np.float64)
 
 
 def _use_of_groups(use: Floats, labels: NDArray[np.int32], n_groups: int) -> Floats:
     """Return how often groups gave each score, for each row of the labels of all raters."""
     n_draws, n_points = len(labels), use.shape[1]
     cell = np.where(labels < 0, n_groups, labels) + (n_groups + 1) * np.arange(n_draws)[:, np.newaxis]
-    counted = [
-        np.bincount(cell.ravel(), np.tile(use[:, c], n_draws), n_draws * (n_groups + 1)) for c in range(n_points)
-    ]
-    return np.stack(counted, axis=-1).reshape(n_draws, n_groups + 1, n_points)[:, :n_groups]
+    found = np.zeros((n_draws * (n_groups + 1), n_points))
+    for c in range(n_points):
+        found[:, c] = np.bincount(cell.ravel(), np.tile(use[:, c], n_draws), len(found))
+    return found.reshape(n_draws, n_groups + 1, n_points)[:, :n_groups]
 
 
 def _shuffled_use(use: Floats, grouping: Grouping, shuffles: Draws) -> Floats:
@@ -203,10 +208,14 @@ def adjusted(looked: Sequence[Looked]) -> list[Floats]:
 # Raters --------------------------------------------------------------------------------------------------------------
 
 
+AREAS = (Mark("mpa", ()), Mark("wra", ()))
+
+
 class Beside(NamedTuple):
     """The marks of every rater, and MPA and WRA, beside those of other raters of the same items.
 
-    Raters × marks and two more: the values, what is usual, and p-values corrected after Holm over those of the rater.
+    Raters × marks and two more: the values, what is usual, and p-values, of shares on both sides, of all else below.
+    They are corrected after Holm over those of the rater, marks and the two areas apart, each for half the errors.
     """
 
     values: Floats
@@ -217,7 +226,8 @@ class Beside(NamedTuple):
 def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, min_support: float) -> Beside:
     """Hold every rater's marks against what raters of the same items do.
 
-    Shares are compared as arcsines of their roots, whose error depends on the number of ratings alone.
+    Shares are compared as arcsines of their roots, whose error depends on the number of ratings alone; where raters do
+    not form blocks, less the share that the others of the rater's items gave. MPA and WRA are compared as logits.
     """
     tables, values = responses.observed()
     curve = precision(tables)
@@ -225,19 +235,54 @@ def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, m
     use = _use_of_raters(ratings)
     areas = values[:, [MEASURES.index("mpa"), MEASURES.index("wra")]]
     own = np.concatenate([measured(use, curve), areas], axis=1)
+    others = measured(_use_of_others(ratings), curve) if exchange.kind == "all" else np.zeros_like(own)
+    together = replace(exchange, kind="blocks") if exchange.kind == "all" else exchange
     usual, p = np.full(own.shape, np.nan), np.full(own.shape, np.nan)
-    n = use.sum(axis=1)
-    for at, mark in enumerate([*marks(len(ratings.scale)), Mark("area", ()), Mark("area", ())]):
-        shared = mark.kind in ("share", "ends")
-        given = np.arcsin(np.sqrt(np.clip(own[:, at], 0, 1))) if shared else own[:, at]
-        beside = against_peers(given, ratings, exchange, 0.5 / np.sqrt(np.maximum(n, 1)) if shared else None)
-        usual[:, at] = np.sin(np.clip(beside.expected, 0, np.pi / 2)) ** 2 if shared else beside.expected
-        p[:, at] = beside.either
-        if shared:
-            error = np.sqrt(np.clip(usual[:, at] * (1 - usual[:, at]), 0, None) / np.maximum(n, 1))
-            with np.errstate(invalid="ignore"):
-                p[np.abs(own[:, at] - usual[:, at]) <= TWICE * error, at] = 1.0
-    return Beside(own, usual, np.stack([adjust(row, "holm") for row in p]) if len(p) else p)
+    for at, mark in enumerate([*marks(len(ratings.scale)), *AREAS]):
+        if mark.kind in ("share", "ends"):
+            usual[:, at], p[:, at] = _of_share(own[:, at], others[:, at], use.sum(axis=1), ratings, together)
+        elif mark in AREAS:
+            beside = against_peers(_logit(own[:, at]), ratings, exchange)
+            usual[:, at], p[:, at] = (1 + 2 * EDGE) / (1 + np.exp(-beside.expected)) - EDGE, beside.below
+        else:
+            beside = against_peers(own[:, at], ratings, together)
+            usual[:, at], p[:, at] = beside.expected, beside.below
+    corrected = [np.concatenate([adjust(part, "holm") for part in (row[:-2], row[-2:])]) for row in p]
+    return Beside(own, usual, np.minimum(1.0, 2 * np.array(corrected).reshape(p.shape)))
+
+
+def _of_share(share: Floats, others: Floats, n: Floats, ratings: Ratings, exchange: Exchange) -> tuple[Floats, Floats]:
+    """Return the usual share for each rater, and how unlikely theirs is, on both sides; arcsines are about normal."""
+    from scipy.stats import t
+
+    error = 0.5 / np.sqrt(np.maximum(n, 1))
+    start = _arcsine(others)
+    beside = against_peers(_arcsine(share) - start, ratings, exchange, error)
+    usual = np.sin(np.clip(beside.expected + start, 0, np.pi / 2)) ** 2
+    p = 2 * t.sf(np.abs(beside.z), np.maximum(EFFICIENCY * (beside.n_peers - 1), 1))
+    near = np.abs(share - usual) <= TWICE * np.sqrt(usual * (1 - usual) / np.maximum(n, 1))
+    return usual, np.where(near, 1.0, p)
+
+
+def _logit(area: Floats) -> Floats:
+    """Return MPA or WRA on a scale without ends, on which raters scatter about evenly."""
+    return np.asarray(np.log((area + EDGE) / (1 - area + EDGE)))
+
+
+def _arcsine(share: Floats) -> Floats:
+    return np.arcsin(np.sqrt(np.clip(share, 0, 1)))
+
+
+def _use_of_others(ratings: Ratings) -> Floats:
+    """Return the mean use of each score by the other raters of a rater's items; NaN where nobody else rated them."""
+    counts = ratings.counts().astype(float)[ratings.item_codes]
+    counts[np.arange(len(counts)), ratings.scores] -= 1
+    n = counts.sum(axis=1)
+    shares = counts[n > 0] / n[n > 0, np.newaxis]
+    rater = ratings.codes_of_raters[n > 0]
+    total = np.stack([np.bincount(rater, each, ratings.n_raters) for each in shares.T], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total / np.bincount(rater, minlength=ratings.n_raters)[:, np.newaxis])
 
 
 # Habits --------------------------------------------------------------------------------------------------------------
@@ -267,7 +312,7 @@ def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, ru
     inner = tuple(range(1, n_points - 1))
     if ends is not None and all(one.value > one.usual for one in (share[0], share[-1])):
         yield ends._replace(name="extreme")
-        rare = []
+        rare = [one for one in rare if one.value < HARDLY]
     elif ends is not None and all(one.value < one.usual for one in (share[0], share[-1])):
         yield Habit("central", inner, 1 - ends.value, 1 - ends.usual, ends.p)
         rare = [one for one in rare if one.scores[0] in inner]
@@ -275,7 +320,6 @@ def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, ru
         for mark, one in sure.items():
             if mark.kind == "share" and one.value > max(rules.most, one.usual):
                 yield one._replace(name="piled")
-                rare = []
     if rare:
         value, usual = sum(one.value for one in rare), sum(one.usual for one in rare)
         yield Habit("unused", tuple(one.scores[0] for one in rare), value, usual, max(one.p for one in rare))
