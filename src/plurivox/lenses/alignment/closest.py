@@ -39,7 +39,7 @@ MANY_VOTES = 10.0
 _KEYS = {"model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String}
 CLOSEST = {
     **_KEYS, "next": pl.String, "by": pl.String, "gap": pl.Float64, "beyond_order": pl.Float64,
-    "over_items": pl.Boolean, "follows": pl.Boolean, "n_compared": pl.Int64, "n_groups": pl.Int64,
+    "over_items": pl.Boolean, "follows": pl.Boolean, "n_compared": pl.Int64, "n_groups": pl.Int64, "n_items": pl.Int64,
 }  # fmt: skip
 STANDINGS = {
     **_KEYS, "by": pl.String, "value": pl.Float64, "margin": pl.Float64, "wins": pl.Float64, "matched": pl.Float64,
@@ -134,7 +134,7 @@ class Closest:
             place = self.pairs.groups[g]
             row = Row(
                 "closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
-                prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=self._items(v, g),
+                prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
             )  # fmt: skip
             row = inference.with_test(row, v, self.tested)
             found.append(row.with_claim(bool(row.claim) and all(self.conditions(v, g))) if row.tested else row)
@@ -147,10 +147,15 @@ class Closest:
         worst = np.where(np.arange(low.shape[-1]) > g, low[:, g], high[:, g])
         return tuple(bool((side[~np.isnan(side)] > 1e-9).all()) for side in worst)  # type: ignore[return-value]
 
-    def _items(self, v: int, g: int) -> int:
-        """Return the fewest items on which a group is compared with another."""
-        n = np.abs(self.pairs.against(np.where(np.isnan(self.found.value[v, :, 0]), np.nan, self.found.n_items[v])))[g]
-        return 0 if np.isnan(n).all() else round(float(np.nanmin(n)))
+    def _next(self, v: int, g: int) -> int:
+        """Return the group that is next to the closest one."""
+        return int(np.nanargmin(self.pairs.against(self.found.value[v, :, 0])[g]))
+
+    def _items(self, v: int, g: int) -> list[float]:
+        """Return on how many items a group is compared with each other one."""
+        known = np.where(np.isnan(self.found.value[v, :, 0]), 0.0, self.found.n_items[v])
+        n: list[float] = np.nan_to_num(np.abs(self.pairs.against(known)[g])).tolist()
+        return n
 
     # Tables -----------------------------------------------------------------------------------------------------------
 
@@ -162,11 +167,11 @@ class Closest:
             if g is None:
                 continue
             against = self.pairs.against(self.found.value[v].T)[:, g]
-            h = int(np.nanargmin(against[0]))
+            h = self._next(v, g)
             found.append((
                 model, prompt, self.axis.name, self._name(g), self._name(h), self.by, float(against[0, h]),
                 float(np.nanmin(against[1])), *self.conditions(v, g), int(np.count_nonzero(~np.isnan(against[0]))),
-                len(self.pairs.groups) - 1,
+                len(self.pairs.groups) - 1, round(self._items(v, g)[h]),
             ))  # fmt: skip
         return found
 
@@ -180,7 +185,7 @@ class Closest:
             (model, prompt, self.axis.name, self._name(g), self.by,
              values.get((model, prompt, self.axis.name, self._name(g), self.by), np.nan),
              float(self.margins[v, g]), float(self.won[v, g]), float(level[v, g]), int(self.axis.sizes[place]),
-             self._items(v, g))
+             round(min((n for n in self._items(v, g) if n), default=0.0)))
             for v, (model, prompt) in enumerate(voices)
             for g, place in enumerate(self.pairs.groups)
         ]  # fmt: skip

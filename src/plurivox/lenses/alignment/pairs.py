@@ -86,7 +86,8 @@ def differences(sums: Values) -> Floats:
         weight = np.where(sums[..., COMPARED] >= LEAST_ITEMS - 1e-6, sums[..., WEIGHT], np.nan)
         farther = sums[..., FARTHER] / weight
         by_order = (_shares(sums, n_points) * sums[..., ANSWERS + n_points :]).sum(axis=-1) / weight
-    return np.stack([farther, farther - by_order], axis=-1)
+        beyond = farther - by_order
+    return np.stack([farther, np.where(np.abs(beyond) < 1e-12, 0.0, beyond)], axis=-1)  # 0 of a constant is 0
 
 
 def _shares(sums: Values, n_points: int) -> Floats:

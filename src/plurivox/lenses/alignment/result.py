@@ -80,22 +80,23 @@ class Alignment(Result):
         """Return the closest group of each voice on each axis, and how sure that is.
 
         ``gap`` is how much farther the ``next`` group is by the distance ``by``; ``beyond_order`` is the least that it
-        is closer beyond what the same answers give in random order; ``over_items`` and ``follows`` tell whether both
-        exclude 0 by intervals over items. ``claim`` needs both, and a corrected p below .05.
+        is closer than any other beyond what the same answers give in random order; ``over_items`` and ``follows`` tell
+        whether intervals over items exclude 0 for both. ``claim`` needs both, and a corrected p below .05.
         """
         keys = ["model", "prompt", "axis", "group"]
         frame = self.to_frame().filter(statistic="closest_gap").select(
             *keys, "null_median", "p_value", "p_adjusted", "claim", "n_permutations"
         )  # fmt: skip
         found = self._table("closest").join(frame, on=keys, how="left", maintain_order="left")
-        return found.join(self.standings().drop("by", "margin"), on=keys, how="left", maintain_order="left")
+        return found.join(self.standings().drop("by", "margin", "n_items"), on=keys, how="left", maintain_order="left")
 
     def standings(self) -> pl.DataFrame:
         """Return every group of every axis beside each voice.
 
         ``value`` is the group's mean distance on all items that it rated; ``margin`` by how much it is closer than
         every other group, each on the items of both, negative where another is closer; ``wins`` how often its margin is
-        the largest when items are drawn anew, ``matched`` the margin at equal group sizes.
+        the largest when items are drawn anew, ``matched`` the margin at equal group sizes, ``n_items`` the fewest items
+        on which it is compared with another.
         """
         return self._table("standings")
 
