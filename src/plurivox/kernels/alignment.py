@@ -85,7 +85,7 @@ def sums_by_unit(offsets, raters, scores, weights, group_of, rows, voice, point,
 
 COMPARED, WEIGHT, FARTHER, ANSWERS = range(4)
 """What is summed of two groups: items that both voted on, their weight, how much farther the second is; then for each
-point of the scale the answers that are it, and how much farther the second would be if all answers were."""
+point of the scale the answers that are it, and how much farther the second would be if all answers were it."""
 
 
 @compiled
@@ -106,44 +106,62 @@ def _distances(votes, to_voters, far):
 
 
 @compiled
+def _pairs(i, offsets, raters, scores, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart):
+    """Fill the pairs of groups that both voted on item i, and by weight how much farther the second is from each point.
+
+    Return how many pairs these are.
+    """
+    n_groups, n_points = counts.shape
+    none = np.zeros(0, dtype=np.int64)
+    _count(i, offsets, raters, scores, none, group_of, counts)
+    for g in range(n_groups):
+        n[g] = _distances(counts[g], to_voters, far[g])
+    k = 0
+    for g in range(n_groups):
+        if n[g] == 0:
+            continue
+        for h in range(g + 1, n_groups):
+            if n[h] == 0 or pair_of[g, h] < 0:
+                continue
+            pair[k], weight[k] = pair_of[g, h], n[g] * n[h] / (n[g] + n[h]) if to_voters else 1.0
+            for p in range(n_points):
+                apart[k, p] = weight[k] * (far[h, p] - far[g, p])
+            k += 1
+    return k
+
+
+@compiled
 def pair_sums(offsets, raters, scores, group_of, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums):
     """Add to ``sums``, units × voices × pairs × (3 + 2 points), how much farther the second group of a pair is.
 
     An item counts for two groups if both voted on it: as one in distances from modes; in distances ``to_voters`` by
     n·m/(n + m) for n and m votes, so that an item of many votes counts more and item effects cancel. An answer that is
-    none is as far from both. ``pair_of`` is groups × groups, -1 for groups that are not compared.
+    none is as far from both. ``pair_of`` is groups × groups, -1 for groups that are not compared. With room for three
+    sums only, nothing is added up by points.
     """
-    n_groups = len(pair_of)
-    counts = np.zeros((n_groups, n_points), dtype=np.int64)
-    none = np.zeros(0, dtype=np.int64)
-    far, n, voted = np.zeros((n_groups, n_points)), np.zeros(n_groups), np.zeros(n_groups, dtype=np.int64)
+    n_groups, n_pairs = len(pair_of), sums.shape[2]
+    counts, far, n = np.zeros((n_groups, n_points), dtype=np.int64), np.zeros((n_groups, n_points)), np.zeros(n_groups)
+    pair, weight, apart = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs), np.zeros((n_pairs, n_points))
+    by_point = sums.shape[3] > ANSWERS
     for i in range(len(offsets) - 1):
         if unit[i] < 0 or rows[i] == rows[i + 1]:
             continue
-        _count(i, offsets, raters, scores, none, group_of, counts)
-        n_voted = 0
-        for g in range(n_groups):
-            n[g] = _distances(counts[g], to_voters, far[g])
-            if n[g] > 0:
-                voted[n_voted] = g
-                n_voted += 1
-        for first in range(n_voted):
-            g = voted[first]
-            for second in range(first + 1, n_voted):
-                h = voted[second]
-                if pair_of[g, h] < 0:
+        found = _pairs(
+            i, offsets, raters, scores, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart
+        )  # fmt: skip
+        for a in range(rows[i], rows[i + 1]):
+            s, share = point[a], part[a]
+            for k in range(found):
+                cell = sums[unit[i], voice[a], pair[k]]
+                cell[COMPARED] += share
+                cell[WEIGHT] += share * weight[k]
+                if s < 0:
                     continue
-                weight = n[g] * n[h] / (n[g] + n[h]) if to_voters else 1.0
-                for a in range(rows[i], rows[i + 1]):
-                    cell = sums[unit[i], voice[a], pair_of[g, h]]
-                    s, share = point[a], part[a]
-                    cell[COMPARED] += share
-                    cell[WEIGHT] += share * weight
-                    if s >= 0:
-                        cell[FARTHER] += share * weight * (far[h, s] - far[g, s])
-                        cell[ANSWERS + s] += share
-                        for p in range(n_points):
-                            cell[ANSWERS + n_points + p] += share * weight * (far[h, p] - far[g, p])
+                cell[FARTHER] += share * apart[k, s]
+                if by_point:
+                    cell[ANSWERS + s] += share
+                    for p in range(n_points):
+                        cell[ANSWERS + n_points + p] += share * apart[k, p]
 
 
 @compiled

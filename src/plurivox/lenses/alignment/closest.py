@@ -103,7 +103,8 @@ class Closest:
         by = decided_by(ratings, axis, settings.closest_by)
         to_voters = by == "voter_distance"
         sums = aligner.pairs(axis, pairs, to_voters=to_voters)
-        found = OverItems.of(sums, level)
+        errors = influences(sums.by_unit)
+        found = OverItems.of(sums, errors, level)
         margins = pairs.margins(found.value[..., 0])
         grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
         fixed = ~grouping.exchangeable[list(pairs.groups)]
@@ -114,7 +115,8 @@ class Closest:
         leads = np.fmax.reduce(margins, axis=-1, initial=np.nan)
         alone = np.array([fixed[np.nanargmax(row)] if not np.isnan(row).all() else fixed.all() for row in margins])
         return cls(
-            axis, pairs, by, found, margins, _won(aligner, pairs, sums, found.value[..., 0], settings.bootstrap),
+            axis, pairs, by, found, margins,
+            _won(aligner, pairs, UnitSums(errors, sums.starts), found.value[..., 0], settings.bootstrap),
             _mean(aligner.equal_sizes(axis, pairs, settings.subsamples, to_voters=to_voters)),
             LeadTest(f"{axis.name}, closest group", (GAP,), leads[:, np.newaxis], make, alone),
         )  # fmt: skip
@@ -228,10 +230,9 @@ def level_over(n: int) -> float:
     return float((1 - SIGNIFICANT) ** (1 / max(n, 1)))
 
 
-def _won(aligner: Aligner, pairs: Pairs, sums: UnitSums, farther: Floats, n: int) -> Floats:
+def _won(aligner: Aligner, pairs: Pairs, errors: UnitSums, farther: Floats, n: int) -> Floats:
     """Return how often each group has the largest margin when items are drawn anew, to first order."""
-    moved = UnitSums(np.nan_to_num(influences(sums.by_unit)), sums.starts)
-    return wins(pairs.margins(farther + moved.resampled(n, aligner.seed, shifted, aligner.how)))
+    return wins(pairs.margins(farther + errors.resampled(n, aligner.seed, shifted, aligner.how)))
 
 
 def _mean(draws: Floats) -> Floats:

@@ -99,10 +99,15 @@ def _shares(sums: Values, n_points: int) -> Floats:
 
 
 def influences(by_unit: Values) -> Floats:
-    """Return what each unit of items adds to the error of :func:`differences`, units × … × pairs × 2, to first order.
+    """Return what each unit of items adds to the error of :func:`differences`, units × voices × pairs × 2.
 
-    Each column adds up to 0, and the squares to the variance of what other items would give.
+    To first order. Each column adds up to 0, and the squares to the variance of what other items would give.
     """
+    return np.stack([_influences(by_unit[:, v]) for v in range(by_unit.shape[1])], axis=1)
+
+
+def _influences(by_unit: Values) -> Floats:
+    """Return the same for one voice, since all of them at once would fill the memory."""
     from plurivox.kernels.alignment import ANSWERS, FARTHER, WEIGHT
 
     n_points = (by_unit.shape[-1] - ANSWERS) // 2
@@ -130,15 +135,15 @@ class OverItems(NamedTuple):
     """Voices × pairs."""
 
     @classmethod
-    def of(cls, sums: UnitSums, level: float) -> OverItems:
-        """Make intervals that miss the truth with a chance of ``1 − level`` each."""
+    def of(cls, sums: UnitSums, errors: Floats, level: float) -> OverItems:
+        """Make intervals that miss the truth with a chance of ``1 − level`` each, from :func:`influences`."""
         from plurivox.kernels.alignment import COMPARED
 
         whole = sums.by_unit.sum(axis=0)
         value = differences(whole)
         n = np.count_nonzero(sums.by_unit[..., COMPARED] > 0, axis=0)[..., np.newaxis].astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            error = np.sqrt((influences(sums.by_unit) ** 2).sum(axis=0) * n / (n - 1))
+            error = np.sqrt(np.einsum("uvpk,uvpk->vpk", errors, errors) * n / (n - 1))
             reach = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
         return cls(value, value - reach, value + reach, whole[..., COMPARED])
 

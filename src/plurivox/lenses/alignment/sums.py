@@ -194,7 +194,7 @@ class Votes(Once):
 class PairSums:
     """How much farther the second group of each pair is, on the items on which both voted, under any draws of raters.
 
-    Units × voices × pairs × (3 + 2 points), see ``kernels.alignment.pair_sums``.
+    Units × voices × pairs × (3 + 2 points), see ``kernels.alignment.pair_sums``; × 3 without sums ``by_point``.
     """
 
     given: Given
@@ -202,6 +202,7 @@ class PairSums:
     table: Ints
     n_pairs: int
     to_voters: bool
+    by_point: bool
     unit: Ints
     n_units: int
     cost: float
@@ -214,7 +215,7 @@ class PairSums:
     @property
     def n_sums(self) -> int:
         """How many numbers a voice and a pair have."""
-        return 3 + 2 * self.given.n_points
+        return 3 + 2 * self.given.n_points * self.by_point
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
@@ -321,7 +322,7 @@ class Aligner:
         width = len(matched.voices) * len(pairs) * (3 + 2 * (matched.top + 1))
         unit, starts = self._units(nowhere, 1, width)
         grouping = Grouping.of(matched.ratings, axis.codes, len(axis))
-        work = self._pair_sums(grouping, pairs, to_voters, unit, int(starts[-1]))
+        work = self._pair_sums(grouping, pairs, to_voters, unit, int(starts[-1]), by_point=True)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
     def leads(self, grouping: Grouping, pairs: Pairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
@@ -343,13 +344,15 @@ class Aligner:
         self, grouping: Grouping, pairs: Pairs, to_voters: bool, draws: Draws, finish: Finish, how: Running
     ) -> list[Values]:
         together = np.zeros(self.matched.ratings.n_items, dtype=np.int64)
-        work = self._pair_sums(grouping, pairs, to_voters, together, 1)
+        work = self._pair_sums(grouping, pairs, to_voters, together, 1, by_point=False)
         return run(self.matched.ratings.parts(), work, draws, finish, how)
 
-    def _pair_sums(self, grouping: Grouping, pairs: Pairs, to_voters: bool, unit: Ints, n_units: int) -> PairSums:
+    def _pair_sums(
+        self, grouping: Grouping, pairs: Pairs, to_voters: bool, unit: Ints, n_units: int, *, by_point: bool
+    ) -> PairSums:
         matched = self.matched
         cost = (len(matched.ratings.scores) + len(matched.voice) * len(pairs) * 2 + 100) / 4e8
-        return PairSums(Given.of(matched), grouping, pairs.table, len(pairs), to_voters, unit, n_units, cost)
+        return PairSums(Given.of(matched), grouping, pairs.table, len(pairs), to_voters, by_point, unit, n_units, cost)
 
     def _units(self, subset: Ints, n_subsets: int, width: int) -> tuple[Ints, Ints]:
         """Return the unit of each item, and where those of each subset begin: fewer where a unit holds many numbers."""
