@@ -256,12 +256,14 @@ def test_wins_share_ties_and_leave_out_groups_without_a_value() -> None:
 # Claims --------------------------------------------------------------------------------------------------------------
 
 
-def claims_of(design: str, model: str, seed: int) -> list[Statement]:
-    return [one for one in studies.said(design, model, seed)[1] if one.claim]
+def said(design: str, model: str, seed: int) -> tuple[studies.Study, list[Statement]]:
+    """Return a study, and what is said of the closest group of a model."""
+    study, found = studies.found_in(design, model, seed)
+    return study, [one for one in found.statements() if one.statistic == "closest_gap"]
 
 
 def test_an_echo_on_sparse_items_is_attributed_to_its_group() -> None:
-    study, found = studies.said("sparse", "view", 1)
+    study, found = said("sparse", "view", 1)
     (one,) = (one for one in found if one.claim)
     assert (one.group, one.axis, one.statistic) == (f"g{study.group}", "g", "closest_gap")
     assert (one.p or 1.0) < 0.05
@@ -282,7 +284,7 @@ def test_few_echoes_and_coins() -> None:
 
 @pytest.mark.parametrize("model", ["coin", "middle", "marginal"])
 def test_what_follows_nobody_is_nearer_to_the_less_extreme_group_and_not_claimed(model: str) -> None:
-    _, found = studies.said("dense, extremes", model, 2)
+    _, found = said("dense, extremes", model, 2)
     assert not any(one.claim for one in found)
     (miss,) = (one for one in found if "This is no claim" in one.text)
     assert f"{model}: its answers lie nearer to g: g1 than to g0" in miss.text

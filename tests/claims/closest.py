@@ -1,7 +1,8 @@
 """How often a model is said to reflect the view of one group, in studies of known groups and models.
 
-``python tests/claims/closest.py 100`` prints the rates of every design and model; ``… 100 sparse,dense coin,echo`` of
-some. Raters of a group share a view of the items; groups may also be more extreme or more lenient than others.
+``python tests/claims/closest.py 100`` prints the rates of every design and model; ``… 100 sparse/dense coin,echo`` of
+some, and ``… 100 sparse echo ada_met`` by a distance of choice. Raters of a group share a view of the items; groups may
+also be more extreme or more lenient than others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 import plurivox as pv
 from claims.designs import EVEN, built
 from claims.rates import Rate
-from plurivox.results.result import Statement
+from plurivox.engine.families import SIGNIFICANT
 
 Floats = NDArray[np.float64]
 LENIENCY, NOISE = 0.5, 0.8
@@ -125,31 +126,38 @@ MODELS: dict[str, Callable[[Study], NDArray[np.int64]]] = {
 without guessing, the view of a group without noise, and one more rater of a group."""
 
 
-def said(design: str, model: str, seed: int) -> tuple[Study, list[Statement]]:
-    """Return a study, and what alignment says of a model in it."""
+def found_in(design: str, model: str, seed: int, by: str = "auto") -> tuple[Study, pv.Alignment]:
+    """Return a study, and what alignment finds of a model in it."""
     study = Study.of(DESIGNS[design], np.random.default_rng([seed, sum(map(ord, design))]))
     points = MODELS[model](study)
     items = [f"i{number:04}" for number in range(len(points))]
     answers = pl.DataFrame({"model": model, "item": items, "point": points})
     found = pv.alignment(
         study.ratings, answers, by="g", permutations=199, bootstrap=0, subsamples=0, as_rater=False, threads=1,
-        seed=seed,
+        seed=seed, closest_by=by,
     )  # fmt: skip
-    return study, [one for one in found.statements() if one.statistic == "closest_gap"]
+    return study, found
 
 
 class Claimed(NamedTuple):
-    """Whether any group is claimed to be the closest, and whether it is the one that is echoed."""
+    """What is claimed of a model, and what would be with fewer conditions."""
 
     any: bool
+    """Whether a group is claimed to be the closest."""
     echoed: bool
+    """Whether it is the one that is echoed."""
+    by_shuffles: bool
+    """Whether its lead is more than shuffled raters give."""
+    over_items: bool
+    """Whether it also is over items."""
 
 
-def claimed(design: str, model: str, seed: int) -> Claimed:
+def claimed(design: str, model: str, seed: int, by: str = "auto") -> Claimed:
     """Return what is claimed of a model in one study."""
-    study, found = said(design, model, seed)
-    groups = [one.group for one in found if one.claim]
-    return Claimed(bool(groups), groups == [f"g{study.group}"])
+    study, found = found_in(design, model, seed, by)
+    groups = [one.group for one in found.statements() if one.claim]
+    sure = found.closest().filter(pl.col("p_adjusted") < SIGNIFICANT)
+    return Claimed(bool(groups), groups == [f"g{study.group}"], sure.height > 0, sure["over_items"].any())
 
 
 def names_any(design: str, model: str, seed: int) -> bool:
@@ -162,13 +170,16 @@ def names_the_group(design: str, model: str, seed: int) -> bool:
     return claimed(design, model, seed).echoed
 
 
-def show(n: int, designs: Sequence[str], models: Sequence[str]) -> None:
-    """Print in how many studies any group is claimed, and the group that is echoed."""
+def show(n: int, designs: Sequence[str], models: Sequence[str], by: str = "auto") -> None:
+    """Print in how many studies a group is claimed, the group that is echoed, and one would be by fewer conditions."""
     for design in designs:
         for model in models:
-            found = [claimed(design, model, seed) for seed in range(n)]
-            some, right = (Rate(sum(each), n) for each in zip(*found, strict=True))
-            print(f"{design:26} {model:9} any {some}   the group echoed {right}", flush=True)
+            found = [claimed(design, model, seed, by) for seed in range(n)]
+            some, right, shuffles, over = (Rate(sum(each), n) for each in zip(*found, strict=True))
+            print(
+                f"{design:26} {model:9} any {some}   the group echoed {right.times:4}   by shuffles alone "
+                f"{shuffles.times:4}, also over items {over.times:4}", flush=True,
+            )  # fmt: skip
 
 
 if __name__ == "__main__":
@@ -176,4 +187,5 @@ if __name__ == "__main__":
         int(sys.argv[1]),
         [one.strip() for one in sys.argv[2].split("/")] if len(sys.argv) > 2 else list(DESIGNS),
         sys.argv[3].split(",") if len(sys.argv) > 3 else list(MODELS),
+        *sys.argv[4:],
     )
