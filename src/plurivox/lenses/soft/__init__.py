@@ -25,7 +25,9 @@ LENS = Lens(
             sets={"metrics": tuple(name for name in METRICS if name != "expected_js"), "curve": False},
         ),
     ),
-    csv_tables=("values", "comparisons", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing"),
+    csv_tables=(
+        "values", "comparisons", "interactions", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing",
+    ),  # fmt: skip
     result="plurivox.lenses.soft.result:SoftScores",
     notes="plurivox.lenses.soft.tables:notes",
     legend="Lower is better; in parentheses the rank among models. Uniform, marginal and posterior mean are to compare "
