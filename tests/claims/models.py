@@ -69,11 +69,11 @@ def _ratings(rows: Sequence[tuple[str, str, int]], raters: pl.DataFrame | None =
 
 
 def _frame(items: Sequence[str], models: dict[str, Floats]) -> pl.DataFrame:
-    frames = [
-        pl.DataFrame(q, schema=LABELS, orient="row").select(pl.lit(name).alias("model"), pl.Series("item", items), pl.all())
+    own = pl.Series("item", items)
+    return pl.concat(
+        pl.DataFrame(q, schema=LABELS, orient="row").select(pl.lit(name).alias("model"), own, pl.all())
         for name, q in models.items()
-    ]  # fmt: skip
-    return pl.concat(frames)
+    )
 
 
 def equal(rng: np.random.Generator, n_items: int, n_models: int = 2, better: float = 1.0) -> Predicted:

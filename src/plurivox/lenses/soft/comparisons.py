@@ -17,7 +17,7 @@ from plurivox.lenses.soft.interactions import INTERACTIONS, Tests
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM, Floats
 from plurivox.lenses.soft.settings import SoftSettings
 from plurivox.lenses.soft.sums import ALL, Scored
-from plurivox.lenses.soft.testing import Family, InBins, PairSums, decide
+from plurivox.lenses.soft.testing import Block, Family, InBins, PairSums, decide
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
 LEADING = ("rps", "cross_entropy", "expected_rps", "expected_cross_entropy", "expected_emd")
@@ -83,10 +83,12 @@ class Comparing:
             bins = decide([InBins(sums, range(n_bins))], self.asked, self.how, exact=flips.number, further=False)
             if metric == main and interactions:
                 random = replace(sums, flips=Flips.of(flips.n_units, flips.seed, every=False))
-                blocks = [InBins(random, [n_bins]), *(one.block for one in interactions)]
+                blocks: list[Block] = [InBins(random, [n_bins]), *(one.block for one in interactions)]
                 claims = whole = decide(blocks, self.asked, self.how)
             else:
-                whole = decide([InBins(sums, [n_bins])], self.asked, self.how, exact=flips.number, further=metric == main)
+                whole = decide(
+                    [InBins(sums, [n_bins])], self.asked, self.how, exact=flips.number, further=metric == main
+                )
             found[metric] = (sums.why, whole, bins)
         rows = [self._row(b, at, m, *found[metric], metric == main) for b in (n_bins, *range(n_bins))
                 for at in range(len(places)) for m, metric in enumerate(self.scored.metrics)]  # fmt: skip
@@ -99,7 +101,7 @@ class Comparing:
         """Return the row of one pair in a bin by one metric."""
         target, metric, (one, other) = self.scored.target, self.scored.metrics[m], self.pairs[at]
         overall, names = b == len(target.bins), list(target.predictions)
-        rated = target.counts[slice(None) if overall else target.codes == b].any(axis=1)
+        rated = np.atleast_1d(target.counts[slice(None) if overall else target.codes == b].any(axis=1))
         n_items = int(np.count_nonzero(rated)) if metric in EMPIRICAL else len(rated)
         first, second = names.index(one), names.index(other)
         family, place = (whole, at) if overall else (bins, b * len(self.pairs) + at)

@@ -1,4 +1,4 @@
-"""Does how two models compare depend on how many ratings an item has, or on whose ratings count?
+"""Tests of whether how two models compare depends on how many ratings an item has, or on whose ratings count.
 
 **Bins.** For two models and a bin, the difference of their scores in the bin is held against that in all other bins, in
 standard errors of its own (Welch's t). Items are put into other bins at random; with its own standard errors the test
@@ -16,6 +16,7 @@ raters have habits, so that flipping the signs of items would take a few raters'
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -109,7 +110,7 @@ class InOtherBins:
         rest = _moments(total - n, sums.sum(axis=0) - sums[self.chosen], squares.sum(axis=0) - squares[self.chosen])
         spread = np.sqrt(variance / n + rest[1] / (total - n))
         known = spread > 1e-12 * np.abs(own).max(axis=0, initial=0.0)
-        return np.divide(mean - rest[0], spread, out=np.full(mean.shape, np.nan), where=known).ravel()
+        return np.asarray(np.divide(mean - rest[0], spread, out=np.full(mean.shape, np.nan), where=known)).ravel()
 
 
 def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
@@ -120,7 +121,7 @@ def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Float
 def over_bins(scores: MetricSums, target: Target, pairs: Two, seed: int) -> Tests | None:
     """Prepare the tests of how pairs of models compare in each bin; None if there are not two bins to compare."""
     names, starts = list(target.predictions), scores.sums.starts
-    inside = [np.flatnonzero(scores.n_items[a:b] > 0) + a for a, b in zip(starts[:-2], starts[1:-1], strict=True)]
+    inside = [np.flatnonzero(scores.n_items[a:b] > 0) + a for a, b in itertools.pairwise(starts[:-1])]
     kept = [b for b, units in enumerate(inside) if len(units)]
     if len(kept) < 2 or not len(pairs[0]):
         return None
@@ -193,10 +194,8 @@ class Votes(NamedTuple):
         inside = item >= 0
         eye = np.eye(target.counts.shape[1], dtype=np.int64)
         n = len(target.items)
-        given = [
-            np.stack([scoring.scores(np.broadcast_to(one, (n, len(eye))), target.predictions[name])[:, 0] for one in eye])
-            for name in models
-        ]  # fmt: skip
+        votes = [np.broadcast_to(one, (n, len(eye))) for one in eye]
+        given = [np.stack([scoring.scores(one, target.predictions[name])[:, 0] for one in votes]) for name in models]
         found = np.stack([table[score[inside], item[inside]] for table in given], axis=1)
         return cls(item[inside], ratings.codes_of_raters[inside].astype(np.int64), found)
 
@@ -206,7 +205,7 @@ def over_groups(
     strata: NDArray[np.int32] | None, seed: int,
 ) -> Iterator[Tests]:  # fmt: skip
     """Yield the tests of how pairs of models compare for the groups of each axis whose raters can be exchanged."""
-    usable = np.isfinite(votes.scores).all(axis=0)
+    usable = np.atleast_1d(np.isfinite(votes.scores).all(axis=0))
     chosen = usable[pairs[0]] & usable[pairs[1]]
     own = (pairs[0][chosen], pairs[1][chosen])
     if not len(own[0]):

@@ -167,7 +167,7 @@ def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None)
     known = counts if train is None else train.counts()
     n = int(np.count_nonzero(known.sum(axis=1) >= 2))
     if prior == AUTO and n < ENOUGH:
-        few = f"flat, since only {n:,} of {ENOUGH} items needed to fit one have two ratings or more"
+        few = f"flat, since of {ENOUGH} items with two ratings or more, as it takes to fit one, there are {n:,}"
         return Prior(np.ones(counts.shape[1]), few, None)
     fit = fit_prior(known)
     where = "fitted to these same items" if train is None else "fitted to training items"
@@ -184,10 +184,9 @@ def prior_words(prior: Prior, n: Counts) -> str:
         how += f", {prior.fit.n_items:,} of them with two ratings or more" if "same" in how else ""
     share = float(np.median(prior.share(n))) if len(n) else 1.0
     worth = f"{prior.total:.3g} rating{'' if prior.total == 1 else 's'}"
-    text = (
-        f"The prior ({how}: {points}) is worth {worth}: it has {share:.0%} of the weight at the median item, which has "
-        f"{np.median(n) if len(n) else 0:g}."
-    )
+    own = f"{np.median(n) if len(n) else 0:g}"
+    beside = f"beside the {own} rating{'' if own == '1' else 's'} of the median item it has {share:.0%} of the weight"
+    text = f"The prior ({how}: {points}) is worth {worth}: {beside}."
     return f"{text} {prior.fit.note}".strip() if prior.fit is not None else text
 
 

@@ -102,8 +102,8 @@ class SoftScores(Result):
 
         Negative: the first is better. ``ci_low``, ``ci_high`` and ``p_better``, how often the first is better, are of
         items drawn anew. ``p_value`` is of sign-flips of the items' differences; ``p_adjusted`` is corrected over all
-        pairs (in bins: all pairs and bins), and by the leading metric also over :meth:`interactions`. ``note`` tells why
-        a pair is not tested.
+        pairs (in bins: all pairs and bins), by the leading metric also over :meth:`interactions`. ``note`` tells why a
+        pair is not tested.
         """
         return self._table("comparisons")
 

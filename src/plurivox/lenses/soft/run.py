@@ -51,8 +51,8 @@ def soft_scores(
 
     Lower is better. *Empirical* scores take the shares of an item's ratings for the truth. *Expected* scores know that
     two ratings say little: they average over the distributions that are likely given a prior and the ratings. To tell
-    which model is better, sentences, tables and charts lead with RPS against the ratings: it needs no prior and, however
-    few the ratings, does not reward flat predictions.
+    which model is better, sentences, tables and charts lead with RPS against the ratings: it needs no prior and,
+    however few the ratings are, does not reward flat predictions.
 
     Two models are compared on the same items by flipping the signs of their differences; a model is called the best, or
     said to depend on how many ratings there are or on whose, only if a test of just that stands after correction.
@@ -178,7 +178,8 @@ def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[st
     n, matched, prior = target.counts.sum(axis=1), work.matched, work.prior
     return {
         "models": list(work.models), "bins": list(target.bins), "prior": prior.weights.tolist(),
-        "prior_name": prior.name, "prior_total": prior.total, "prior_note": prior_words(prior, n), "train": train is not None,
+        "prior_name": prior.name, "prior_total": prior.total, "prior_note": prior_words(prior, n),
+        "train": train is not None,
         "points": [str(label) for label in work.ratings.scale.labels],
         "n_items": len(n), "n_ratings": int(n.sum()),
         "n_unpredicted": matched.missing.filter(problem=NO_PREDICTION)["item"].n_unique(), "n_few": matched.n_few,

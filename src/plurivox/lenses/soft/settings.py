@@ -43,7 +43,7 @@ class SoftSettings(Settings):
 
     prior: Any = shared.prior(
         shared.AUTO,
-        doc='The weight of each point before any rating, for expected scores: a number, one for each point, '
+        doc="The weight of each point before any rating, for expected scores: a number, one for each point, "
         '``"empirical-bayes"``: the prior under which the ratings of ``train``, or else of the scored items, are most '
         'likely; or ``"auto"``: that one if at least 50 of these items have two ratings or more, else 1.',
     )

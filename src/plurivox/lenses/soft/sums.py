@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -136,7 +137,7 @@ class MetricSums(NamedTuple):
     def bounds(self) -> list[slice]:
         """The units of each bin and, last, all units."""
         starts = self.sums.starts.tolist()
-        return [slice(a, b) for a, b in zip(starts[:-2], starts[1:-1], strict=True)] + [slice(0, starts[-1])]
+        return [slice(a, b) for a, b in itertools.pairwise(starts[:-1])] + [slice(0, starts[-1])]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,7 +50,7 @@ class Block(Protocol):
 
 
 class Family(NamedTuple):
-    """The tests of one family: p of each hypothesis, alone and corrected, and from how many draws."""
+    """The tests of one family: p of each hypothesis, alone and corrected, from how many draws, and if these are all."""
 
     p_value: Floats
     p_adjusted: Floats
@@ -99,7 +99,7 @@ def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction:
     own = [block.p(null[:, a:b]) for block, a, b in zip(blocks, at[:-1], at[1:], strict=True)]
     p = np.concatenate([np.zeros(0), *own])
     adjusted = step_down(observed, null) if correction == "maxt" else adjust(p, correction)
-    return Family(p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null), exact)
+    return Family(p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null) + exact, exact)
 
 
 # Two predictions on the same items -----------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class PairSums:
 
     def totals(self) -> Floats:
         """Return the differences of sums, bins and, last, all items × pairs."""
-        return self._paired(bins_and_all(self.scores.sums.totals()))[0]
+        return np.asarray(self._paired(bins_and_all(self.scores.sums.totals()))[0])
 
     def flipped(self, first: int, last: int, how: Running) -> Floats:
         """Return the same under sign-flips ``first`` to ``last``, draws × bins and all × pairs."""

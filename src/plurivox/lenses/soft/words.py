@@ -38,7 +38,7 @@ WHY_RPS = (
 
 
 class Pair(NamedTuple):
-    """How much better the first of two predictions is, with its interval, p after correction, and what that rests on."""
+    """How much better the first of two predictions is, its interval, p after correction, and what that rests on."""
 
     better: float
     low: float | None
@@ -83,8 +83,10 @@ class SoftFindings:
         Certain is what stands after correction over all pairs, for other metrics than the leading one also over these.
         """
         said, metrics = [], self.found.metrics
-        what = {UNIFORM: "the uniform prediction, which knows nothing", MARGINAL: "the marginal prediction, which knows "
-                "no item"}  # fmt: skip
+        what = {
+            UNIFORM: "uniform prediction, which knows nothing",
+            MARGINAL: "marginal prediction, which knows no item",
+        }
         for model in self.found.models:
             before: list[str] = []
             for other in to:
@@ -93,7 +95,7 @@ class SoftFindings:
                 beaten = [metric for metric in beaten if metric not in before]
                 before += beaten
                 if beaten:
-                    text = f"{model} loses to {what[other]}, by {self._listed(beaten)}."
+                    text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}."
                     said.append(self._claimed(text, [self._pair(model, other)], claim=self.found.main in beaten))
         return said
 
@@ -127,16 +129,18 @@ class SoftFindings:
             return [Statement(text, 2.4, statistic=metric)]
         if not open_:
             text = (
-                f"{cells[0]} is the best of {len(order)} models by {label}, before {listed(cells[1:], FEW)}: it is better "
-                f"than {'the other' if len(order) == 2 else 'each other model'} on the same items, {self._p(rows)}{more}"
+                f"{cells[0]} is the best of {len(order)} models by {label}, before {listed(cells[1:], FEW)}: on the "
+                f"same items it is better than {'the other' if len(order) == 2 else 'each of them'}, "
+                f"{self._p(rows)}{more}"
             )
             return [self._claimed(text, rows)]
         if all(row.p is not None and row.p < SIGNIFICANT for row in rows):
             text = f"Whether {cells[0]} is the best of {len(order)} models by {label} is undecided"
         else:
             n, names = len(open_) + 1, [cells[0], *(cells[at] for at in open_)]
-            which = "the two models" if n == len(order) == 2 else f"{n} of {len(order)} models"
-            place = "" if n == len(order) else " for the first place"
+            which, place = f"the {n} models", ""
+            if n < len(order):
+                which, place = f"{n} of {len(order)} models", " for the first place"
             text = f"By {label} {which} cannot be told apart{place}: {listed(names, FEW + 1)}"
         return [self._claimed(f"{text}, {self._p([rows[at - 1] for at in open_])}{more}", rows, claim=False)]
 
@@ -158,19 +162,23 @@ class SoftFindings:
 
     def _references(self) -> list[Statement]:
         """Tell which models beat predictions that know nothing of the item."""
-        pairs = {name: [self._pair(name, other) for other in (UNIFORM, MARGINAL)] for name in self.found.models}
+        pairs = {name: [self._pair(name, other) for other in (UNIFORM, MARGINAL)] for name in self.found.ranking()}
         label = LABELS[self.found.main]
         sure = [name for name, rows in pairs.items() if all(row.claim and row.better > 0 for row in rows)]
         said = []
         if sure:
             rows = [row for name in sure for row in pairs[name]]
-            text = f"{listed(sure, FEW)} beat{'s' if len(sure) == 1 else ''} the uniform and the marginal prediction by "
+            text = (
+                f"{listed(sure, FEW)} beat{'s' if len(sure) == 1 else ''} the uniform and the marginal prediction by "
+            )
             said.append(self._claimed(f"{text}{label}, {self._p(rows)}.", rows, least=3.0))
         for other in (UNIFORM, MARGINAL):
             at = (UNIFORM, MARGINAL).index(other)
             open_ = [name for name, rows in pairs.items() if rows[at].p is not None and not rows[at].claim]
             if open_:
-                text = f"That {listed(open_, FEW)} beat{'s' if len(open_) == 1 else ''} the {other} prediction by {label} "
+                text = (
+                    f"That {listed(open_, FEW)} beat{'s' if len(open_) == 1 else ''} the {other} prediction by {label} "
+                )
                 said.append(Statement(f"{text}is not certain.", 2.3, statistic=self.found.main))
         return said
 
@@ -243,7 +251,7 @@ class SoftFindings:
             return [Statement(text, 1.2, statistic="prior")]
         alike = {text: [m for m, t in zip(moving, texts, strict=True) if t == text] for text in texts}
         parts = "; ".join(f"by {_listed(metrics)}, {text}" for text, metrics in alike.items())
-        text = f"On these items the order of the models moves with the strength of the prior, which is not tested: {parts}."
+        text = f"The order of the models on these items moves with the strength of the prior (not tested): {parts}."
         return [Statement(text, 1.4, statistic="prior")]
 
     def _calibrated(self) -> list[Statement]:
@@ -297,9 +305,9 @@ class SoftFindings:
         straight, turned = frame.filter(model=one, other=other, **key), frame.filter(model=other, other=one, **key)
         row, sign = (straight.row(0, named=True), -1.0) if straight.height else (turned.row(0, named=True), 1.0)
         known = row["ci_low"] is not None
-        ends = sorted((sign * row["ci_low"], sign * row["ci_high"])) if known else (None, None)
+        low, high = sorted((sign * row["ci_low"], sign * row["ci_high"])) if known else (None, None)
         n = None if row["exact"] else row["n_permutations"]
-        return Pair(sign * row["difference"], *ends, row["p_adjusted"], row["claim"], n, row["n_items"])
+        return Pair(sign * row["difference"], low, high, row["p_adjusted"], row["claim"], n, row["n_items"])
 
     def _certainly_first(self, metric: str) -> str:
         """Return the model that is better than every other after correction over all pairs, if any is."""
@@ -313,9 +321,7 @@ class SoftFindings:
             return row.claim
         return row.p is not None and row.p < SIGNIFICANT / len(self.found.metrics)
 
-    def _claimed(
-        self, text: str, rows: Sequence[Pair], *, claim: bool = True, least: float | None = None
-    ) -> Statement:
+    def _claimed(self, text: str, rows: Sequence[Pair], *, claim: bool = True, least: float | None = None) -> Statement:
         """Return a statement that stands if all of some pairs differ: its p is the largest of theirs."""
         known = [row.p for row in rows if row.p is not None]
         p = max(known) if known else None
@@ -340,7 +346,8 @@ class SoftFindings:
         return pairs.height + self.found.interactions().filter(pl.col("p_value").is_not_null()).height
 
     def _corrected(self) -> str:
-        return f"corrected over {counted(self._n_tested(), 'comparison')} by {CORRECTIONS[self.found.settings['correction']]}"
+        how = CORRECTIONS[self.found.settings["correction"]]
+        return f"corrected over {counted(self._n_tested(), 'comparison')} by {how}"
 
 
 def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
