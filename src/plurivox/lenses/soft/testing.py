@@ -201,17 +201,19 @@ class InBins:
     @property
     def observed(self) -> Floats:
         """The differences of sums, NaN where there is a reason not to test."""
-        known = np.array([[not why for why in self.of.why[b]] for b in self.bins]).reshape(len(self.bins), -1)
+        known = np.array([[not why for why in self.of.why[b]] for b in self.bins], dtype=bool)
+        known = known.reshape(len(self.bins), len(self.of.pairs))
         return np.where(known, self.of.totals()[list(self.bins)], np.nan).ravel()
 
     def null(self, first: int, last: int, how: Running) -> Floats:
         """Return the differences under sign-flips."""
-        return self.of.flipped(first, last, how)[:, list(self.bins)].reshape(last - first, -1)
+        chosen = self.of.flipped(first, last, how)[:, list(self.bins)]
+        return chosen.reshape(last - first, len(self.bins) * len(self.of.pairs))
 
     def p(self, null: Floats) -> Floats:
         """Return p of each pair."""
-        each = null.reshape(len(null), len(self.bins), -1)
-        return np.concatenate([self.of.p(each[:, at], b) for at, b in enumerate(self.bins)])
+        each = null.reshape(len(null), len(self.bins), len(self.of.pairs))
+        return np.concatenate([np.zeros(0), *(self.of.p(each[:, at], b) for at, b in enumerate(self.bins))])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

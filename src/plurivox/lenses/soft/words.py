@@ -214,8 +214,8 @@ class SoftFindings:
                 said.append(Statement(text, 1.0, **about))
                 continue
             group = first["group"]
-            here = f"with {group}" if kind == BINS else f"by the ratings of {named(str(axis), group)}"
-            others = "with other numbers" if kind == BINS else "by those of the others on the same items"
+            here = f"with {group}" if kind == BINS else f"by the ratings of {named(str(axis), group)},"
+            others = "with other numbers" if kind == BINS else "by those of the others on the same items,"
             text = (
                 f"How {first['model']} and {first['other']} compare depends on {what}: {here} "
                 f"{_lead(first, 'difference')}, {others} {_lead(first, 'elsewhere')} in {LABELS[self.found.main]}, {p}."
