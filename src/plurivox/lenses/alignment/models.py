@@ -1,4 +1,4 @@
-"""Models among themselves and beside humans: agreement, prompts, samples, position bias, standing in for a rater."""
+"""Models among themselves and beside humans: agreement, prompts, samples, position bias, distances, items."""
 
 from __future__ import annotations
 
@@ -13,17 +13,13 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from plurivox.answers import Answers, Voice
-from plurivox.engine.families import SIGNIFICANT, adjust
 from plurivox.intake.answer_columns import ANSWERED, REFUSED, UNREADABLE
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.alignment.matching import AnsweredItems, Ints
-from plurivox.lenses.alignment.sums import Aligner, Contests, Given
-from plurivox.statistics.alignment import modes, stand_in
+from plurivox.statistics.alignment import modes
 from plurivox.statistics.cohesion import krippendorff_alpha
 
 ALL_MODELS, WITH_HUMANS = "all models", "all models and humans"
-LEAST_ITEMS = 30
-"""Humans with fewer items in common with a model are counted, and not compared with it."""
 
 ALPHAS = {
     "models": pl.String, "prompt": pl.String, "level": pl.String, "value": pl.Float64, "n_models": pl.Int64,
@@ -40,11 +36,6 @@ STABILITY = {
 POSITIONS = {
     "model": pl.String, "prompt": pl.String, "position": pl.Int64, "n": pl.Int64, "share": pl.Float64,
     "expected": pl.Float64, "p_value": pl.Float64,
-}  # fmt: skip
-STAND_INS = {
-    "model": pl.String, "prompt": pl.String, "omega": pl.Float64, "advantage": pl.Float64, "advantage_low": pl.Float64,
-    "advantage_high": pl.Float64, "n_humans": pl.Int64, "n_rejected": pl.Int64, "n_few": pl.Int64,
-    "tolerance": pl.Float64,
 }  # fmt: skip
 DISTANCES = {"model": pl.String, "prompt": pl.String, "distance": pl.Float64, "n_items": pl.Int64}
 ITEMS = {
@@ -204,35 +195,6 @@ def positions(matched: AnsweredItems) -> pl.DataFrame:
 
 
 # Beside humans -------------------------------------------------------------------------------------------------------
-
-
-def stand_ins(aligner: Aligner, tolerance: float, least_humans: int, *, nominal: bool) -> pl.DataFrame:
-    """Return for each voice the share of humans for whom it may stand in (ω), and how often it wins (ρ).
-
-    For each human with enough items, the test of ρ against ½ − ε is corrected over humans by Benjamini–Yekutieli. With
-    fewer humans than ``least_humans``, nothing is said of them. On the nominal level, closer means agreeing more.
-    """
-    matched, ratings = aligner.matched, aligner.matched.ratings
-    if not ratings.has_raters:
-        return pl.DataFrame(schema=STAND_INS)
-    sums = aligner.added(Contests(Given.of(matched), aligner.everybody(), 1, ratings.n_raters, nominal))
-    found = []
-    for (model, prompt), won, of in zip(matched.voices, sums["wins"][0], sums["met"][0], strict=True):
-        items = np.floor(of + 1e-9).astype(int)
-        enough = np.flatnonzero(items >= LEAST_ITEMS)
-        each = [stand_in(int(np.floor(won[h] + 1e-9)), int(items[h]), tolerance) for h in enough]
-        shares = np.array([one.advantage for one in each])
-        adjusted = adjust([one.p_value for one in each], "by") if each else np.zeros(0)
-        n_rejected = int(np.count_nonzero(adjusted < SIGNIFICANT))
-        if len(each) < least_humans:
-            each, shares = [], np.zeros(0)
-        spread = np.quantile(shares, [0.25, 0.75]) if each else (np.nan, np.nan)
-        found.append((
-            model, prompt, n_rejected / len(each) if each else np.nan, _mean(shares), float(spread[0]),
-            float(spread[1]), len(each), n_rejected, int(np.count_nonzero((items > 0) & (items < LEAST_ITEMS))),
-            tolerance,
-        ))  # fmt: skip
-    return pl.DataFrame(found, schema=STAND_INS, orient="row")
 
 
 def distances(matched: AnsweredItems) -> pl.DataFrame:

@@ -21,9 +21,11 @@ from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.as_raters import as_raters
 from plurivox.lenses.alignment.closest import CONTRASTS, STANDINGS, Closest
 from plurivox.lenses.alignment.matching import ALL, as_answers, match
+from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.rows import Analysis
 from plurivox.lenses.alignment.settings import AlignmentSettings
+from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
@@ -84,10 +86,12 @@ def alignment(
     work = Analysis(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap
     )
+    references = References.of(matched, settings.seed)
+    beside = replace(work, aligner=replace(work.aligner, matched=references.matched), reference=True)
     strata = Exchange.of(ratings, settings.within).strata
-    rows, closest = work.overall(), []
+    rows, closest = work.overall() + beside.overall(), []
     for one in axes:
-        rows += work.groups(one)
+        rows += work.groups(one) + beside.groups(one)
         if len(one.axis.shown) > 1 and not one.overlapping and one.axis.attributes != ("rater",):
             warn_apart(ratings, one.axis)
             warn_uneven(ratings, one.axis)
@@ -105,11 +109,12 @@ def alignment(
             **settings.as_dict(), "by": [one.axis.name for one in axes], "several": overlapping,
             "level": settings.level if isinstance(settings.level, str) else "matrix", "prior": prior.tolist(),
             "voices": [list(voice) for voice in matched.voices],
+            "references": [voice.model for voice in references.matched.voices],
             "labels": [str(label) for label in ratings.scale.labels], "subsets": list(matched.subsets),
             "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
             "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
         },
-        _tables(work, given, closest, settings),
+        _tables(work, given, closest, references, settings),
         revealing={one.axis.name: one.n_revealing for one in axes},
     )  # fmt: skip
 
@@ -151,7 +156,7 @@ def warn_uneven(ratings: Ratings, axis: Axis) -> None:
 
 
 def _tables(
-    work: Analysis, answers: Answers, closest: Sequence[Closest], settings: AlignmentSettings
+    work: Analysis, answers: Answers, closest: Sequence[Closest], references: References, settings: AlignmentSettings
 ) -> tuple[Table, ...]:
     matched = work.aligner.matched
     voices = matched.voices
@@ -166,9 +171,9 @@ def _tables(
             [row for one in closest for row in one.contrasts(voices)], schema=CONTRASTS, orient="row"
         ),
         "alphas": models.alphas(answers, matched, families, published=settings.convention == "published"),
-        "stand ins": models.stand_ins(
-            work.aligner, settings.tolerance, settings.min_group_size, nominal=settings.level == "nominal"
-        ),
+        "stand ins": StandIns(
+            work.aligner, references, Closeness.of(work.level, matched.ratings.scale.values), settings.tolerance
+        ).table(),
         "prompts": models.between_prompts(answers),
         "stability": models.stability(answers),
         "positions": models.positions(matched),
