@@ -68,6 +68,7 @@ class Intake:
     idle_raters: int = 0
     unknown_items: int = 0
     idle_items: int = 0
+    selected: bool = False  # whether only some of what came in was kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ LENS = Lens(
     question="Tell whose view language models reflect.",
     about="The distance of answers from the mode of votes (ADA-Met) for all raters and each group, the group of closest"
     "\nalignment with its uncertainty, also at equal group sizes, and companions that keep the spread of votes. "
-    "Refusals\ncost the whole scale, and are counted.",
+    "Refusals\ncost the whole scale, and are counted. Constant and random answers stand beside models. Without human "
+    "ratings\n(--answers FILE --scale POINTS, and no FILE) it tells what was refused, and how far models agree.",
     settings=AlignmentSettings,
     inputs=(ANSWERS, TRAINED),
     shortcuts=(
@@ -32,5 +33,6 @@ LENS = Lens(
     result="plurivox.lenses.alignment.result:Alignment",
     legend="Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the "
     "distance to voters charge the whole scale for a refused or unreadable answer.",
+    alone="answers",
     section="plurivox.report.sections.alignment:section",
 )  # fmt: skip

@@ -19,6 +19,8 @@ from plurivox.statistics.ties import tie_priorities
 MOST_CONSTANTS = 21
 """On a scale of more points, constants are the points that cut the votes into parts of 5 %, and the most frequent."""
 MARGINAL, UNIFORM = "a draw from all votes", "a uniform draw"
+N_RANDOM = 2
+"""How many of the references are random; they come last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +43,7 @@ class References:
         """Make them; random ones depend on the seed and the item's id alone."""
         items = np.flatnonzero(np.diff(matched.rows))
         votes = matched.ratings.counts()[items].sum(axis=0)
+        votes = votes if votes.any() else np.ones_like(votes)
         constants = constant_points(votes)
         chance = [_uniform(matched, items, seed, side) for side in (0, 1)]
         drawn = np.searchsorted(np.cumsum(votes) / votes.sum(), chance[0], side="right").clip(max=matched.top)

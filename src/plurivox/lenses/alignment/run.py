@@ -18,6 +18,7 @@ from plurivox.engine.grouping import compared, overlapping_axes, raters_who_rate
 from plurivox.engine.running import Running
 from plurivox.errors import DifferentItemsWarning, SelectionError
 from plurivox.lenses.alignment import models
+from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
 from plurivox.lenses.alignment.closest import CONTRASTS, STANDINGS, Closest
 from plurivox.lenses.alignment.matching import ALL, as_answers, match
@@ -29,6 +30,7 @@ from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
+from plurivox.scale_files import GivenScale
 from plurivox.settings import keywords
 from plurivox.statistics.checks import level_of, prior_of, usual_level
 
@@ -40,8 +42,9 @@ UNEVEN = 3.0
 
 @keywords(AlignmentSettings)
 def alignment(
-    ratings: Ratings, answers: Any, *, trained: Ratings | None = None, settings: AlignmentSettings, how: Running
-) -> Alignment:
+    ratings: Ratings | None, answers: Any, *, trained: Ratings | None = None, scale: GivenScale | None = None,
+    settings: AlignmentSettings, how: Running,
+) -> Alignment:  # fmt: skip
     """Tell whose view language models reflect, and how sure that is.
 
     Distances are in points of the scale; lower is closer. A refused or unreadable answer costs the whole scale in
@@ -51,13 +54,16 @@ def alignment(
     Parameters
     ----------
     ratings
-        Who rated what, or counts per point (then without groups).
+        Who rated what, or counts per point (then without groups). None if there are no human ratings: then only what
+        became of the questions, and how far models agree with each other and with themselves, is told.
     answers
         A frame with ``model``, ``item`` and ``answer`` (or ``point``, ``text`` or a distribution), and ``prompt``,
         ``sample``, ``state``, ``order``, ``family`` if there are any; a store of ``plurivox ask``; or :class:`Answers`.
     trained
         Trained raters against whom models are judged as raters (MPA, WRA); without them, all raters and each group
         take their place.
+    scale
+        Without ratings, the points that the answers are on, unless they are :class:`Answers`.
 
     Returns
     -------
@@ -74,6 +80,10 @@ def alignment(
     >>> round(found.value("model-a"), 2) < round(found.value("model-c"), 2)
     True
     """
+    if ratings is None:
+        if trained is not None:
+            raise SelectionError("trained raters judge rated items, and there are no ratings", hint="Give ratings.")
+        return without_humans(answers_alone(answers, scale), settings)
     settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
     given = as_answers(answers, ratings)
     matched = match(ratings, given, settings.subset)
@@ -110,9 +120,11 @@ def alignment(
             "level": settings.level if isinstance(settings.level, str) else "matrix", "prior": prior.tolist(),
             "voices": [list(voice) for voice in matched.voices],
             "references": [voice.model for voice in references.matched.voices],
-            "labels": [str(label) for label in ratings.scale.labels], "subsets": list(matched.subsets),
+            "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
+            "subsets": list(matched.subsets),
             "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
             "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
+            "humans": True,
         },
         _tables(work, given, closest, references, settings),
         revealing={one.axis.name: one.n_revealing for one in axes},
@@ -160,8 +172,7 @@ def _tables(
 ) -> tuple[Table, ...]:
     matched = work.aligner.matched
     voices = matched.voices
-    guessed = models.guessed_families(answers.models, answers.families)
-    families = guessed if settings.families is None else settings.families
+    families = models.families_of(answers, settings.families)
     frames = {
         "accounts": matched.accounts,
         "standings": pl.DataFrame(
