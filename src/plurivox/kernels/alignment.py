@@ -203,11 +203,11 @@ def contests(offsets, raters, scores, how, values, cost, rows, voice, point, par
 
 
 @compiled
-def contest_influence(offsets, raters, scores, how, values, cost, rows, voice, point, part, share, weight, out):
-    """Write what each item adds to the mean over raters of the share that a voice wins: items × voices.
+def weighted_contests(offsets, raters, scores, how, values, cost, rows, voice, point, part, weight, out):
+    """Write what each item adds to the mean over raters of the share of items that a voice wins: items × voices.
 
-    That is Σ over the item's raters of weight·(W_m − share), where ``share`` and ``weight``, voices × raters, are how
-    much the voice wins against a rater, and 1/(raters · their items), 0 for raters who do not count.
+    That is Σ over the item's raters of weight · W_m, where ``weight``, voices × raters, is 1/(raters · their items),
+    and 0 for raters who do not count.
     """
     counts = np.zeros(len(values), dtype=np.int64)
     won, behind = np.zeros(len(values)), np.zeros(len(values))
@@ -223,7 +223,7 @@ def contest_influence(offsets, raters, scores, how, values, cost, rows, voice, p
             _meet(a, b, point, part, given, used, counts, total, values, cost, how, won, behind)
             v, added = voice[a], 0.0
             for r in range(first, last):
-                added += weight[v, raters[r]] * (won[scores[r]] - share[v, raters[r]])
+                added += weight[v, raters[r]] * won[scores[r]]
             out[i, v] = added
             a = b
         for own in used:

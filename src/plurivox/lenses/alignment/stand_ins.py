@@ -88,15 +88,15 @@ class Contests:
         contests(offsets, raters, scores, *self.closeness, *self.given.within(part), sums)
         return Sums(contests=sums[np.newaxis])
 
-    def influence(self, parts: Sequence[Part], share: Floats, weight: Floats) -> Floats:
-        """Return what each item adds to the mean of shares that voices win: items × voices."""
-        from plurivox.kernels.alignment import contest_influence
+    def by_item(self, parts: Sequence[Part], weight: Floats) -> Floats:
+        """Return what each item adds to the mean of the shares that voices win: items × voices."""
+        from plurivox.kernels.alignment import weighted_contests
 
         out = np.zeros((len(self.given.rows) - 1, self.given.n_voices))
         for part in parts:
             offsets, raters, scores, _ = votes_of(part)
             answers = self.given.within(part)
-            contest_influence(offsets, raters, scores, *self.closeness, *answers, share, weight, out[part.items])
+            weighted_contests(offsets, raters, scores, *self.closeness, *answers, weight, out[part.items])
         return out
 
 
@@ -221,42 +221,39 @@ class StandIns:
         p = np.full(len(models), np.nan)
         tried = np.array([v for v, one in enumerate(models) if one.omega >= MAY_STAND_IN], dtype=np.int64)
         if len(tried):
-            added, lead = self._influence(tried, models, constants)
-            p[tried] = self._not_ahead(added, lead, DRAWS)
+            leads = self._leads(tried, models, constants)
+            p[tried] = self._not_ahead(leads, DRAWS)
             close = undecided(_holm(p, known)[tried], DRAWS)
             if close.any():
-                p[tried[close]] = self._not_ahead(added[:, close], lead[close], MORE_DRAWS)
+                p[tried[close]] = self._not_ahead(leads[:, close], MORE_DRAWS)
         return p, _holm(p, known)
 
-    def _influence(self, tried: Ints, models: list[Humans], constants: list[Constant]) -> tuple[Floats, Floats]:
-        """Return what each unit of items adds to the lead of some models over their constants, and the leads."""
-        from plurivox.kernels.alignment import MET, WON
+    def _leads(self, tried: Ints, models: list[Humans], constants: list[Constant]) -> Floats:
+        """Return what each unit of items adds to how much higher ρ of some models is than that of their constants."""
+        from plurivox.kernels.alignment import MET
 
         matched, humans = self.aligner.matched, np.stack([models[v].enough for v in tried])
         chosen = _only(matched, tried)
         flat = replace(chosen, point=np.array([constants[v].point for v in tried])[chosen.voice])
-        added, lead = np.zeros((matched.ratings.n_items, len(tried))), np.zeros(len(tried))
-        for answers, sign in ((chosen, 1.0), (flat, -1.0)):
-            work, sums = self._contests(answers), self._sums(answers)
-            met = np.maximum(sums[..., MET], 1.0)
-            weight = np.where(humans, 1.0 / (met * humans.sum(axis=1, keepdims=True)), 0.0)
-            added += sign * work.influence(matched.ratings.parts(), sums[..., WON] / met, weight)
-            lead += sign * (weight * sums[..., WON]).sum(axis=1)
+        met = np.maximum(self._sums(chosen)[..., MET], 1.0)
+        weight = np.where(humans, 1.0 / (met * humans.sum(axis=1, keepdims=True)), 0.0)
+        won, other = (self._contests(one).by_item(matched.ratings.parts(), weight) for one in (chosen, flat))
         items = np.flatnonzero(np.diff(matched.rows))
         unit, starts = units_of(np.zeros(len(items), dtype=np.int64), 1, self.aligner.seed, _MOST_UNITS)
         by_unit = np.zeros((int(starts[-1]), len(tried)))
-        np.add.at(by_unit, unit, added[items])
-        return by_unit, lead
+        np.add.at(by_unit, unit, won[items] - other[items])
+        return by_unit
 
-    def _not_ahead(self, added: Floats, lead: Floats, n: int) -> Floats:
+    def _not_ahead(self, leads: Floats, n: int) -> Floats:
         """Return p of every model: how often its lead is gone when items are drawn anew, the same for all models.
 
-        Where raters rated the same items, the lead of a draw is exactly what its items add; else to first order.
+        A rater's share keeps the number of items that the rater has, which a draw may change where raters rated
+        different items. That hardly moves the mean over raters across 0.
         """
-        gone = np.zeros(len(lead))
+        gone = np.zeros(leads.shape[1])
         for first in range(0, n, _AT_ONCE):
-            drawn = item_weights(len(added), min(_AT_ONCE, n - first), self.aligner.seed, first)
-            gone += np.count_nonzero(lead + drawn.astype(float) @ added <= _EQUAL, axis=0)
+            drawn = item_weights(len(leads), min(_AT_ONCE, n - first), self.aligner.seed, first)
+            gone += np.count_nonzero(drawn.astype(float) @ leads <= _EQUAL, axis=0)
         return np.asarray((gone + 1) / (n + 1))
 
 
