@@ -22,7 +22,7 @@ from plurivox.engine.part import cut
 from plurivox.errors import ColumnError, DuplicateError, InputError, SelectionError
 from plurivox.lenses.alignment.matching import match
 from plurivox.lenses.alignment.models import alphas, guessed_families
-from plurivox.statistics import ada_met, ada_met_answered, advantage, expected_emd, modes, voter_distance, xrr
+from plurivox.statistics import ada_met, ada_met_answered, expected_emd, modes, voter_distance, xrr
 from plurivox.statistics.undefined import NO_REFERENCE
 from support import Write
 
@@ -303,55 +303,6 @@ def test_families_from_names_and_from_a_column() -> None:
         "llama": ["meta/llama-3"],
         "openai": ["gpt-4"],
     }
-
-
-# Standing in ---------------------------------------------------------------------------------------------------------
-
-
-def test_standing_in_equals_the_array_function_and_counts_those_with_few_items() -> None:
-    study = pv.simulate(n_items=80, n_raters=12, ratings_per_item=6, seed=5)
-    assert study.answers is not None
-    found = pv.alignment(study.ratings, study.answers, tolerance=0.15, **QUICK)
-    ratings = study.ratings
-    raters = ratings.codes_of_raters
-    table = {(int(i), int(r)): int(s) for i, r, s in zip(ratings.item_codes, raters, ratings.scores, strict=True)}
-    ids = ratings.items["item"].to_list()
-    for one in found.stand_ins().iter_rows(named=True):
-        own = study.answers.filter(pl.col("model") == one["model"])
-        given = {item: None if answer is None else int(answer) for item, answer in own.select("item", "answer").rows()}
-        shares, few, p_values = [], 0, []
-        for human in range(ratings.n_raters):
-            items = [i for i, r in table if r == human]
-            counts = np.zeros((len(items), 5), dtype=int)
-            for row, i in enumerate(items):
-                for (j, r), score in table.items():
-                    counts[row, score] += j == i and r != human
-            result = advantage([table[i, human] for i in items], counts, [given[ids[i]] for i in items], 0.15)
-            if result.n_items < 30:
-                few += result.n_items > 0
-                continue
-            shares.append(result.advantage)
-            p_values.append(result.p_value)
-        assert one["n_few"] == few
-        assert one["n_humans"] == len(shares)
-        assert one["advantage"] == pytest.approx(np.mean(shares))
-        m = len(p_values)  # Benjamini–Yekutieli by hand
-        order = np.argsort(p_values)
-        factor = sum(1 / k for k in range(1, m + 1))
-        adjusted = np.minimum.accumulate((np.array(p_values)[order] * m * factor / np.arange(1, m + 1))[::-1])[::-1]
-        assert one["n_rejected"] == int((adjusted < 0.05).sum())
-
-
-def test_on_the_nominal_level_standing_in_is_about_agreement() -> None:
-    votes = [(item, rater, [0, 2, 2][rater]) for item in range(40) for rater in range(3)]
-    frame = pl.DataFrame([(i, f"r{r}", s) for i, r, s in votes], schema=["item", "rater", "score"], orient="row")
-    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 2))
-    answers = pl.DataFrame({"model": "m", "item": range(40), "point": [1] * 40})
-    options: dict[str, Any] = {**QUICK, "min_group_size": 1}
-    by_distance = pv.alignment(ratings, answers, **options).stand_ins()["advantage"][0]
-    by_agreement = pv.alignment(ratings, answers, level="nominal", **options).stand_ins()["advantage"][0]
-    assert by_distance == 1.0  # to the two others: r0 is 4 away and m 2, r1 and r2 are 2 away and so is m
-    assert by_agreement == pytest.approx(1 / 3)  # m agrees with nobody, as r0 does
 
 
 # What is missing, odd or wrong ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -262,7 +262,7 @@ class Ratings:
             rater_codes,
             self.scores[keep],
             None if self.multiplicity is None else self.multiplicity[keep],
-            self.intake,
+            replace(self.intake, selected=True),
         )
 
     def with_poles(self, poles: GivenPoles | None) -> Ratings:

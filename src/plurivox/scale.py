@@ -42,6 +42,9 @@ class Scale:
     poles
         What its lowest and its highest end mean, such as ``("safe", "unsafe")``, by which sentences speak; without
         them they speak of lower and higher. Scales that differ in nothing else are equal.
+    descriptions
+        What each point was said to mean where it was an option, such as ``"Few agree."``. Texts that models answered
+        are read by them, too. Scales that differ in nothing else are equal.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Scale:
     values: tuple[float, ...]
     missing: tuple[str, ...]
     poles: tuple[str, str] | None = field(compare=False)
+    descriptions: tuple[str, ...] = field(compare=False, repr=False)
     _positions: dict[str, int] = field(repr=False, compare=False)
 
     def __init__(
@@ -64,6 +68,7 @@ class Scale:
         values: Sequence[float] | None = None,
         missing: Iterable[Label] = (),
         poles: GivenPoles | None = None,
+        descriptions: Iterable[str] = (),
     ) -> None:
         points = tuple(labels)
         tokens = tuple(text_of(token) for token in missing)
@@ -72,6 +77,7 @@ class Scale:
         object.__setattr__(self, "values", _values_of(points, values))
         object.__setattr__(self, "missing", tokens)
         object.__setattr__(self, "poles", as_poles(poles))
+        object.__setattr__(self, "descriptions", _descriptions_of(points, descriptions))
         object.__setattr__(self, "_positions", positions)
 
     @classmethod
@@ -100,7 +106,15 @@ class Scale:
 
     def with_poles(self, poles: GivenPoles | None) -> Scale:
         """Return the scale with other names of its two ends."""
-        return Scale(self.labels, values=self.values, missing=self.missing, poles=poles)
+        return self._with(poles=poles)
+
+    def with_missing(self, missing: Iterable[Label]) -> Scale:
+        """Return the scale with other answers that mean "no rating"."""
+        return self._with(missing=missing)
+
+    def _with(self, **changed: Any) -> Scale:
+        known = {name: getattr(self, name) for name in ("values", "missing", "poles", "descriptions")}
+        return Scale(self.labels, **{**known, **changed})
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -137,14 +151,16 @@ class Scale:
         raise ScaleError(f"{text!r} is not a point of the scale {self}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scale as plain lists, for JSON and TOML; with poles only if they have names."""
+        """Return the scale as plain lists, for JSON and TOML; with poles and descriptions only if there are any."""
         known = {"labels": list(self.labels), "values": list(self.values), "missing": list(self.missing)}
-        return known | ({"poles": list(self.poles)} if self.poles else {})
+        known |= {"poles": list(self.poles)} if self.poles else {}
+        return known | ({"descriptions": list(self.descriptions)} if self.descriptions else {})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scale:
         """Rebuild a scale from :meth:`to_dict`."""
-        return cls(data["labels"], values=data.get("values"), missing=data.get("missing", ()), poles=data.get("poles"))
+        known = {name: data[name] for name in ("values", "missing", "poles", "descriptions") if name in data}
+        return cls(data["labels"], **known)
 
 
 def as_poles(poles: GivenPoles | None) -> tuple[str, str] | None:
@@ -304,6 +320,16 @@ def _values_of(points: tuple[Label, ...], values: Sequence[float] | None) -> tup
     if not all(map(math.isfinite, result)) or any(b <= a for a, b in itertools.pairwise(result)):
         raise ScaleError(f"the values of the points do not increase: {_short(result)}", hint=hint)
     return result
+
+
+def _descriptions_of(points: tuple[Label, ...], descriptions: Iterable[str]) -> tuple[str, ...]:
+    texts = tuple(map(str, descriptions))
+    if texts and len(texts) != len(points):
+        raise ScaleError(
+            f"there are {len(texts)} descriptions and {len(points)} points",
+            hint="Give one description for each point, in their order, or none.",
+        )
+    return texts
 
 
 def _short(values: Sequence[float]) -> str:

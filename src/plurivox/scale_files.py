@@ -69,7 +69,10 @@ def scale_of(table: Mapping[str, Any], name: str) -> Scale:
     missing = table.get("missing", ())
     try:
         points = Scale.parse(labels).labels if isinstance(labels, str) else labels
-        return Scale(points, values=table.get("values"), missing=missing, poles=poles_of(table, name))
+        return Scale(
+            points, values=table.get("values"), missing=missing, poles=poles_of(table, name),
+            descriptions=table.get("descriptions", ()),
+        )  # fmt: skip
     except InputError as error:
         raise ConfigError(error.problem, source=name, column=None, hint=error.hint) from None
 

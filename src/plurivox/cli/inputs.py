@@ -35,8 +35,10 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered."""
     from plurivox.intake.read_answers import read_answers
 
-    ratings = loaded.ratings
-    known = read_answers(given["answers"], ratings.scale, like=ratings, model=given["model"], answer=given["answer"])
+    known = read_answers(
+        given["answers"], loaded.scale, like=loaded.ratings, item=reading.item if loaded.ratings is None else None,
+        model=given["model"], answer=given["answer"],
+    )  # fmt: skip
     say(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}")
     return known
 

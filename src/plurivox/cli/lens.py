@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.loading import load, load_questions
+from plurivox.cli.loading import load, load_nothing, load_questions
 from plurivox.cli.options import (
     ONE_VALUE,
     Csv,
@@ -33,6 +33,7 @@ COMBINE = (
     "(Yes,Unsure,No) that was given."
 )
 CONTEXT = "context"
+_AS_OPTION = "alone"
 Given = Mapping[str, Any]
 
 
@@ -40,6 +41,7 @@ def lens_command(lens: "Lens") -> Callable[..., None]:
     """Return the command of a lens, ready for typer."""
 
     def command(reading: InputOptions, given: Given) -> None:
+        given = _with_alone(lens, given) if lens.alone else given
         _run(lens.instead.lens if lens.instead and given[lens.instead.name] else lens, reading, given)
 
     return command_asking(lens, command, _parameters(lens))
@@ -58,15 +60,48 @@ def command_asking(
     first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = {one.name: one for one in (*_asking(lens), *more)}
     named.__signature__ = inspect.Signature([first, *parameters.values()])  # type: ignore[attr-defined]
-    return reads_ratings(named)
+    made = reads_ratings(named)
+    return _may_lack_ratings(made) if lens.alone else made
+
+
+def _may_lack_ratings(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command do without FILE."""
+    known = inspect.signature(command).parameters.values()
+    parameters = [_optional(one) if one.name == "file" else one for one in known]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
 
 
 def _asking(lens: "Lens") -> Iterator[inspect.Parameter]:
     """Yield the options of inputs and settings."""
     yield parameter(CONTEXT, typer.Context)
-    yield from parameters_of([option for source in lens.inputs for option in source.options], lens.settings)
+    for one in parameters_of([option for source in lens.inputs for option in source.options], lens.settings):
+        yield _optional(one) if one.name == lens.alone else one
+    if lens.alone:
+        help_text = f"The same as the second argument; without FILE, {lens.alone} alone are looked at."
+        option = typer.Option(f"--{lens.alone}", help=help_text, metavar="FILE")
+        yield parameter(_AS_OPTION, Annotated[str | None, option], None)
     if lens.threads:
         yield parameter("threads", Threads, None)
+
+
+def _optional(one: inspect.Parameter) -> inspect.Parameter:
+    """Return an argument that may be left out."""
+    return one.replace(annotation=Annotated[str | None, one.annotation.__metadata__[0]], default=None)
+
+
+def _with_alone(lens: "Lens", given: Given) -> Given:
+    """Return what is given, with the input that may stand alone from its argument or from its option."""
+    by_place, by_name = given[lens.alone], given[_AS_OPTION]
+    if by_place is not None and by_name is not None:
+        raise typer.BadParameter(f"--{lens.alone} and the second argument name the same; give one of them")
+    if by_place is None and by_name is None:
+        raise typer.BadParameter(
+            f"there are no {lens.alone}: give them as the second argument, or with --{lens.alone} if there are no "
+            "ratings"
+        )
+    return {**given, lens.alone: by_place if by_name is None else by_name}
 
 
 def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
@@ -156,7 +191,10 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     asked = asked_of(lens, reading, given)
     showing = {} if lens.showing is None else _values(lens.showing(**settings_given(lens.showing, given)))
     found = {}
-    tables = load_questions(reading, given["combine"]) if lens.questions else {"all": load(reading)}
+    if lens.alone and reading.file is None:
+        tables = {"all": load_nothing(reading, given[lens.alone])}
+    else:
+        tables = load_questions(reading, given["combine"]) if lens.questions else {"all": load(reading)}
     for question, loaded in tables.items():
         result = ask(lens, reading, loaded, given, asked)
         found[question] = result.of_question(question) if lens.questions else result
@@ -299,7 +337,8 @@ def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
     shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
     if lens.notes or lens.legend is not None:
         notes = lens.load("notes")(result) if lens.notes else []
-        show_tables(shown, notes, result.findings(), out, lens.legend)
+        legend = "" if lens.alone and not result.rows else lens.legend  # without ratings there are no such values
+        show_tables(shown, notes, result.findings(), out, legend)
     else:
         for one in shown:
             print_table(one, out)

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 class Loaded:
     """The ratings a command works on, and what was said about the analysis in the config or on the command line."""
 
-    ratings: "Ratings"
+    ratings: "Ratings"  # None where a command does without; see load_nothing
     by: list[tuple[str, ...]] | None
     min_group_size: int
     several: dict[str, str]
     raters_file: str | None
     items_file: str | None
     config: "Config"
+    scale: "Scale"
 
     def axes(self, *, needed: bool = True) -> list[tuple[str, ...]]:
         """Return the axes asked for, or every attribute of the raters; if one is needed, there must be one."""
@@ -54,7 +55,26 @@ def load(reading: InputOptions) -> Loaded:
     by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
     several = dict(map(_pair, reading.several or ())) or dict(config.several)
-    return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config)
+    return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config,
+                  ratings.scale)  # fmt: skip
+
+
+def load_nothing(reading: InputOptions, beside: str) -> Loaded:
+    """Return what is known without ratings: the scale, and the config beside another file."""
+    from plurivox.axis import MIN_GROUP_SIZE
+    from plurivox.config import Config, find_config, load_config
+
+    path = reading.config or find_config(beside)
+    config = Config() if path is None else load_config(path)
+    scale = read_scale(reading.scale) or config.scale
+    if scale is None:
+        raise typer.BadParameter("without ratings the points are not known; give them with --scale")
+    given = [name for name in ("raters", "items", "rater", "score", "where", "by") if getattr(reading, name)]
+    if given:
+        raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
+    say(f"no ratings; scale {scale}")
+    nothing: Any = None
+    return Loaded(nothing, None, reading.min_group_size or MIN_GROUP_SIZE, {}, None, None, config, scale)
 
 
 def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, no_column
 from plurivox.intake.attributes import Locate, id_texts, places_of, where
 from plurivox.reader import STATES, read_answer
-from plurivox.scale import Scale
+from plurivox.scale import Label, Scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
 ANSWERED, REFUSED, UNREADABLE, FAILED = range(len(STATES))
@@ -26,20 +26,28 @@ _UNKNOWN = -2
 Ints = NDArray[np.int64]
 
 
-@functools.lru_cache(maxsize=512)
-def letters_of(scale: Scale, order: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
-    """Return the points as options in the order shown, each with a letter, or a number beyond 26.
+def letters_of(scale: Scale, order: tuple[int, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the points as options in the order shown, each with a letter, or a number beyond 26, and its texts.
 
     Examples
     --------
     >>> letters_of(Scale(["never", "often"]), (1, 0))
     (('A', 'often'), ('B', 'never'))
     """
-    labels = [str(scale.labels[place]) for place in order]
-    if len(labels) <= len(string.ascii_uppercase):
-        return tuple(zip(string.ascii_uppercase, labels, strict=False))
-    whole = all(label.removeprefix("-").isdecimal() for label in labels)
-    return tuple((label if whole else str(at), label) for at, label in enumerate(labels, 1))
+    return _letters(scale.labels, scale.descriptions, order)
+
+
+@functools.lru_cache(maxsize=512)
+def _letters(
+    labels: tuple[Label, ...], descriptions: tuple[str, ...], order: tuple[int, ...]
+) -> tuple[tuple[str, ...], ...]:
+    texts = [
+        (str(labels[place]), *(one for one in descriptions[place : place + 1] if one.strip())) for place in order
+    ]  # fmt: skip
+    if len(texts) <= len(string.ascii_uppercase):
+        return tuple((letter, *own) for letter, own in zip(string.ascii_uppercase, texts, strict=False))
+    whole = all(own[0].removeprefix("-").isdecimal() for own in texts)
+    return tuple((own[0] if whole else str(at), *own) for at, own in enumerate(texts, 1))
 
 
 def _state_of(text: str) -> int:

@@ -68,6 +68,7 @@ class Intake:
     idle_raters: int = 0
     unknown_items: int = 0
     idle_items: int = 0
+    selected: bool = False  # whether only some of what came in was kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,7 @@ def _positions(
     except ScaleError as error:
         raise ScaleError(error.problem, source=table.source, column=column, hint=error.hint) from None
     if extra:
-        known = Scale(known.labels, values=known.values, missing=[*known.missing, *extra], poles=known.poles)
+        known = known.with_missing([*known.missing, *extra])
     position_of = np.full(len(answers) + 1, ABSENT, dtype=np.min_scalar_type(-len(known) - 1))
     off: list[int] = []
     for place, answer in enumerate(answers):

@@ -173,33 +173,130 @@ def labelled_pairs(offsets, raters, scores, labels, pair_of, to_voters, n_points
         )  # fmt: skip
 
 
-@compiled
-def contests(offsets, raters, scores, n_points, nominal, rows, voice, point, part, wins, met):
-    """Count for each voice and rater, in ``met`` the items both rated beside others, and in ``wins`` those it wins.
+BY_VALUE, BY_AGREEMENT, BY_MATRIX = range(3)
+"""How closeness to the other raters is measured: by squared distance of values, agreement, or a matrix of distances."""
+MET, WON, BEHIND, SQUARED = range(4)
+"""What is summed of a voice and a rater: items, those that the voice wins or ties, W_h − W_m and its square."""
+N_CONTEST_SUMS = 4
+_TIED = 1e-12  # times the number of raters, where the whole scale is 1
 
-    A voice wins an item if its mean distance from the other raters is no larger than the rater's; without an answer it
-    loses. The rater's own vote is at distance 0 from itself, so the sums over all raters less the rater's will do. On
-    the ``nominal`` level all different points are equally far.
+
+@compiled
+def _side(s, own, scores, counts, total, values, cost, how):
+    """Return 1 where a point is closer to an item's other raters than a rater's own is, -1 where farther, 0 if tied.
+
+    The sums of squared distances of s and h from the n − 1 others differ by (s − h)((n − 1)(s + h) − 2·Σ others).
     """
-    counts = np.zeros((1, n_points), dtype=np.int64)
-    far = np.zeros(n_points)
-    none = np.zeros(0, dtype=np.int64)
-    everyone = np.zeros(0 if len(raters) == 0 else raters.max() + 1, dtype=np.int32)
+    n = len(scores)
+    if how == BY_AGREEMENT:
+        gap = float((counts[own] - 1) - (counts[s] - (1 if s == own else 0)))
+    elif how == BY_VALUE:
+        x, h = values[s], values[own]
+        gap = (x - h) * ((n - 1) * (x + h) - 2.0 * (total - h))
+    else:
+        gap = -cost[s, own]
+        for r in range(n):
+            gap += cost[s, scores[r]] - cost[own, scores[r]]
+    if abs(gap) <= _TIED * n:
+        return 0
+    return -1 if gap > 0 else 1
+
+
+@compiled
+def _meet(a, b, point, part, scores, used, counts, total, values, cost, how, won, behind):
+    """Write how answers a … b of one voice do against a rater who gave each of the ``used`` points.
+
+    ``won`` is W_m, ``behind`` W_h − W_m; samples share them. Without an answer a voice loses.
+    """
+    for own in used:
+        won[own] = behind[own] = 0.0
+        for k in range(a, b):
+            side = -1 if point[k] < 0 else _side(point[k], own, scores, counts, total, values, cost, how)
+            won[own] += part[k] if side >= 0 else 0.0
+            behind[own] -= part[k] * side
+
+
+@compiled
+def contests(offsets, raters, scores, how, values, cost, rows, voice, point, part, sums):
+    """Let every voice and every rater of an item compete in how close they are to the other raters.
+
+    Added to ``sums``, voices × raters × :data:`N_CONTEST_SUMS`. ``values`` are those of the points, ``cost`` the matrix
+    of :data:`BY_MATRIX`. Samples of an item share it, and stand together.
+    """
+    counts = np.zeros(len(values), dtype=np.int64)
+    won, behind = np.zeros(len(values)), np.zeros(len(values))
     for i in range(len(offsets) - 1):
-        if offsets[i + 1] - offsets[i] < 2 or rows[i] == rows[i + 1]:
+        first, last = offsets[i], offsets[i + 1]
+        if last - first < 2 or rows[i] == rows[i + 1]:
             continue
-        _count(i, offsets, raters, scores, none, everyone, counts)
-        for s in range(n_points):
-            far[s] = 0.0
-            for p in range(n_points):
-                far[s] += counts[0, p] * (1 if nominal and p != s else abs(p - s))
-        for a in range(rows[i], rows[i + 1]):
-            s = point[a]
-            for r in range(offsets[i], offsets[i + 1]):
-                met[voice[a], raters[r]] += part[a]
-                own = np.int64(scores[r])
-                if s >= 0 and far[s] - (1 if nominal and own != s else abs(own - s)) <= far[own]:
-                    wins[voice[a], raters[r]] += part[a]
+        given = scores[first:last]
+        used, total = _tally(given, values, counts)
+        a = rows[i]
+        while a < rows[i + 1]:
+            b = _samples_end(a, rows[i + 1], voice)
+            _meet(a, b, point, part, given, used, counts, total, values, cost, how, won, behind)
+            mine = sums[voice[a]]
+            for r in range(first, last):
+                own = scores[r]
+                cell = mine[raters[r]]
+                cell[MET] += 1.0
+                cell[WON] += won[own]
+                cell[BEHIND] += behind[own]
+                cell[SQUARED] += behind[own] * behind[own]
+            a = b
+        for own in used:
+            counts[own] = 0
+
+
+@compiled
+def weighted_contests(offsets, raters, scores, how, values, cost, rows, voice, point, part, weight, out):
+    """Write what each item adds to the mean over raters of the share of items that a voice wins: items × voices.
+
+    That is Σ over the item's raters of weight · W_m, where ``weight``, voices × raters, is 1/(raters · their items),
+    and 0 for raters who do not count.
+    """
+    counts = np.zeros(len(values), dtype=np.int64)
+    won, behind = np.zeros(len(values)), np.zeros(len(values))
+    for i in range(len(offsets) - 1):
+        first, last = offsets[i], offsets[i + 1]
+        if last - first < 2 or rows[i] == rows[i + 1]:
+            continue
+        given = scores[first:last]
+        used, total = _tally(given, values, counts)
+        a = rows[i]
+        while a < rows[i + 1]:
+            b = _samples_end(a, rows[i + 1], voice)
+            _meet(a, b, point, part, given, used, counts, total, values, cost, how, won, behind)
+            v, added = voice[a], 0.0
+            for r in range(first, last):
+                added += weight[v, raters[r]] * won[scores[r]]
+            out[i, v] = added
+            a = b
+        for own in used:
+            counts[own] = 0
+
+
+@compiled
+def _tally(given, values, counts):
+    """Count an item's scores, in place, and return the points that were used and the sum of values."""
+    used = np.empty(len(given), dtype=np.int64)
+    n, total = 0, 0.0
+    for score in given:
+        if counts[score] == 0:
+            used[n] = score
+            n += 1
+        counts[score] += 1
+        total += values[score]
+    return used[:n], total
+
+
+@compiled
+def _samples_end(a, end, voice):
+    """Return where the answers of one voice to an item end."""
+    b = a + 1
+    while b < end and voice[b] == voice[a]:
+        b += 1
+    return b
 
 
 @compiled

@@ -122,6 +122,8 @@ class Lens:
         What the command can be asked instead.
     section
         The section of the report.
+    alone
+        The input that is enough where there are no ratings; it can then be given as an option, too.
     kernel
         The compiled function that makes the first run slow.
     """
@@ -151,6 +153,7 @@ class Lens:
     chart: str = ""
     instead: Instead | None = None
     section: str = ""
+    alone: str = ""
     kernel: str = ""
 
     def __post_init__(self) -> None:

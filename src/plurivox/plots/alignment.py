@@ -167,8 +167,8 @@ def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS)
 
 def _dots(found: Alignment, statistic: str, axis: str | None, max_rows: int) -> tuple[Voices, pl.DataFrame, str]:
     """Return the models, their rows in order, and a sentence on groups that are left out."""
-    frame = values_of(found, statistic, axis)
-    voices = Voices.of(found, max_rows, statistic)
+    frame = values_of(found, statistic, axis).filter(~pl.col("reference") | (pl.col("axis") == ALL))
+    voices = Voices.of(found, max_rows, statistic).with_references(found, statistic)
     descending = statistic in CLOSER
     value = pl.col("value").fill_nan(None)
     frame = voices.place(frame).sort(

@@ -29,7 +29,7 @@ def alignment_heat_data(
     max_groups: int | None = MAX_GROUPS,
 ) -> pl.DataFrame:  # fmt: skip
     """Return what :func:`alignment_heat` draws: a row for each model and group, those without a value included."""
-    voices = Voices.of(found, max_models, statistic)
+    voices = Voices.of(found, max_models, statistic).with_references(found, statistic)
     return tidy(_heat_cells(found, voices, axis, statistic, max_groups))
 
 
@@ -59,7 +59,7 @@ def alignment_heat(
     """
     name = g.name_of(statistic)
     title = f"How {'near' if statistic in CLOSER else 'far'} models are {_to(statistic)} groups of raters: {name}"
-    voices = Voices.of(found, max_models, statistic)
+    voices = Voices.of(found, max_models, statistic).with_references(found, statistic)
     cells = _heat_cells(found, voices, axis, statistic, max_groups)
     if defined(cells, "value").is_empty():
         return saying(title, "No model has a value: no rated item has an answer that can be read.")

@@ -40,15 +40,22 @@ def values_of(found: Alignment, statistic: str, axis: str | None = None) -> pl.D
     axes = (ALL, *axes_of(found, axis))
     rows = [row for row in found.rows if (row.statistic, row.subset) == (statistic, ALL) and row.axis in axes]
     frame = g.row_frame((row for row in rows if row.kind != "closest"), *_VALUES)
-    return frame.with_columns(group=pl.when(axis=ALL).then(pl.lit(ALL_RATERS)).otherwise("group"))
+    return frame.with_columns(
+        group=pl.when(axis=ALL).then(pl.lit(ALL_RATERS)).otherwise("group"),
+        reference=pl.col("model").is_in(found.settings["references"]),
+    )
 
 
 class Voices(NamedTuple):
-    """The models of a chart in order, each with each of its prompts: who they are, and their labels."""
+    """The models of a chart in order, each with each of its prompts: who they are, and their labels.
+
+    Behind them may stand some ``beside`` them: answers that judge nothing.
+    """
 
     keys: list[Voice]
     labels: list[str]
     total: int
+    beside: int = 0
 
     @classmethod
     def of(cls, found: Alignment, at_most: int | None, statistic: str = "ada_met", *, length: int = LABEL) -> Voices:
@@ -65,6 +72,12 @@ class Voices(NamedTuple):
             return (math.inf if math.isnan(value) else value), voice
 
         return cls.listed(sorted(found.voices, key=place), at_most, length)
+
+    def with_references(self, found: Alignment, statistic: str) -> Voices:
+        """Return them with the closest constant and random answers behind them, where those have the statistic."""
+        names = found.references(statistic)
+        labels = unique_labels([*self.labels, *(f"{name} (reference)" for name in names)], LABEL)
+        return Voices([*self.keys, *(Voice(name, "") for name in names)], labels, self.total, len(names))
 
     @classmethod
     def listed(cls, voices: Sequence[Voice], at_most: int | None, length: int = LABEL) -> Voices:
@@ -84,9 +97,11 @@ class Voices(NamedTuple):
         return own.join(frame, on=["model", "prompt"], how="inner", maintain_order="left_right")
 
     def words(self, which: str = "those closest to all raters") -> str:
-        """Tell how many are shown, if not all."""
-        shown = len(self.keys)
-        return "" if shown >= self.total else f"{shown:,} of {self.total:,} models shown, {which}. "
+        """Tell how many are shown, if not all, and what stands beside them."""
+        shown = len(self.keys) - self.beside
+        text = "" if shown >= self.total else f"{shown:,} of {self.total:,} models shown, {which}. "
+        return text + ("Reference: answers that judge nothing; of constants the closest to all raters. "
+                       if self.beside else "")  # fmt: skip
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:

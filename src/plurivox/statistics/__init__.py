@@ -6,7 +6,7 @@ over pairs of raters and over severities, and have their loops in ``kernels``.
 
 from __future__ import annotations
 
-from plurivox.statistics.alignment import ada_met, ada_met_answered, advantage, modes, voter_distance
+from plurivox.statistics.alignment import ada_met, ada_met_answered, modes, voter_distance
 from plurivox.statistics.calibration import calibration_slope, pit, pit_histogram, reliability
 from plurivox.statistics.cohesion import (
     ac1,
@@ -58,6 +58,7 @@ from plurivox.statistics.soft import (
     posterior_mean,
     rps,
 )
+from plurivox.statistics.stand_in import advantage
 from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [

@@ -7,19 +7,16 @@ cannot be read. An item that nobody voted on is left out; of none left, the valu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc
 
 from plurivox.errors import InputError
 from plurivox.statistics.checks import counts_of
 from plurivox.statistics.levels import Floats
 
 Answer = float | int | None
-TOLERANCE = 0.1
-"""How much less often than a human a model may win and still stand in: ε."""
 
 
 def modes(votes: ArrayLike) -> Floats:
@@ -62,7 +59,7 @@ def ada_met(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> float:
     >>> ada_met([[0, 0, 1, 5, 2], [0, 3, 3, 1, 0], [2, 0, 0, 0, 2]], [4, 1, None])  # (1 + .5 + 4)/3
     1.8333333333333333
     """
-    counts, positions = _checked(votes, answers)
+    counts, positions = checked(votes, answers)
     return _mean(np.abs(modes(counts) - positions), counts, float(counts.shape[1] - 1))
 
 
@@ -80,7 +77,7 @@ def ada_met_answered(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) ->
     >>> ada_met_answered([[0, 0, 1, 5, 2], [0, 3, 3, 1, 0], [2, 0, 0, 0, 2]], [4, 1, None])
     0.75
     """
-    counts, positions = _checked(votes, answers)
+    counts, positions = checked(votes, answers)
     return _mean(np.abs(modes(counts) - positions), counts, None)
 
 
@@ -100,78 +97,17 @@ def voter_distance(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> f
     >>> voter_distance([[1, 0, 1], [0, 0, 2]], [1, 0])  # (1 + 2)/2
     1.5
     """
-    counts, positions = _checked(votes, answers)
+    counts, positions = checked(votes, answers)
     return _mean(_to_voters(counts, positions), counts, float(counts.shape[1] - 1))
 
 
-class StandIn(NamedTuple):
-    """How a model compares with one human: wins among items, their share, and p of the test against ½ − ε."""
-
-    n_items: int
-    n_wins: int
-    advantage: float
-    p_value: float
-
-
-def advantage(
-    own: ArrayLike, others: ArrayLike, answers: Sequence[Answer] | ArrayLike, tolerance: float = TOLERANCE
-) -> StandIn:
-    """Compare a model with one human: the share of items on which it is at least as close to the other raters.
-
-    ρ = share of items where mean |s − v| over the others ≤ mean |h − v|; refusals lose. p is that of so many wins or
-    more if the chance of each were ½ − ε, by the binomial distribution.
-
-    Parameters
-    ----------
-    own
-        The position that the human gave to each item.
-    others
-        Counts of the other raters' votes, items × points. Items without any are left out.
-    answers
-        The model's, as in :func:`ada_met`.
-    tolerance
-        ε, from 0 to below ½.
-
-    References
-    ----------
-    After Calderon, Reichart and Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge, with a binomial test.
-
-    Examples
-    --------
-    >>> advantage([0, 2, 1], [[3, 0, 0], [0, 0, 2], [1, 1, 1]], [1, 2, None])
-    StandIn(n_items=3, n_wins=1, advantage=0.3333333333333333, p_value=0.784)
-    """
-    check_tolerance(tolerance)
-    counts, positions = _checked(others, answers)
-    human = _positions("own", own, counts.shape)
-    if np.isnan(human).any():
-        raise InputError("own has an item without a position", hint="Leave out items that the human did not rate.")
-    rated = counts.any(axis=1)
-    model_far, human_far = _to_voters(counts, positions)[rated], _to_voters(counts, human)[rated]
-    wins = int(np.count_nonzero(model_far <= human_far + 1e-12 * np.maximum(1.0, human_far)))
-    return stand_in(wins, int(np.count_nonzero(rated)), tolerance)
-
-
-def check_tolerance(tolerance: float) -> None:
-    """Raise unless a tolerance leaves something to test."""
-    if not 0 <= tolerance < 0.5:
-        raise InputError(f"tolerance is {tolerance!r}", hint="Give a number from 0 to below 0.5, such as 0.1.")
-
-
-def stand_in(n_wins: int, n_items: int, tolerance: float) -> StandIn:
-    """Return the share of wins, and p of so many or more if the chance of each were ½ − ε."""
-    if n_items == 0:
-        return StandIn(0, 0, np.nan, np.nan)
-    p = float(bdtrc(n_wins - 1, n_items, 0.5 - tolerance)) if n_wins > 0 else 1.0
-    return StandIn(n_items, n_wins, n_wins / n_items, p)
-
-
-def _checked(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> tuple[Floats, Floats]:
+def checked(votes: ArrayLike, answers: Sequence[Answer] | ArrayLike) -> tuple[Floats, Floats]:
+    """Return votes as counts, and answers as positions, NaN where there is none; or raise."""
     counts = counts_of("votes", votes)
-    return counts, _positions("answers", answers, counts.shape)
+    return counts, positions_of("answers", answers, counts.shape)
 
 
-def _positions(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
+def positions_of(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
     """Return positions as floats, NaN where there is none."""
     try:
         positions = np.array([np.nan if one is None else one for one in np.asarray(given, dtype=object)], dtype=float)

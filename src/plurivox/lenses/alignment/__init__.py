@@ -15,7 +15,8 @@ LENS = Lens(
     question="Tell whose view language models reflect.",
     about="The distance of answers from the mode of votes (ADA-Met) for all raters and each group, the group of closest"
     "\nalignment with its uncertainty, also at equal group sizes, and companions that keep the spread of votes. "
-    "Refusals\ncost the whole scale, and are counted.",
+    "Refusals\ncost the whole scale, and are counted. Constant and random answers stand beside models. Without human "
+    "ratings\n(--answers FILE --scale POINTS, and no FILE) it tells what was refused, and how far models agree.",
     settings=AlignmentSettings,
     inputs=(ANSWERS, TRAINED),
     shortcuts=(
@@ -34,5 +35,6 @@ LENS = Lens(
     "distance to voters charge the whole scale for a refused or unreadable answer. A closest group is claimed where "
     "its lead is more than shuffled raters give, certain over items, and certain beyond what the same answers give in "
     "random order, so that they follow the group.",
+    alone="answers",
     section="plurivox.report.sections.alignment:section",
 )  # fmt: skip

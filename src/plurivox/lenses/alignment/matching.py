@@ -83,6 +83,11 @@ class AnsweredItems:
         return int(np.count_nonzero(unsorted)) if self.subsets else 0
 
     @property
+    def scale(self) -> Scale:
+        """The points of votes and answers."""
+        return self.ratings.scale
+
+    @property
     def top(self) -> int:
         """The last position of the scale, K."""
         return len(self.ratings.scale) - 1
@@ -90,15 +95,17 @@ class AnsweredItems:
 
 def as_answers(given: Any, ratings: Ratings) -> Answers:
     """Return answers from answers, a store, or a frame on the scale of the ratings."""
-    if isinstance(given, Answers):
-        answers = given
-    elif callable(getattr(given, "frame", None)) and hasattr(given, "about"):
-        answers = from_store(given, ratings.scale)
-    else:
-        answers = Answers.from_frame(given, ratings.scale)
+    answers = given if isinstance(given, Answers) else on_scale(given, ratings.scale)
     if [text_of(one) for one in answers.scale.labels] != [text_of(one) for one in ratings.scale.labels]:
         raise _other_scale(str(answers.scale), ratings.scale, answers.source)
     return answers
+
+
+def on_scale(given: Any, scale: Scale) -> Answers:
+    """Return answers from a store, or a frame."""
+    if callable(getattr(given, "frame", None)) and hasattr(given, "about"):
+        return from_store(given, scale)
+    return Answers.from_frame(given, scale)
 
 
 def from_store(store: Any, scale: Scale) -> Answers:
@@ -122,7 +129,7 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> AnsweredIte
     known = place >= 0
     known[known] = rated[place[known]]
     item = np.where(known[answers.item], place[answers.item], -1).astype(np.int64)
-    if not (item >= 0).any():
+    if not (item >= 0).any() and not ratings.intake.selected:  # of a selection, none may be left
         there, here = (", ".join(map(repr, ids.head(2))) for ids in (ratings.items["item"], answers.items))
         raise InputError(
             f"no item with an answer is rated: answers have items like {here}, ratings {there}",
@@ -130,12 +137,9 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> AnsweredIte
             hint="Both tables need the same item ids.",
         )
     names, subset_of = _subsets(ratings, subset)
-    accounts = _accounts(answers, item, rated, names, subset_of)
-    if not (answers.state[item >= 0] == ANSWERED).any():
-        raise InputError(
-            _nothing_answered(answers, accounts), source=answers.source,
-            hint=f"Answers should be labels of {ratings.scale}; see how they were read with plurivox answers.",
-        )  # fmt: skip
+    accounts = account_items(answers, item, rated, names, subset_of)
+    if not (answers.state == ANSWERED).any():
+        raise nothing_answered(answers, accounts)
     kept = (item >= 0) & (answers.state != FAILED)
     order = np.flatnonzero(kept)[np.argsort(item[kept], kind="stable")]
     item, voice = item[order], answers.voice[order].astype(np.int64)
@@ -166,7 +170,7 @@ def _subsets(ratings: Ratings, subset: str | None) -> tuple[tuple[str, ...], Int
     return tuple(order), codes.fill_null(len(order)).to_numpy().astype(np.int64)
 
 
-def _accounts(
+def account_items(
     answers: Answers, item: Ints, rated: NDArray[np.bool_], subsets: tuple[str, ...], subset_of: Ints
 ) -> pl.DataFrame:
     """Count for each voice and subset the rated items by the best state of their answers."""
@@ -187,11 +191,15 @@ def _accounts(
     return pl.DataFrame(found, schema=ACCOUNTS, orient="row")
 
 
-def _nothing_answered(answers: Answers, accounts: pl.DataFrame) -> str:
+def nothing_answered(answers: Answers, accounts: pl.DataFrame) -> InputError:
+    """Return what to raise where no model has a point of the scale for any item."""
     whole = accounts.filter(pl.col("subset") == ALL).sum()
     counts = ", ".join(f"{whole[state][0]:,} {state}" for state in STATES[1:] if whole[state][0])
     elsewhere = f"; {answers.n_elsewhere:,} name a point that is not on the scale" if answers.n_elsewhere else ""
-    return f"no rated item has an answer on the scale: {counts}{elsewhere}"
+    return InputError(
+        f"no rated item has an answer on the scale: {counts}{elsewhere}", source=answers.source,
+        hint=f"Answers should be labels of {answers.scale}; see how they were read with plurivox answers.",
+    )  # fmt: skip
 
 
 def soft_voices(matched: AnsweredItems) -> list[int]:

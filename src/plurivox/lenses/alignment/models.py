@@ -1,4 +1,4 @@
-"""Models among themselves and beside humans: agreement, prompts, samples, position bias, standing in for a rater."""
+"""Models among themselves and beside humans: agreement, prompts, samples, position bias, distances, items."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from plurivox.answers import Answers, Voice
-from plurivox.engine.families import SIGNIFICANT, adjust
 from plurivox.intake.answer_columns import ANSWERED, REFUSED, UNREADABLE
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.alignment.matching import AnsweredItems, Ints
-from plurivox.lenses.alignment.sums import Aligner, Contests, Given
-from plurivox.statistics.alignment import modes, stand_in
+from plurivox.scale import Scale
+from plurivox.statistics.alignment import modes
 from plurivox.statistics.cohesion import krippendorff_alpha
 
 ALL_MODELS, WITH_HUMANS = "all models", "all models and humans"
-LEAST_ITEMS = 30
-"""Humans with fewer items in common with a model are counted, and not compared with it."""
 
 ALPHAS = {
     "models": pl.String, "prompt": pl.String, "level": pl.String, "value": pl.Float64, "n_models": pl.Int64,
@@ -41,16 +38,13 @@ POSITIONS = {
     "model": pl.String, "prompt": pl.String, "position": pl.Int64, "n": pl.Int64, "share": pl.Float64,
     "expected": pl.Float64, "p_value": pl.Float64,
 }  # fmt: skip
-STAND_INS = {
-    "model": pl.String, "prompt": pl.String, "omega": pl.Float64, "advantage": pl.Float64, "advantage_low": pl.Float64,
-    "advantage_high": pl.Float64, "n_humans": pl.Int64, "n_rejected": pl.Int64, "n_few": pl.Int64,
-    "tolerance": pl.Float64,
-}  # fmt: skip
 DISTANCES = {"model": pl.String, "prompt": pl.String, "distance": pl.Float64, "n_items": pl.Int64}
 ITEMS = {
-    "item": pl.String, "mode": pl.Float64, "mean": pl.Float64, "n_votes": pl.Int64, "answer": pl.Float64,
-    "distance": pl.Float64, "n_voices": pl.Int64, "n_silent": pl.Int64,
+    "item": pl.String, "mode": pl.Float64, "mode_label": pl.String, "mean": pl.Float64, "n_votes": pl.Int64,
+    "answer": pl.Float64, "answer_label": pl.String, "distance": pl.Float64, "n_voices": pl.Int64,
+    "n_silent": pl.Int64,
 }  # fmt: skip
+_MOST_TIED = 3
 
 
 # Agreement among models ----------------------------------------------------------------------------------------------
@@ -70,7 +64,7 @@ def first_answers(answers: Answers) -> tuple[NDArray[np.int8], NDArray[np.int16]
 
 
 def alphas(
-    answers: Answers, matched: AnsweredItems, families: Mapping[str, Sequence[str]], *, published: bool
+    answers: Answers, matched: AnsweredItems | None, families: Mapping[str, Sequence[str]], *, published: bool
 ) -> pl.DataFrame:
     """Return Krippendorff's alpha among models, within families and with humans, for each prompt, on two levels.
 
@@ -79,12 +73,14 @@ def alphas(
     """
     state, point = first_answers(answers)
     n_points = len(answers.scale)
-    human = _human_counts(answers, matched)
+    human = None if matched is None else _human_counts(answers, matched)
     found = []
     for prompt in sorted({voice.prompt for voice in answers.voices}):
         for name, chosen in _sets(answers.voices, prompt, families):
+            if name == WITH_HUMANS and human is None:
+                continue
             counts, n_models = _counted(state[:, chosen], point[:, chosen], n_points, published=published), len(chosen)
-            if name == WITH_HUMANS:
+            if name == WITH_HUMANS and human is not None:
                 counts = counts + np.pad(human, ((0, 0), (0, counts.shape[1] - n_points)))
             n_items = int(np.count_nonzero(counts.sum(axis=1) >= 2))
             found += [
@@ -122,6 +118,11 @@ def _human_counts(answers: Answers, matched: AnsweredItems) -> Ints:
     counts = np.zeros((len(place), len(answers.scale)), dtype=np.int64)
     counts[place >= 0] = matched.ratings.counts()[place[place >= 0]]
     return counts
+
+
+def families_of(answers: Answers, given: Mapping[str, Sequence[str]] | None) -> Mapping[str, Sequence[str]]:
+    """Return models by family, as given, else as guessed."""
+    return guessed_families(answers.models, answers.families) if given is None else given
 
 
 def guessed_families(models: Sequence[str], known: Mapping[str, str]) -> dict[str, list[str]]:
@@ -177,21 +178,21 @@ def stability(answers: Answers) -> pl.DataFrame:
     return pl.DataFrame(found, schema=STABILITY, orient="row")
 
 
-def positions(matched: AnsweredItems) -> pl.DataFrame:
+def positions(answers: Answers | AnsweredItems) -> pl.DataFrame:
     """Return how often each voice chose the option at each place shown, and a test that place does not matter.
 
     Options are shown in random order, so without a liking for places each is chosen equally often: χ² with one degree
     of freedom less than options. Nothing where the order was always the same.
     """
     found: list[tuple[object, ...]] = []
-    if matched.shown is None or matched.order is None:
+    if answers.shown is None or answers.order is None:
         return pl.DataFrame(found, schema=POSITIONS, orient="row")
-    n_points = matched.top + 1
-    for v, (model, prompt) in enumerate(matched.voices):
-        own = (matched.voice == v) & (matched.shown >= 0)
-        if len(np.unique(matched.order[own])) < 2:
+    n_points = len(answers.scale)
+    for v, (model, prompt) in enumerate(answers.voices):
+        own = (answers.voice == v) & (answers.shown >= 0)
+        if len(np.unique(answers.order[own])) < 2:
             continue
-        counts = np.bincount(matched.shown[own], minlength=n_points)
+        counts = np.bincount(answers.shown[own], minlength=n_points)
         total = int(counts.sum())
         if not total:
             continue
@@ -204,35 +205,6 @@ def positions(matched: AnsweredItems) -> pl.DataFrame:
 
 
 # Beside humans -------------------------------------------------------------------------------------------------------
-
-
-def stand_ins(aligner: Aligner, tolerance: float, least_humans: int, *, nominal: bool) -> pl.DataFrame:
-    """Return for each voice the share of humans for whom it may stand in (ω), and how often it wins (ρ).
-
-    For each human with enough items, the test of ρ against ½ − ε is corrected over humans by Benjamini–Yekutieli. With
-    fewer humans than ``least_humans``, nothing is said of them. On the nominal level, closer means agreeing more.
-    """
-    matched, ratings = aligner.matched, aligner.matched.ratings
-    if not ratings.has_raters:
-        return pl.DataFrame(schema=STAND_INS)
-    sums = aligner.added(Contests(Given.of(matched), aligner.everybody(), 1, ratings.n_raters, nominal))
-    found = []
-    for (model, prompt), won, of in zip(matched.voices, sums["wins"][0], sums["met"][0], strict=True):
-        items = np.floor(of + 1e-9).astype(int)
-        enough = np.flatnonzero(items >= LEAST_ITEMS)
-        each = [stand_in(int(np.floor(won[h] + 1e-9)), int(items[h]), tolerance) for h in enough]
-        shares = np.array([one.advantage for one in each])
-        adjusted = adjust([one.p_value for one in each], "by") if each else np.zeros(0)
-        n_rejected = int(np.count_nonzero(adjusted < SIGNIFICANT))
-        if len(each) < least_humans:
-            each, shares = [], np.zeros(0)
-        spread = np.quantile(shares, [0.25, 0.75]) if each else (np.nan, np.nan)
-        found.append((
-            model, prompt, n_rejected / len(each) if each else np.nan, _mean(shares), float(spread[0]),
-            float(spread[1]), len(each), n_rejected, int(np.count_nonzero((items > 0) & (items < LEAST_ITEMS))),
-            tolerance,
-        ))  # fmt: skip
-    return pl.DataFrame(found, schema=STAND_INS, orient="row")
 
 
 def distances(matched: AnsweredItems) -> pl.DataFrame:
@@ -254,29 +226,45 @@ def distances(matched: AnsweredItems) -> pl.DataFrame:
 
 
 def item_table(matched: AnsweredItems) -> pl.DataFrame:
-    """Return each item with votes and answers: mode, mean, mean answer, mean distance of answers from votes.
+    """Return each item with votes and answers, on the points of the scale: numbers by its values, and labels.
 
-    Those come first whose mean answer and mean vote are farthest apart.
+    Mode, mean, mean answer, mean distance of answers from votes, and the labels that were given most often. Those come
+    first whose mean answer and mean vote are farthest apart.
     """
-    counts = matched.ratings.counts()
-    n_items, n_points = counts.shape
-    n_votes, at = counts.sum(axis=1), np.arange(n_points)
+    scale, counts = matched.ratings.scale, matched.ratings.counts()
+    (n_items, n_points), values = counts.shape, np.array(scale.values)
+    n_votes = counts.sum(axis=1)
     cells = matched.item * (n_points + 1) + np.where(matched.point >= 0, matched.point, n_points)
     given = np.bincount(cells, weights=matched.part, minlength=n_items * (n_points + 1)).reshape(n_items, -1)
     silent, given = given[:, n_points], given[:, :n_points]
     weight = given.sum(axis=1)
+    most = counts == counts.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        per_point = (counts @ np.abs(at[:, None] - at)) / n_votes[:, None]
+        per_point = (counts @ np.abs(values[:, None] - values)) / n_votes[:, None]
         far = (given * per_point).sum(axis=1) / weight
-        mean, answer = (counts @ at) / n_votes, (given @ at) / weight
+        mean, answer = (counts @ values) / n_votes, (given @ values) / weight
     frame = pl.DataFrame({
-        "item": matched.ratings.items["item"].cast(pl.String), "mode": modes(counts), "mean": mean, "n_votes": n_votes,
-        "answer": answer, "distance": far, "n_voices": weight.round(), "n_silent": silent.round(),
+        "item": matched.ratings.items["item"].cast(pl.String), "mode": (most @ values) / most.sum(axis=1),
+        "mode_label": _labels(counts, scale), "mean": mean, "n_votes": n_votes, "answer": answer,
+        "answer_label": _labels(given, scale), "distance": far, "n_voices": weight.round(), "n_silent": silent.round(),
     })  # fmt: skip
     frame = frame.select([pl.col(name).cast(kind) for name, kind in ITEMS.items()])
     asked = (pl.col("n_voices") + pl.col("n_silent") > 0) & (pl.col("n_votes") > 0)
     apart = (pl.col("answer") - pl.col("mean")).abs()
     return frame.filter(asked).sort(apart, "item", descending=[True, False], nulls_last=True)
+
+
+def _labels(counts: NDArray[Any], scale: Scale) -> list[str]:
+    """Return the label of the most frequent point of each row, those of up to three that tie, empty without any."""
+    labels = [str(label) for label in scale.labels]
+    top = counts.max(axis=1, keepdims=True)
+    most = (counts >= top - 1e-9) & (top > 0)
+    n = most.sum(axis=1)
+    found = [labels[place] for place in most.argmax(axis=1)]
+    for row in np.flatnonzero(n != 1).tolist():
+        tied = [labels[place] for place in np.flatnonzero(most[row])]
+        found[row] = "" if not tied else " / ".join(tied) if len(tied) <= _MOST_TIED else f"{len(tied)} points tie"
+    return found
 
 
 def _mean(values: Any) -> float:

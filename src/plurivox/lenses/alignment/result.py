@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,8 @@ import polars as pl
 from plurivox.answers import Voice
 from plurivox.errors import SelectionError
 from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.references import N_RANDOM
+from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.words import AlignmentFindings
 from plurivox.results.result import Result, Row, Statement, Table, frame_of
 
@@ -34,7 +37,8 @@ class Alignment(Result):
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
-        return f"<Alignment: {len(self.voices)} voices beside {self.settings['n_items']:,} items>"
+        beside = "beside" if self.settings["humans"] else "without humans, on"
+        return f"<Alignment: {len(self.voices)} voices {beside} {self.settings['n_items']:,} items>"
 
     @property
     def voices(self) -> list[Voice]:
@@ -42,11 +46,15 @@ class Alignment(Result):
         return [Voice(*pair) for pair in self.settings["voices"]]
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per model, prompt, axis, group, subset and statistic."""
+        """Return one row per model, prompt, axis, group, subset and statistic.
+
+        Answers without judgement, such as a constant, are marked by ``reference``.
+        """
         frame = frame_of(self.rows)
         own = pl.DataFrame(
-            {"model": [row.model for row in self.rows], "prompt": [row.prompt for row in self.rows]},
-            schema={"model": pl.String, "prompt": pl.String},
+            [(row.model, row.prompt, row.kind == REFERENCE) for row in self.rows],
+            schema={"model": pl.String, "prompt": pl.String, "reference": pl.Boolean},
+            orient="row",
         )
         return pl.concat([own, frame], how="horizontal")
 
@@ -67,6 +75,18 @@ class Alignment(Result):
                 f"{statistic} of {model!r} for {group!r} on {axis!r}: {several}", hint="to_frame() lists what there is."
             )
         return found[0]
+
+    def references(self, statistic: str = "ada_met") -> list[str]:
+        """Return answers without judgement to hold models against: the constant closest to all raters, and random ones.
+
+        Further constants are in ``to_frame()`` and ``stand_ins()``.
+        """
+        names = list(self.settings["references"])
+        whole = {row.model: row.value for row in self.rows
+                 if (row.kind, row.axis, row.subset, row.statistic) == (REFERENCE, ALL, ALL, statistic)}  # fmt: skip
+        constants = [name for name in names[:-N_RANDOM] if not math.isnan(whole.get(name, math.nan))]
+        best = min(constants, key=lambda name: whole[name], default=None)
+        return [] if best is None else [best, *names[-N_RANDOM:]]
 
     def value(self, model: str, statistic: str = "ada_met", **key: Any) -> float:
         """Return one value; see :meth:`row`."""
@@ -113,7 +133,11 @@ class Alignment(Result):
         return self._table("alphas")
 
     def stand_ins(self) -> pl.DataFrame:
-        """Return for which share of humans (ω) each voice may stand in, and how often it wins against one (ρ)."""
+        """Return for which share of humans (ω) each voice may stand in, and how often it wins or ties against one (ρ).
+
+        ``stands_in`` is True where ω is one half or more and ρ is above that of the best constant, ``p_adjusted`` after
+        Holm's correction over models; ``why`` says what it hangs on. References are listed, too, and never stand in.
+        """
         return self._table("stand ins")
 
     def prompts(self) -> pl.DataFrame:
@@ -133,12 +157,20 @@ class Alignment(Result):
         return self._table("distances")
 
     def items(self) -> pl.DataFrame:
-        """Return the items, those first that models and humans see most differently."""
+        """Return the items, those first that models and humans see most differently.
+
+        Numbers are on the values of the scale, labels its points; tied ones are averaged, or named together.
+        """
         return self._table("items")
 
     def statements(self) -> list[Statement]:
         """Return whom each model's answers lie closest to, how sure that is, and what was left out."""
         return AlignmentFindings(self).statements()
+
+    @property
+    def in_numbers(self) -> bool:
+        """Whether the points of the scale are called by their values."""
+        return bool(self.settings["labels"] == [f"{value:g}" for value in self.settings["values"]])
 
     def _table(self, name: str) -> pl.DataFrame:
         return next(table.frame for table in self.tables if table.name == name)

@@ -19,6 +19,9 @@ from plurivox.lenses.alignment.sums import STATISTICS, Aligner, MeanDistances
 from plurivox.results.result import Row
 from plurivox.statistics.levels import Level
 
+REFERENCE = "reference"
+"""The kind of rows of answers that need no judgement, such as a constant."""
+
 
 class Group(NamedTuple):
     """A group to show: where it stands among the sums, what it is called, and its size."""
@@ -43,11 +46,15 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """One call of :func:`plurivox.alignment`: what all of its axes share."""
+    """One call of :func:`plurivox.alignment`: what all of its axes share.
+
+    Rows of ``reference`` answers are marked as such, and tell distances only.
+    """
 
     aligner: Aligner
     level: Level
     bootstrap: int
+    reference: bool = False
 
     def telling(self, what: str) -> Aligner:
         """Return what makes draws, and tells how far it is."""
@@ -81,7 +88,8 @@ class Analysis:
         sums = aligner.distances(codes, n_groups, by_subset=len(subsets) > 1)
         finish, observed = MeanDistances(matched.top), sums.totals()
         total, values = and_all(observed)[0], finish(observed)[0]
-        xrr, votes = aligner.xrr(codes, n_groups, self.level), aligner.votes(codes, n_groups)
+        xrr = None if self.reference else aligner.xrr(codes, n_groups, self.level)
+        votes = aligner.votes(codes, n_groups)
         draws = sums.resampled(self.bootstrap, aligner.seed, finish, self.telling(what).how)
         interval = percentile_interval(draws) if len(draws) > 1 else None
         rows = []
@@ -91,14 +99,17 @@ class Analysis:
                     n, answered = (round(float(total[part, v, g, at])) for at in (ITEMS, ANSWERED))
                     given = votes[:, g].sum() if subset == ALL else votes[part, g]
                     base = Row(
-                        "voice" if axis == ALL else "group", axis, group, "", math.nan, n_raters=n_raters, n_items=n,
+                        self._kind(axis), axis, group, "", math.nan, n_raters=n_raters, n_items=n,
                         n_ratings=round(float(given)), subset=subset, model=model, prompt=prompt,
                         note="" if n == answered else f"answered {answered:,} of {n:,} items",
                     )  # fmt: skip
                     rows += self._of_subset(base, values[part, v, g], interval, (part, v, g))
-                    if subset == ALL:
+                    if subset == ALL and xrr is not None:
                         rows.append(_with(base, "xrr", float(xrr[v, g])))
         return rows
+
+    def _kind(self, axis: str) -> str:
+        return REFERENCE if self.reference else "voice" if axis == ALL else "group"
 
     def _of_subset(self, base: Row, values: Floats, interval: Interval | None, place: tuple[int, ...]) -> list[Row]:
         """Return the rows of a voice, a group and a subset, one for each mean."""

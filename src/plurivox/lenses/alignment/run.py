@@ -15,24 +15,29 @@ from plurivox.engine.grouping import Compared, Grouping, compared, overlapping_a
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.lenses.alignment import models
+from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
 from plurivox.lenses.alignment.closest import Closest, frames, level_over
 from plurivox.lenses.alignment.matching import ALL, as_answers, match
+from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.rows import Analysis
 from plurivox.lenses.alignment.settings import AlignmentSettings
+from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
 from plurivox.lenses.inference import Inference
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
+from plurivox.scale_files import GivenScale
 from plurivox.settings import keywords
 from plurivox.statistics.checks import level_of, prior_of, usual_level
 
 
 @keywords(AlignmentSettings)
 def alignment(
-    ratings: Ratings, answers: Any, *, trained: Ratings | None = None, settings: AlignmentSettings, how: Running
-) -> Alignment:
+    ratings: Ratings | None, answers: Any, *, trained: Ratings | None = None, scale: GivenScale | None = None,
+    settings: AlignmentSettings, how: Running,
+) -> Alignment:  # fmt: skip
     """Tell whose view language models reflect, and how sure that is.
 
     Distances are in points of the scale; lower is closer. A refused or unreadable answer costs the whole scale in
@@ -42,13 +47,16 @@ def alignment(
     Parameters
     ----------
     ratings
-        Who rated what, or counts per point (then without groups).
+        Who rated what, or counts per point (then without groups). None if there are no human ratings: then only what
+        became of the questions, and how far models agree with each other and with themselves, is told.
     answers
         A frame with ``model``, ``item`` and ``answer`` (or ``point``, ``text`` or a distribution), and ``prompt``,
         ``sample``, ``state``, ``order``, ``family`` if there are any; a store of ``plurivox ask``; or :class:`Answers`.
     trained
         Trained raters against whom models are judged as raters (MPA, WRA); without them, all raters and each group
         take their place.
+    scale
+        Without ratings, the points that the answers are on, unless they are :class:`Answers`.
 
     Returns
     -------
@@ -65,6 +73,10 @@ def alignment(
     >>> round(found.value("model-a"), 2) < round(found.value("model-c"), 2)
     True
     """
+    if ratings is None:
+        if trained is not None:
+            raise SelectionError("trained raters judge rated items, and there are no ratings", hint="Give ratings.")
+        return without_humans(answers_alone(answers, scale), settings)
     settings = replace(settings, level=usual_level(settings.level, len(ratings.scale)))
     given = as_answers(answers, ratings)
     matched = match(ratings, given, settings.subset)
@@ -77,9 +89,11 @@ def alignment(
     work = Analysis(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap
     )
-    rows = work.overall()
+    references = References.of(matched, settings.seed)
+    beside = replace(work, aligner=replace(work.aligner, matched=references.matched), reference=True)
+    rows = work.overall() + beside.overall()
     for one in axes:
-        rows += work.groups(one)
+        rows += work.groups(one) + beside.groups(one)
     inference = Inference(settings, how, Exchange.of(ratings, settings.within))
     closest = _closest(work, [one for one in axes if _comparable(one)], inference, settings)
     if settings.as_rater:
@@ -96,12 +110,14 @@ def alignment(
             **settings.as_dict(), "by": [one.axis.name for one in axes], "several": overlapping,
             "level": settings.level if isinstance(settings.level, str) else "matrix", "prior": prior.tolist(),
             "voices": [list(voice) for voice in matched.voices],
-            "labels": [str(label) for label in ratings.scale.labels], "subsets": list(matched.subsets),
+            "references": [voice.model for voice in references.matched.voices],
+            "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
+            "subsets": list(matched.subsets),
             "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
             "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
-            "design": inference.remembered(),
+            "humans": True, "design": inference.remembered(),
         },
-        _tables(work, given, frames(closest, matched.voices, values), settings),
+        _tables(work, given, frames(closest, matched.voices, values), references, settings),
         revealing={one.axis.name: one.n_revealing for one in axes},
     )  # fmt: skip
 
@@ -127,18 +143,18 @@ def _closest(
 
 
 def _tables(
-    work: Analysis, answers: Answers, closest: Mapping[str, pl.DataFrame], settings: AlignmentSettings
-) -> tuple[Table, ...]:
+    work: Analysis, answers: Answers, closest: Mapping[str, pl.DataFrame], references: References,
+    settings: AlignmentSettings,
+) -> tuple[Table, ...]:  # fmt: skip
     matched = work.aligner.matched
-    guessed = models.guessed_families(answers.models, answers.families)
-    families = guessed if settings.families is None else settings.families
+    families = models.families_of(answers, settings.families)
     found = {
         "accounts": matched.accounts,
         **closest,
         "alphas": models.alphas(answers, matched, families, published=settings.convention == "published"),
-        "stand ins": models.stand_ins(
-            work.aligner, settings.tolerance, settings.min_group_size, nominal=settings.level == "nominal"
-        ),
+        "stand ins": StandIns(
+            work.aligner, references, Closeness.of(work.level, matched.ratings.scale.values), settings.tolerance
+        ).table(),
         "prompts": models.between_prompts(answers),
         "stability": models.stability(answers),
         "positions": models.positions(matched),

@@ -155,25 +155,6 @@ class CrossRatings(Once):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contests(Once):
-    """How many items each voice and each rater have in common, ``met``, and how many of them the voice ``wins``."""
-
-    n_raters: int
-    nominal: bool
-
-    def __call__(self, part: Part, draws: Draws) -> Sums:
-        """Return the sums over the items of a part."""
-        from plurivox.kernels.alignment import contests
-
-        shape = (1, self.given.n_voices, self.n_raters)
-        sums = Sums(wins=np.zeros(shape), met=np.zeros(shape))
-        offsets, raters, scores, _ = votes_of(part)
-        arrays = (array[0] for array in sums.values())
-        contests(offsets, raters, scores, self.given.n_points, self.nominal, *self.given.within(part), *arrays)
-        return sums
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Votes(Once):
     """How many ratings each group gave to items with answers, by subset: subsets × groups."""
 

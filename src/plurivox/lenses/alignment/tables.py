@@ -9,6 +9,7 @@ import polars as pl
 
 from plurivox.answers import Voice
 from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, p_cell, score_cell
@@ -17,10 +18,13 @@ from plurivox.statistics.registry import LABELS
 DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 AS_RATER = ("xrr", "mpa", "wra")
 MOST_ITEMS = 10
+MOST_REFERENCES = 9
 
 
 def tables(found: Alignment) -> list[Shown]:
     """Return all tables of a result as text."""
+    if not found.settings["humans"]:
+        return [_accounts(found), *_alphas(found), *_more(found)]
     return [
         _accounts(found), *_overall(found), *_subsets(found), *_groups(found), *_closest(found), *_stand_ins(found),
         *_alphas(found), *_more(found), _items(found),
@@ -37,7 +41,8 @@ def _accounts(found: Alignment) -> Shown:
         [_name((one["model"], one["prompt"])), *(f"{one[state]:,}" for state in states)]
         for one in found.accounts().filter(subset=ALL).iter_rows(named=True)
     ]
-    return Shown("Rated items, and what became of them", ["model", "items", *states[1:]], lines)
+    title = "Rated items, and what became of them" if found.settings["humans"] else "Items, and what became of them"
+    return Shown(title, ["model", "items", *states[1:]], lines)
 
 
 def _cell(row: Row | None) -> str:
@@ -56,7 +61,10 @@ def _overall(found: Alignment) -> list[Shown]:
         ("Each model as one more rater beside all raters", AS_RATER),
     ):
         names = [name for name in wanted if any(key[2] == name for key in rows)]
-        lines = [[_name(voice), *(_cell(rows.get((*voice, name))) for name in names)] for voice in found.voices]
+        beside = [Voice(name, "") for name in found.references()] if wanted == DISTANCES else []
+        lines = [
+            [_name(voice), *(_cell(rows.get((*voice, name))) for name in names)] for voice in [*found.voices, *beside]
+        ]
         shown.append(Shown(title, ["model", *(LABELS[name] for name in names)], lines))
     return shown
 
@@ -102,16 +110,24 @@ def _yes(value: bool | None) -> str:
 
 
 def _stand_ins(found: Alignment) -> list[Shown]:
+    frame = found.stand_ins()
+    named = found.settings["references"]
+    if len(named) > MOST_REFERENCES:
+        closest = frame.filter("reference", pl.col("model").is_in(named[:-N_RANDOM])).sort("advantage")["model"].tail(1)
+        frame = frame.filter(~pl.col("reference") | pl.col("model").is_in([*closest, *named[-N_RANDOM:]]))
     lines = [
         [
             _name((one["model"], one["prompt"])), score_cell(one["omega"]), score_cell(one["advantage"]),
-            f"{score_cell(one['advantage_low'])} to {score_cell(one['advantage_high'])}", f"{one['n_humans']:,}",
-            f"{one['n_few']:,}",
+            score_cell(one["constant_advantage"]), p_cell(one["p_adjusted"]), f"{one['n_humans']:,}",
+            f"{one['n_few']:,}", "reference" if one["reference"] else "yes" if one["stands_in"] else "no",
         ]
-        for one in found.stand_ins().iter_rows(named=True)
+        for one in frame.iter_rows(named=True)
     ]  # fmt: skip
-    header = ["model", "ω", "mean ρ", "middle half of ρ", "humans", "with too few items"]
-    title = f"Standing in for a rater: share of humans it is as close as (ω), tolerance {found.settings['tolerance']:g}"
+    header = ["model", "ω", "ρ", "best constant's ρ", "p corrected", "humans", "too few items", "stands in"]
+    title = (
+        "Standing in for a rater: the share of humans it holds its own against (ω), and of items that it wins or ties "
+        f"(ρ), tolerance {found.settings['tolerance']:g}"
+    )
     return [Shown(title, header, lines)] if lines else []
 
 
@@ -143,11 +159,11 @@ def _more(found: Alignment) -> list[Shown]:
 def _items(found: Alignment) -> Shown:
     frame = found.items().filter(pl.col("n_voices") > 0).head(MOST_ITEMS)
     lines = [
-        [one["item"], score_cell(one["mode"]), score_cell(one["mean"]), score_cell(one["answer"]),
+        [one["item"], one["mode_label"], one["answer_label"], score_cell(one["mean"]), score_cell(one["answer"]),
          f"{one['n_votes']:,}", f"{one['n_silent']:,}"]
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
-    header = ["item", "mode", "mean vote", "mean answer", "votes", "without an answer"]
+    header = ["item", "most votes", "most answers", "mean vote", "mean answer", "votes", "without an answer"]
     return Shown("Items that models and humans see most differently", header, lines)
 
 

@@ -17,7 +17,9 @@ from plurivox.statistics.registry import LABELS
 
 LEAD = (
     "Whose view do the answers of language models reflect? ADA-Met is how far a model's answer is on average from what "
-    "most raters say, in points of the scale; lower is closer. A refused or unreadable answer costs the whole scale."
+    "most raters say, in points of the scale; lower is closer. A refused or unreadable answer costs the whole scale. "
+    "Beside the models stand answers that judge nothing, marked as references: one point given always, a draw from all "
+    "votes, and a uniform draw."
 )
 METHODS = (
     "Groups are compared two at a time, on the items that both rated. The closest group of an attribute is claimed "
@@ -28,8 +30,12 @@ METHODS = (
     "has as many raters drawn as the smallest has."
 )
 STANDING_IN = (
-    "ω is the share of humans for whom a model may stand in: it is about as close to what the other raters say as that "
-    "human is. ρ is how often it is the closer of the two. A model with ω of one half or more may stand in for a rater."
+    "Each human with 30 or more items that others rated, too, is compared with the model: who of the two is closer to "
+    "the other raters of an item? A tie is won by both, a refusal loses. ρ is the share of items that the model wins or "
+    "ties. ω is the share of humans who do not win more often than the model by the tolerance or more (one-sided "
+    "t-test, corrected over humans). The published test lets a model stand in from an ω of one half on. Where one "
+    "point dominates, a constant answer passes it, too. So a model stands in here only if its ρ is also above that of "
+    "the best constant (items drawn anew, corrected over models)."
 )
 TERMS = (
     ("Mode", "The most frequent point; where several are, their mean."),
@@ -39,7 +45,9 @@ TERMS = (
     ("Follows", "The lead is larger than that of the same answers in random order, by an interval over items."),
     ("At equal sizes", "The mean lead over draws of raters in which every group is as large as the smallest."),
     ("ω, ρ", "For which share of humans a model may stand in, and how often it is at least as close to the others as "
-             "the human is (Calderon et al. 2025)."),
+             "the human is (the alternative annotator test, Calderon et al. 2025)."),
+    ("Reference", "Answers that judge nothing: each point given always, a draw from all votes, a uniform draw. They "
+                  "are not models, and never said to stand in."),
     ("Alpha", "Krippendorff's alpha: 1 is full agreement, 0 what chance gives."),
 )  # fmt: skip
 SHOWN_ITEMS = 20
@@ -189,13 +197,21 @@ def _stand_ins(found: Alignment) -> list[Block]:
     if frame.is_empty():
         return []
     names = {
-        "omega": "ω", "advantage": "ρ", "advantage_low": "ρ, lower quarter", "advantage_high": "ρ, upper quarter",
-        "n_humans": "humans", "n_rejected": "may stand in for", "n_few": "humans with too few items",
+        "omega": "ω", "advantage": "ρ", "constant": "best constant", "constant_advantage": "its ρ",
+        "p_adjusted": "p corrected", "n_humans": "humans", "n_rejected": "may stand in for",
+        "n_few": "humans with too few items",
     }  # fmt: skip
-    shown, digits = tidy(frame).drop("tolerance").rename(names), dict.fromkeys(names.values(), 2)
-    note = f"It may win less often than the human by {found.settings['tolerance']:g} and still stand in."
+    stands = (
+        pl.when("reference").then(pl.lit("reference")).when("stands_in").then(pl.lit("yes")).otherwise(pl.lit("no"))
+    )
+    shown = frame.select("model", "prompt", *names, stands.alias("stands in"), "why").rename(names)
+    note = (
+        f"Tolerance {found.settings['tolerance']:g}: by so much a human may win more often than the model. Best "
+        "constant: the point that has the highest ρ when it is always given, on the items of the model."
+    )
     title = "Could a model stand in for a rater?"
-    return [Prose(STANDING_IN), table("alignment-stand-in", title, shown, MAX_ROWS, note, digits=digits)]
+    digits = {"ω": 2, "ρ": 2, "its ρ": 2, "p corrected": 3}
+    return [Prose(STANDING_IN), table("alignment-stand-in", title, tidy(shown), MAX_ROWS, note, digits=digits)]
 
 
 def _judged(found: Alignment) -> list[Block]:
@@ -238,19 +254,21 @@ def _if_any(name: str, title: str, frame: pl.DataFrame, note: str) -> list[Block
 
 
 def _items(found: Alignment, brief: Brief) -> DataTable:
+    numbers = {"mean": "mean rating", "answer": "mean answer", "distance": "distance"}
     names = {
-        "mode": "mode", "mean": "mean rating", "answer": "mean answer", "distance": "distance", "n_votes": "ratings",
+        "mode_label": "most votes", "answer_label": "most answers", **numbers, "n_votes": "ratings",
         "n_voices": "answers", "n_silent": "no answer",
     }  # fmt: skip
     frame = with_text(found.items().head(SHOWN_ITEMS).select("item", *names), brief).rename(names)
-    labels = found.settings["labels"]
     note = (
         f"The {frame.height:,} of {found.items().height:,} items whose mean rating and mean answer are farthest apart. "
         "Distance: of answers from single ratings, on average."
     )
-    if labels != [str(at) for at in range(len(labels))]:
-        note += f" Points are counted from 0, which is {shorten(labels[0])}."
-    digits = dict.fromkeys(("mode", "mean rating", "mean answer", "distance"), 2)
+    if not found.in_numbers:
+        ends = zip(found.settings["labels"], found.settings["values"], strict=True)
+        low, *_, high = (f"{shorten(label)} = {value:g}" for label, value in ends)
+        note += f" Means are on the numbers of the points, from {low} to {high}."
+    digits = dict.fromkeys(numbers.values(), 2)
     title = "Items that models and humans see most differently"
     return DataTable("alignment-items", title, frame, digits, note, search=True)
 
@@ -259,7 +277,7 @@ def _table(found: Alignment) -> DataTable:
     frame = found.to_frame().filter(pl.col("statistic") != "closest_gap")
     names = {name: LABELS[name] for name in frame["statistic"].unique()}
     frame = frame.select(
-        "model", "prompt", "axis", "group",
+        "model", "prompt", "reference", "axis", "group",
         pl.col("subset").alias("part of the items"), pl.col("statistic").replace(names), "value", low="ci_low",
         high="ci_high", raters="n_raters", items="n_items", note="note",
     )  # fmt: skip

@@ -1,0 +1,63 @@
+"""Models without human ratings: what became of the questions, and how far models agree with each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.answers import Answers
+from plurivox.errors import SelectionError
+from plurivox.lenses.alignment import models
+from plurivox.lenses.alignment.closest import CONTRASTS, STANDINGS
+from plurivox.lenses.alignment.matching import account_items, on_scale
+from plurivox.lenses.alignment.result import Alignment
+from plurivox.lenses.alignment.settings import AlignmentSettings
+from plurivox.lenses.alignment.stand_ins import STAND_INS
+from plurivox.results.result import Table
+from plurivox.scale_files import GivenScale, as_scale
+
+
+def answers_alone(given: Any, scale: GivenScale | None) -> Answers:
+    """Return answers on a scale, which answers that were read before have themselves."""
+    if isinstance(given, Answers):
+        return given
+    if scale is None:
+        raise SelectionError(
+            "without ratings, nothing tells which points the answers are on",
+            hint='Give them: scale="1:5" or scale=["No", "Yes"] (--scale).',
+        )
+    return on_scale(given, as_scale(scale))
+
+
+def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
+    """Return what answers tell of models alone: accounts, agreement, prompts, repeated answers and places."""
+    for name, wanted in (("by", settings.by), ("subset", settings.subset)):
+        if wanted:
+            raise SelectionError(
+                f"{name} is about human ratings, and there are none", hint=f"Give ratings, or leave out {name}."
+            )
+    everything = np.ones(len(answers.items), dtype=bool)
+    item = answers.item.astype(np.int64)
+    accounts = account_items(answers, item, everything, (), np.zeros(len(answers.items), dtype=np.int64))
+    families = models.families_of(answers, settings.families)
+    frames = {
+        "accounts": accounts,
+        "standings": pl.DataFrame(schema=STANDINGS),
+        "contrasts": pl.DataFrame(schema=CONTRASTS),
+        "alphas": models.alphas(answers, None, families, published=settings.convention == "published"),
+        "stand ins": pl.DataFrame(schema=STAND_INS),
+        "prompts": models.between_prompts(answers),
+        "stability": models.stability(answers),
+        "positions": models.positions(answers),
+        "distances": pl.DataFrame(schema=models.DISTANCES),
+        "items": pl.DataFrame(schema=models.ITEMS),
+    }
+    told = {
+        **settings.as_dict(), "by": [], "several": {}, "voices": [list(voice) for voice in answers.voices],
+        "references": [], "labels": [str(label) for label in answers.scale.labels],
+        "values": list(answers.scale.values), "subsets": [], "n_items": len(answers.items), "n_unrated": 0,
+        "n_elsewhere": answers.n_elsewhere, "n_unsorted": 0, "n_raters": 0, "humans": False,
+    }  # fmt: skip
+    return Alignment((), {}, {}, (), told, tuple(Table(name, frame) for name, frame in frames.items()))

@@ -1,0 +1,295 @@
+"""Whether a model may stand in for a rater: the alternative annotator test, and whether it beats a constant answer.
+
+The published test alone passes a constant answer where one point dominates. So a model is only said to stand in where
+it also is closer to the other raters than the best constant is, by a paired bootstrap over items.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.engine.draws import Draws, item_weights
+from plurivox.engine.families import SIGNIFICANT, adjust, undecided
+from plurivox.engine.part import Part
+from plurivox.engine.run import Sums
+from plurivox.engine.units import units_of
+from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints
+from plurivox.lenses.alignment.references import References, answering
+from plurivox.lenses.alignment.sums import Aligner, Given, votes_of
+from plurivox.results.wording import counted
+from plurivox.statistics.levels import Level
+from plurivox.statistics.stand_in import LEAST_HUMANS, LEAST_ITEMS, MAY_STAND_IN, stand_in_p, unit_values
+
+STAND_INS = {
+    "model": pl.String, "prompt": pl.String, "reference": pl.Boolean, "omega": pl.Float64, "advantage": pl.Float64,
+    "advantage_low": pl.Float64, "advantage_high": pl.Float64, "n_humans": pl.Int64, "n_rejected": pl.Int64,
+    "n_few": pl.Int64, "tolerance": pl.Float64, "constant": pl.String, "constant_advantage": pl.Float64,
+    "p_value": pl.Float64, "p_adjusted": pl.Float64, "stands_in": pl.Boolean, "why": pl.String,
+}  # fmt: skip
+DRAWS, MORE_DRAWS = 1_999, 19_999
+"""How often items are drawn anew, and how often where the p-value is too close to .05."""
+_AT_ONCE = 500
+_EQUAL = 1e-12
+_MOST_UNITS = 5_000  # of items; with more, a unit is a few of them
+
+
+# Contests ------------------------------------------------------------------------------------------------------------
+
+
+class Closeness(NamedTuple):
+    """How close a point is to other raters: which way, and the values or the matrix that it needs."""
+
+    how: int
+    values: Floats
+    cost: Floats
+
+    @classmethod
+    def of(cls, level: Level, values: tuple[float, ...]) -> Closeness:
+        """Return agreement on the nominal level, the mean of a matrix, else the squared distance of values."""
+        from plurivox.kernels.alignment import BY_AGREEMENT, BY_MATRIX, BY_VALUE
+
+        numbers = unit_values(np.array(values))
+        if not isinstance(level, str):
+            return cls(BY_MATRIX, numbers, np.ascontiguousarray(level))
+        return cls(BY_AGREEMENT if level == "nominal" else BY_VALUE, numbers, np.zeros((0, 0)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contests:
+    """How each voice and each rater compete in closeness to the others: voices × raters × the kernel's sums."""
+
+    given: Given
+    closeness: Closeness
+    n_raters: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it takes."""
+        return len(self.given.voice) * 10 / 4e8
+
+    @property
+    def width(self) -> int:
+        """How many numbers it holds."""
+        return self.given.n_voices * self.n_raters * 4
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part."""
+        from plurivox.kernels.alignment import N_CONTEST_SUMS, contests
+
+        sums = np.zeros((self.given.n_voices, self.n_raters, N_CONTEST_SUMS))
+        offsets, raters, scores, _ = votes_of(part)
+        contests(offsets, raters, scores, *self.closeness, *self.given.within(part), sums)
+        return Sums(contests=sums[np.newaxis])
+
+    def by_item(self, parts: Sequence[Part], weight: Floats) -> Floats:
+        """Return what each item adds to the mean of the shares that voices win: items × voices."""
+        from plurivox.kernels.alignment import weighted_contests
+
+        out = np.zeros((len(self.given.rows) - 1, self.given.n_voices))
+        for part in parts:
+            offsets, raters, scores, _ = votes_of(part)
+            answers = self.given.within(part)
+            weighted_contests(offsets, raters, scores, *self.closeness, *answers, weight, out[part.items])
+        return out
+
+
+class Humans(NamedTuple):
+    """A voice beside each human: who has enough items, the share of them that it wins or ties, and who is rejected."""
+
+    enough: NDArray[np.bool_]
+    share: Floats
+    rejected: NDArray[np.bool_]
+    n_few: int
+
+    @classmethod
+    def of(cls, sums: Floats, tolerance: float) -> Humans:
+        """Test a voice, raters × sums, against each human; corrected by Benjamini–Yekutieli."""
+        from plurivox.kernels.alignment import BEHIND, MET, SQUARED, WON
+
+        met = sums[:, MET]
+        enough = met >= LEAST_ITEMS
+        n, won, behind, squared = (sums[enough, at] for at in (MET, WON, BEHIND, SQUARED))
+        adjusted = adjust(stand_in_p(n, behind, squared, tolerance), "by")
+        few = int(np.count_nonzero((met > 0) & ~enough))
+        return cls(enough, won / n, np.asarray(adjusted <= SIGNIFICANT), few)
+
+    @property
+    def said(self) -> bool:
+        """Whether there are enough humans to say anything."""
+        return len(self.share) >= LEAST_HUMANS
+
+    @property
+    def omega(self) -> float:
+        """The share of humans that the voice may stand in for, ω."""
+        return float(self.rejected.mean()) if self.said else math.nan
+
+    @property
+    def rho(self) -> float:
+        """The mean share of items that it wins or ties, ρ."""
+        return float(self.share.mean()) if self.said else math.nan
+
+    def cells(self, tolerance: float) -> tuple[Any, ...]:
+        """Return what the table says of it, from ``omega`` to ``tolerance``."""
+        low, high = np.quantile(self.share, [0.25, 0.75]) if self.said else (math.nan, math.nan)
+        n_rejected = int(self.rejected.sum()) if self.said else 0
+        return (self.omega, self.rho, float(low), float(high), len(self.share), n_rejected, self.n_few, tolerance)
+
+
+class Constant(NamedTuple):
+    """The best constant on the items of a model: which voice it is, its point and its ρ."""
+
+    name: str
+    point: int
+    rho: float
+
+
+# The table -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandIns:
+    """The test of every model and every reference."""
+
+    aligner: Aligner
+    references: References
+    closeness: Closeness
+    tolerance: float
+
+    def table(self) -> pl.DataFrame:
+        """Return a row for each model and prompt, then one for each reference."""
+        matched = self.aligner.matched
+        if not matched.ratings.has_raters:
+            return pl.DataFrame(schema=STAND_INS)
+        beside = self._sums(self.references.matched)
+        models = [Humans.of(one, self.tolerance) for one in self._sums(matched)]
+        constants = [self._constant(v, one, beside) for v, one in enumerate(models)]
+        p_values, adjusted = self._beats(models, constants)
+        rows: list[tuple[Any, ...]] = []
+        for v, (voice, one) in enumerate(zip(matched.voices, models, strict=True)):
+            stands = one.omega >= MAY_STAND_IN and adjusted[v] <= SIGNIFICANT
+            best = constants[v]
+            rows.append((
+                *voice, False, *one.cells(self.tolerance), best.name, best.rho, p_values[v], adjusted[v], stands,
+                why(one, best, adjusted[v]),
+            ))  # fmt: skip
+        none = (None, None, None, None, False, "a reference, which judges nothing")
+        for voice, sums in zip(self.references.matched.voices, beside, strict=True):
+            rows.append((*voice, True, *Humans.of(sums, self.tolerance).cells(self.tolerance), *none))
+        return pl.DataFrame(rows, schema=STAND_INS, orient="row").with_columns(
+            pl.col("p_value", "p_adjusted", "constant_advantage").fill_nan(None)
+        )
+
+    def _contests(self, matched: AnsweredItems) -> Contests:
+        return Contests(Given.of(matched), self.closeness, matched.ratings.n_raters)
+
+    def _sums(self, matched: AnsweredItems) -> Floats:
+        """Return voices × raters × the kernel's sums over all items."""
+        sums: Floats = self.aligner.added(self._contests(matched))["contests"][0]
+        return sums
+
+    def _constant(self, v: int, one: Humans, beside: Floats) -> Constant:
+        """Return the constant of the highest ρ, on the items and for the humans of a model."""
+        from plurivox.kernels.alignment import MET, WON
+
+        if not one.said:
+            return Constant("", 0, math.nan)
+        matched, points = self.aligner.matched, self.references.constants
+        names = [voice.model for voice in self.references.matched.voices[: len(points)]]
+        items = _items_of(matched, v)
+        sums = beside[: len(points)]
+        if len(items) < np.count_nonzero(np.diff(matched.rows)):  # not those of all models
+            sums = self._sums(answering(matched, items, names, np.repeat(points[:, np.newaxis], len(items), axis=1)))
+        rho = (sums[:, one.enough, WON] / sums[:, one.enough, MET]).mean(axis=1)
+        best = int(rho.argmax())
+        return Constant(names[best], int(points[best]), float(rho[best]))
+
+    # Is it closer than the best constant? ----------------------------------------------------------------------------
+
+    def _beats(self, models: list[Humans], constants: list[Constant]) -> tuple[Floats, Floats]:
+        """Return p of every model that it is closer than the best constant, and after Holm's correction over models.
+
+        A model of ω below ½ is not tested, and counts among the others as one that is not closer.
+        """
+        known = np.array([one.said for one in models])
+        p = np.full(len(models), np.nan)
+        tried = np.array([v for v, one in enumerate(models) if one.omega >= MAY_STAND_IN], dtype=np.int64)
+        if len(tried):
+            leads = self._leads(tried, models, constants)
+            p[tried] = self._not_ahead(leads, DRAWS)
+            close = undecided(_holm(p, known)[tried], DRAWS)
+            if close.any():
+                p[tried[close]] = self._not_ahead(leads[:, close], MORE_DRAWS)
+        return p, _holm(p, known)
+
+    def _leads(self, tried: Ints, models: list[Humans], constants: list[Constant]) -> Floats:
+        """Return what each unit of items adds to how much higher ρ of some models is than that of their constants."""
+        from plurivox.kernels.alignment import MET
+
+        matched, humans = self.aligner.matched, np.stack([models[v].enough for v in tried])
+        chosen = _only(matched, tried)
+        flat = replace(chosen, point=np.array([constants[v].point for v in tried])[chosen.voice])
+        met = np.maximum(self._sums(chosen)[..., MET], 1.0)
+        weight = np.where(humans, 1.0 / (met * humans.sum(axis=1, keepdims=True)), 0.0)
+        won, other = (self._contests(one).by_item(matched.ratings.parts(), weight) for one in (chosen, flat))
+        items = np.flatnonzero(np.diff(matched.rows))
+        unit, starts = units_of(np.zeros(len(items), dtype=np.int64), 1, self.aligner.seed, _MOST_UNITS)
+        by_unit = np.zeros((int(starts[-1]), len(tried)))
+        np.add.at(by_unit, unit, won[items] - other[items])
+        return by_unit
+
+    def _not_ahead(self, leads: Floats, n: int) -> Floats:
+        """Return p of every model: how often its lead is gone when items are drawn anew, the same for all models.
+
+        A rater's share keeps the number of items that the rater has, which a draw may change where raters rated
+        different items. That hardly moves the mean over raters across 0.
+        """
+        gone = np.zeros(leads.shape[1])
+        for first in range(0, n, _AT_ONCE):
+            drawn = item_weights(len(leads), min(_AT_ONCE, n - first), self.aligner.seed, first)
+            gone += np.count_nonzero(drawn.astype(float) @ leads <= _EQUAL, axis=0)
+        return np.asarray((gone + 1) / (n + 1))
+
+
+def _items_of(matched: AnsweredItems, v: int) -> Ints:
+    """Return the items that a voice has answers to, also refused ones."""
+    return np.unique(matched.item[matched.voice == v])
+
+
+def _only(matched: AnsweredItems, voices: Ints) -> AnsweredItems:
+    """Return the answers of some voices, which are then counted from 0."""
+    place = np.full(len(matched.voices), -1)
+    place[voices] = np.arange(len(voices))
+    own = place[matched.voice] >= 0
+    rows = np.searchsorted(matched.item[own], np.arange(len(matched.rows))).astype(np.int64)
+    return replace(
+        matched, voices=tuple(matched.voices[v] for v in voices), rows=rows, voice=place[matched.voice[own]],
+        point=matched.point[own], part=matched.part[own], shares=None, shown=None, order=None,
+    )  # fmt: skip
+
+
+def _holm(p: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Correct over the models of which anything is said; NaN for those that were not tested."""
+    adjusted = adjust(np.where(known & np.isnan(p), 1.0, p), "holm")
+    return np.where(np.isnan(p), np.nan, adjusted)
+
+
+def why(one: Humans, constant: Constant, p: float) -> str:
+    """Tell why a model stands in, or does not."""
+    if not one.said:
+        few = counted(len(one.share), "human")
+        return f"{few} rated {LEAST_ITEMS} or more items that others rated, too; {LEAST_HUMANS} are needed"
+    if one.omega < MAY_STAND_IN:
+        return f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans, fewer than half"
+    beside = f"ρ is {one.rho:.2f}, that of {constant.name} {constant.rho:.2f}"
+    if p <= SIGNIFICANT:
+        return (
+            f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans and beats a constant: {beside}"
+        )
+    return f"it is not clearly closer to the others than {constant.name}: {beside}"
