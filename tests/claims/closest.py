@@ -31,7 +31,8 @@ class Design:
     """Items, raters per group, raters per item (all, if None), and how groups differ.
 
     ``view`` is the standard deviation of what a group sees in an item by itself, out of 1; ``stretch`` and ``shift`` of
-    each group's latent scores. Groups of the same ``sees`` have the same view.
+    each group's latent scores. Groups of the same ``sees`` have the same view. A model echoes one
+    of the groups in ``echoed``, or of all.
     """
 
     n_items: int
@@ -41,6 +42,7 @@ class Design:
     stretch: tuple[float, ...] = ()
     shift: tuple[float, ...] = ()
     sees: tuple[int, ...] = ()
+    echoed: tuple[int, ...] = ()
 
     @property
     def n_groups(self) -> int:
@@ -56,13 +58,13 @@ DESIGNS: dict[str, Design] = {
     "sparse, styles": Design(1500, (90, 90, 82), 10, **STYLES),
     "sparse, styles and views": Design(1500, (90, 90, 82), 10, view=0.5, **STYLES),
     "sparse, opposed": Design(1500, (131, 131), 10, view=1.0),
-    "sparse, two alike": Design(1500, (90, 90, 82), 10, view=0.5, sees=(0, 0, 2)),
+    "sparse, two alike": Design(1500, (90, 90, 82), 10, view=0.5, sees=(0, 0, 2), echoed=(0, 1)),
     "dense": Design(350, (42, 34, 28), view=0.5),
     "dense, alike": Design(350, (42, 34, 28)),
     "dense, styles": Design(350, (42, 34, 28), **STYLES),
     "dense, extremes": Design(350, (52, 52), stretch=(1.5, 0.6)),
     "dense, opposed": Design(350, (52, 52), view=1.0),
-    "dense, two alike": Design(350, (42, 34, 28), view=0.5, sees=(0, 0, 2)),
+    "dense, two alike": Design(350, (42, 34, 28), view=0.5, sees=(0, 0, 2), echoed=(0, 1)),
 }
 
 
@@ -93,7 +95,7 @@ class Study(NamedTuple):
             rng, rated, {"g": [f"g{number}" for number in group.tolist()]}, ["g"], severity=severity,
             views=shifted[group], spread=stretch[group][:, np.newaxis], leniency=LENIENCY, noise=NOISE,
         )  # fmt: skip
-        return cls(design, made.ratings, severity, shifted, int(rng.integers(k)), rng)
+        return cls(design, made.ratings, severity, shifted, int(rng.choice(design.echoed or range(k))), rng)
 
     def like(self, seen: Floats, noise: float, stretch: float = 1.0) -> NDArray[np.int64]:
         """Answer as one who sees items so, with a leniency and noise of their own."""

@@ -2,7 +2,7 @@
 
 A group is claimed to be the closest one only if three things hold, each of which fails where another does not:
 
-- its lead is larger than shuffled raters give, so that the groups differ;
+- its lead, and its difference from every other group, are larger than shuffled raters give, so that the groups differ;
 - it is closer than every other group by an interval over items, so that the answers were not lucky;
 - both hold beyond what the same answers give in random order, so that they follow the group item by item: a coin is
   nearer to a group with less extreme scores, in every study.
@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.families import SIGNIFICANT
 from plurivox.engine.grouping import Grouping
-from plurivox.engine.permutation import compare, upper_p
+from plurivox.engine.permutation import upper_p
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.engine.units import UnitSums
@@ -33,7 +34,8 @@ from plurivox.lenses.inference import Inference, Shuffled
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 
-GAP = "closest_gap"
+GAP, PAIR = "closest_gap", "closest_pair"
+"""What is tested: the lead of the closest group, and each difference of two groups."""
 MANY_VOTES = 10.0
 """From so many votes of the smallest group for an item, modes decide which group is closest; below, single votes."""
 _KEYS = {"model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String}
@@ -50,18 +52,6 @@ CONTRASTS = {
     "ci_high": pl.Float64, "beyond_order": pl.Float64, "beyond_low": pl.Float64, "beyond_high": pl.Float64,
     "matched": pl.Float64, "n_items": pl.Int64,
 }  # fmt: skip
-
-
-@dataclass(slots=True, eq=False)
-class LeadTest(Shuffled):
-    """The largest margins of voices beside those of shuffled raters: only a large one tells anything."""
-
-    def compare(self, convention: str) -> None:
-        """Find how many shuffles have a margin as large."""
-        test = compare(self.observed, self.null)
-        test.p_value[:] = upper_p(self.observed, self.null)
-        test.p_value[self.alone], test.direction[self.alone], test.null_median[self.alone] = np.nan, None, np.nan
-        self.test = test
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +72,9 @@ class Closest:
         How often each has the largest margin with other items, voices × shown groups; and the differences at equal
         group sizes, voices × pairs.
     tested
-        The largest margins, and those of shuffled raters.
+        The differences of the pairs, voices × pairs in one column, and those of shuffled raters.
+    fixed
+        Which of the groups shown have nobody to be exchanged with.
     """
 
     axis: Axis
@@ -92,7 +84,8 @@ class Closest:
     margins: Floats
     won: Floats
     matched: Floats
-    tested: LeadTest
+    tested: Shuffled
+    fixed: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -107,18 +100,18 @@ class Closest:
         found = OverItems.of(sums, errors, level)
         margins = pairs.margins(found.value[..., 0])
         grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
-        fixed = ~grouping.exchangeable[list(pairs.groups)]
 
         def make(shuffles: Shuffles, how: Running) -> Values:
-            return aligner.leads(grouping, pairs, shuffles, how, to_voters=to_voters)[..., np.newaxis]
+            made = aligner.shuffled(grouping, pairs, shuffles, how, to_voters=to_voters)
+            return made.reshape(len(made), -1, 1)
 
-        leads = np.fmax.reduce(margins, axis=-1, initial=np.nan)
-        alone = np.array([fixed[np.nanargmax(row)] if not np.isnan(row).all() else fixed.all() for row in margins])
+        observed = found.value[..., 0].reshape(-1, 1)
         return cls(
             axis, pairs, by, found, margins,
             _won(aligner, pairs, UnitSums(errors, sums.starts), found.value[..., 0], settings.bootstrap),
             _mean(aligner.equal_sizes(axis, pairs, settings.subsamples, to_voters=to_voters)),
-            LeadTest(f"{axis.name}, closest group", (GAP,), leads[:, np.newaxis], make, alone),
+            Shuffled(f"{axis.name}, closest group", (PAIR,), observed, make, np.zeros(len(observed), dtype=bool)),
+            ~grouping.exchangeable[list(pairs.groups)],
         )  # fmt: skip
 
     def winner(self, v: int) -> int | None:
@@ -138,9 +131,44 @@ class Closest:
                 "closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
                 prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
             )  # fmt: skip
-            row = inference.with_test(row, v, self.tested)
-            found.append(row.with_claim(bool(row.claim) and all(self.conditions(v, g))) if row.tested else row)
+            row = self._with_test(row, v, g, inference)
+            found.append(row.with_claim(inference.claims(row) and all(self.conditions(v, g))) if row.tested else row)
         return found
+
+    def _with_test(self, row: Row, v: int, g: int, inference: Inference) -> Row:
+        """Return a row with its test, if raters were shuffled and could have been exchanged."""
+        leads = self.leads()[:, v]
+        if not len(leads):
+            return row
+        known = leads[~np.isnan(leads)]
+        p, median = float(upper_p(row.value, leads)), float(np.median(known)) if len(known) else np.nan
+        undefined, adjusted = 1 - len(known) / len(leads), float(np.maximum(p, self.adjusted(v, g)))
+        if self.fixed[g]:
+            row, p, median, adjusted = row.with_note(inference.exchange.alone), np.nan, np.nan, np.nan
+        above = None if np.isnan(median) else "above" if row.value > median else "below"
+        return row.with_test(p, above, median, undefined, n_permutations=len(leads), p_adjusted=adjusted)
+
+    def adjusted(self, v: int, g: int | None) -> float:
+        """Return the largest corrected p-value of a group against those it is compared with; NaN without a group.
+
+        A lead is no larger than each of these differences. To test it alone would not do: where two of three groups see
+        alike, the gap between them is larger than that between the first two of three shuffled groups.
+        """
+        if g is None or not len(self.tested.null):
+            return np.nan
+        adjusted = self.tested.adjusted.reshape(len(self.margins), -1)[v]
+        own = (self.pairs.first == g) | (self.pairs.second == g)
+        return float(np.max(adjusted[own & ~np.isnan(self.found.value[v, :, 0])]))
+
+    def decisive(self) -> list[float]:
+        """Return the corrected p-values that decide what is claimed, one for each voice."""
+        return [self.adjusted(v, self.winner(v)) for v in range(len(self.margins))]
+
+    def leads(self) -> Floats:
+        """Return the largest margin of each voice under each shuffle, draws × voices."""
+        null = self.tested.null
+        margins = self.pairs.margins(null.reshape(len(null), len(self.margins), len(self.pairs)))
+        return np.asarray(np.fmax.reduce(margins, axis=-1, initial=np.nan))
 
     def conditions(self, v: int, g: int) -> tuple[bool, bool]:
         """Tell whether a group is closer than every other it is compared with over items, and beyond random order."""
@@ -205,7 +233,7 @@ class Closest:
     def draws(self, voices: Any) -> Draws:
         """Return the permutation draws of the leads."""
         names = tuple(str(voice) for voice in voices)
-        return Draws(self.axis.name, names, (GAP,), self.tested.null, (), np.zeros((0, len(names), 0)))
+        return Draws(self.axis.name, names, (GAP,), self.leads()[..., np.newaxis], (), np.zeros((0, len(names), 0)))
 
     def _name(self, g: int) -> str:
         return self.axis.groups[self.pairs.groups[g]]

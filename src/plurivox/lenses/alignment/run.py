@@ -122,7 +122,7 @@ def _closest(
         grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
         inference.check(ratings, axis.name, grouping)
         found.append(Closest.of(work.telling(f"{axis.name}, closest group"), axis, inference, settings, level))
-    inference.decide([one.tested for one in found])
+    inference.decide([one.tested for one in found], lambda: np.array([p for one in found for p in one.decisive()]))
     return found
 
 
