@@ -31,8 +31,8 @@ class Design:
     """Items, raters per group, raters per item (all, if None), and how groups differ.
 
     ``view`` is the standard deviation of what a group sees in an item by itself, out of 1; ``stretch`` and ``shift`` of
-    each group's latent scores. Groups of the same ``sees`` have the same view. A model echoes one
-    of the groups in ``echoed``, or of all.
+    each group's latent scores. Groups of the same ``sees`` have the same view. A model echoes one of the
+    groups in ``echoed``, or of all.
     """
 
     n_items: int

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.families import SIGNIFICANT
+from plurivox.engine.families import SIGNIFICANT, adjust, step_down
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.permutation import upper_p
 from plurivox.engine.run import Values
@@ -34,8 +34,7 @@ from plurivox.lenses.inference import Inference, Shuffled
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 
-GAP, PAIR = "closest_gap", "closest_pair"
-"""What is tested: the lead of the closest group, and each difference of two groups."""
+GAP = "closest_gap"
 MANY_VOTES = 10.0
 """From so many votes of the smallest group for an item, modes decide which group is closest; below, single votes."""
 _KEYS = {"model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String}
@@ -72,7 +71,7 @@ class Closest:
         How often each has the largest margin with other items, voices × shown groups; and the differences at equal
         group sizes, voices × pairs.
     tested
-        The differences of the pairs, voices × pairs in one column, and those of shuffled raters.
+        The differences of the pairs, voices × pairs, and those of shuffled raters.
     fixed
         Which of the groups shown have nobody to be exchanged with.
     """
@@ -102,15 +101,14 @@ class Closest:
         grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
 
         def make(shuffles: Shuffles, how: Running) -> Values:
-            made = aligner.shuffled(grouping, pairs, shuffles, how, to_voters=to_voters)
-            return made.reshape(len(made), -1, 1)
+            return aligner.shuffled(grouping, pairs, shuffles, how, to_voters=to_voters)
 
-        observed = found.value[..., 0].reshape(-1, 1)
+        observed = found.value[..., 0]
         return cls(
             axis, pairs, by, found, margins,
             _won(aligner, pairs, UnitSums(errors, sums.starts), found.value[..., 0], settings.bootstrap),
             _mean(aligner.equal_sizes(axis, pairs, settings.subsamples, to_voters=to_voters)),
-            Shuffled(f"{axis.name}, closest group", (PAIR,), observed, make, np.zeros(len(observed), dtype=bool)),
+            Shuffled(f"{axis.name}, closest group", (), observed, make, np.zeros(len(observed), dtype=bool)),
             ~grouping.exchangeable[list(pairs.groups)],
         )  # fmt: skip
 
@@ -119,8 +117,11 @@ class Closest:
         row = self.margins[v]
         return None if np.isnan(row).all() or not np.nanmax(row) > 1e-12 else int(np.nanargmax(row))
 
-    def rows(self, voices: Any, inference: Inference) -> list[Row]:
-        """Return the lead of the closest group of each voice, with its test and whether it is claimed."""
+    def rows(self, voices: Any, inference: Inference, adjusted: Mapping[int, float]) -> list[Row]:
+        """Return the lead of the closest group of each voice, with its test and whether it is claimed.
+
+        ``adjusted`` holds the corrected p-values of voices, see :func:`corrected_leads`.
+        """
         found = []
         for v, (model, prompt) in enumerate(voices):
             g = self.winner(v)
@@ -131,44 +132,35 @@ class Closest:
                 "closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
                 prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
             )  # fmt: skip
-            row = self._with_test(row, v, g, inference)
+            row = self._with_test(row, v, g, adjusted.get(v, np.nan), inference)
             found.append(row.with_claim(inference.claims(row) and all(self.conditions(v, g))) if row.tested else row)
         return found
 
-    def _with_test(self, row: Row, v: int, g: int, inference: Inference) -> Row:
+    def _with_test(self, row: Row, v: int, g: int, adjusted: float, inference: Inference) -> Row:
         """Return a row with its test, if raters were shuffled and could have been exchanged."""
         leads = self.leads()[:, v]
         if not len(leads):
             return row
         known = leads[~np.isnan(leads)]
         p, median = float(upper_p(row.value, leads)), float(np.median(known)) if len(known) else np.nan
-        undefined, adjusted = 1 - len(known) / len(leads), float(np.maximum(p, self.adjusted(v, g)))
         if self.fixed[g]:
-            row, p, median, adjusted = row.with_note(inference.exchange.alone), np.nan, np.nan, np.nan
+            row, p, median = row.with_note(inference.exchange.alone), np.nan, np.nan
         above = None if np.isnan(median) else "above" if row.value > median else "below"
+        undefined = 1 - len(known) / len(leads)
         return row.with_test(p, above, median, undefined, n_permutations=len(leads), p_adjusted=adjusted)
 
-    def adjusted(self, v: int, g: int | None) -> float:
-        """Return the largest corrected p-value of a group against those it is compared with; NaN without a group.
-
-        A lead is no larger than each of these differences. To test it alone would not do: where two of three groups see
-        alike, the gap between them is larger than that between the first two of three shuffled groups.
-        """
-        if g is None or not len(self.tested.null):
-            return np.nan
-        adjusted = self.tested.adjusted.reshape(len(self.margins), -1)[v]
-        own = (self.pairs.first == g) | (self.pairs.second == g)
-        return float(np.max(adjusted[own & ~np.isnan(self.found.value[v, :, 0])]))
-
-    def decisive(self) -> list[float]:
-        """Return the corrected p-values that decide what is claimed, one for each voice."""
-        return [self.adjusted(v, self.winner(v)) for v in range(len(self.margins))]
+    def least_sure(self, v: int) -> int | None:
+        """Return the pair of the closest group and the one that it differs from least surely; None if there is none."""
+        g, test = self.winner(v), self.tested.test
+        if g is None or test is None or self.fixed[g]:
+            return None
+        own = ((self.pairs.first == g) | (self.pairs.second == g)) & ~np.isnan(self.found.value[v, :, 0])
+        p = np.where(own, test.p_value[v], -1.0)
+        return int(np.nanargmax(p))
 
     def leads(self) -> Floats:
         """Return the largest margin of each voice under each shuffle, draws × voices."""
-        null = self.tested.null
-        margins = self.pairs.margins(null.reshape(len(null), len(self.margins), len(self.pairs)))
-        return np.asarray(np.fmax.reduce(margins, axis=-1, initial=np.nan))
+        return np.asarray(np.fmax.reduce(self.pairs.margins(self.tested.null), axis=-1, initial=np.nan))
 
     def conditions(self, v: int, g: int) -> tuple[bool, bool]:
         """Tell whether a group is closer than every other it is compared with over items, and beyond random order."""
@@ -237,6 +229,34 @@ class Closest:
 
     def _name(self, g: int) -> str:
         return self.axis.groups[self.pairs.groups[g]]
+
+
+def corrected_leads(found: Sequence[Closest], correction: str) -> list[dict[int, float]]:
+    """Return the corrected p-value of each axis and voice with a closest group.
+
+    A group is the closest one only if it is closer than each other, so its lead is as sure as the least sure of these
+    differences, two-sided. To test the lead alone would not do: where two of three groups see alike, the gap between
+    them is larger than that between the first two of three shuffled groups. One difference for each voice and axis is
+    corrected together, from the same shuffles.
+    """
+    cells = [
+        (one, v, pair) for one in found for v in range(len(one.margins)) if (pair := one.least_sure(v)) is not None
+    ]
+    adjusted: list[dict[int, float]] = [{} for _ in found]
+    if not cells:
+        return adjusted
+    leads = {id(one): one.leads() for one in found}
+    alone = [float(upper_p(np.nanmax(one.margins[v]), leads[id(one)][:, v])) for one, v, _ in cells]
+    p = np.fmax(alone, [one.tested.test.p_value[v, pair] for one, v, pair in cells if one.tested.test is not None])
+    if correction == "maxt":
+        observed = [one.tested.observed[v, pair] for one, v, pair in cells]
+        p = np.fmax(p, step_down(observed, np.stack([one.tested.null[:, v, pair] for one, v, pair in cells], axis=1)))
+    else:
+        p = adjust(p, correction)
+    places = {id(one): place for place, one in enumerate(found)}
+    for (one, v, _), value in zip(cells, p.tolist(), strict=True):
+        adjusted[places[id(one)]][v] = value
+    return adjusted
 
 
 def decided_by(ratings: Ratings, axis: Axis, asked: str) -> str:
