@@ -97,10 +97,11 @@ class Study(NamedTuple):
         )  # fmt: skip
         return cls(design, made.ratings, severity, shifted, int(rng.choice(design.echoed or range(k))), rng)
 
-    def like(self, seen: Floats, noise: float, stretch: float = 1.0) -> NDArray[np.int64]:
-        """Answer as one who sees items so, with a leniency and noise of their own."""
-        latent = seen + noise * self.rng.normal(size=len(seen)) + (LENIENCY * self.rng.normal() if noise else 0.0)
-        return np.searchsorted(EVEN, stretch * latent / WIDTH)
+    def like(self, seen: Floats, n_raters: int = 0, stretch: float = 1.0) -> NDArray[np.int64]:
+        """Answer as one who sees items so; as one more rater, or each item as another one; without noise by default."""
+        leniency = LENIENCY * self.rng.normal(size=n_raters)[np.arange(len(seen)) % n_raters] if n_raters else 0.0
+        noise = NOISE * self.rng.normal(size=len(seen)) if n_raters else 0.0
+        return np.searchsorted(EVEN, stretch * (seen + leniency + noise) / WIDTH)
 
     @property
     def stretch(self) -> float:
@@ -111,7 +112,7 @@ class Study(NamedTuple):
 def _half(study: Study) -> NDArray[np.int64]:
     """Answer half of the items by what all groups see in them, the others by chance."""
     n = len(study.severity)
-    return np.where(study.rng.random(n) < 0.5, study.like(study.severity, 0.0), study.rng.integers(0, 5, n))
+    return np.where(study.rng.random(n) < 0.5, study.like(study.severity), study.rng.integers(0, 5, n))
 
 
 MODELS: dict[str, Callable[[Study], NDArray[np.int64]]] = {
@@ -120,12 +121,14 @@ MODELS: dict[str, Callable[[Study], NDArray[np.int64]]] = {
     "middle": lambda study: np.full(len(study.severity), 2),
     "top": lambda study: np.full(len(study.severity), 4),
     "half": _half,
-    "severity": lambda study: study.like(study.severity, 0.0),
-    "view": lambda study: study.like(study.views[study.group], 0.0, study.stretch),
-    "echo": lambda study: study.like(study.views[study.group], NOISE, study.stretch),
+    "severity": lambda study: study.like(study.severity),
+    "view": lambda study: study.like(study.views[study.group], 0, study.stretch),
+    "echo": lambda study: study.like(study.views[study.group], len(study.severity), study.stretch),
+    "peer": lambda study: study.like(study.views[study.group], 1, study.stretch),
 }
 """A coin, a draw from all ratings, constants, a judge of what all groups share who guesses half of the time, the same
-without guessing, the view of a group without noise, and one more rater of a group."""
+without guessing, the view of a group without noise, for each item what a rater of a group would say, and one more rater
+of a group, who has a leniency of their own."""
 
 
 def found_in(design: str, model: str, seed: int, by: str = "auto") -> tuple[Study, pv.Alignment]:

@@ -95,7 +95,8 @@ class AlignmentFindings:
         n_tested = len(tested)
         text = (
             "No model is said to reflect the view of one group: none lies closer to one than to all others for "
-            f"certain; the smallest {p_text(surest.p_adjusted or 0.0)} after correction over {counted(n_tested, 'comparison')}."
+            f"certain; the smallest {p_text(surest.p_adjusted or 0.0)} after correction over "
+            f"{counted(n_tested, 'comparison')}."
         )
         return Statement(
             text, 2.0, statistic=surest.statistic, p=surest.p_adjusted,
