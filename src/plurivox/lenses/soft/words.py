@@ -94,10 +94,19 @@ class SoftFindings:
                 beaten = [m for m, row in zip(metrics, rows, strict=True) if row.better < 0 and self._sure(row, m)]
                 beaten = [metric for metric in beaten if metric not in before]
                 before += beaten
-                if beaten:
-                    text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}."
-                    said.append(self._claimed(text, [self._pair(model, other)], claim=self.found.main in beaten))
+                text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}{self._held(beaten)}."
+                if self.found.main in beaten:
+                    said.append(self._claimed(text, [self._pair(model, other)]))
+                elif beaten:
+                    said.append(Statement(text, 2.5, statistic=beaten[0]))
         return said
+
+    def _held(self, metrics: Sequence[str]) -> str:
+        """Tell how much of the weight the prior has, if all of some metrics have one."""
+        if any(metric in EMPIRICAL for metric in metrics):
+            return ""
+        (share,) = self.found.prior_weight().filter(bin=ALL)["prior_share"]
+        return f", of which the prior has {share:.0%} of the weight"
 
     def prior_outweighs(self) -> list[str]:
         """Return a sentence if the prior has more weight than the ratings in some bins."""
