@@ -424,7 +424,7 @@ def test_empirical_bayes() -> None:
     given = soft(ratings, predictions, "empirical-bayes", train=train, **VALUES_ONLY)
     assert given.settings["prior"] == pytest.approx(statistics.fit_prior(train.counts()).alpha)
     assert given.settings["prior_name"] == "fitted to training items"
-    assert any("The prior (fitted to training items: " in text for text in given.findings())
+    assert any("The prior (fitted to training items, 80 of them with two ratings or more: " in text for text in given.findings())
     same = soft(ratings, predictions, fit.alpha, **VALUES_ONLY)
     for metric in METRICS:
         assert own.value("m", metric) == pytest.approx(same.value("m", metric), rel=1e-12)
