@@ -14,7 +14,7 @@ from plurivox.engine.families import SIGNIFICANT
 from plurivox.lenses.soft.interactions import BINS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
-from plurivox.results.claims import CORRECTIONS, entangled_statements, shuffling
+from plurivox.results.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import are, counted, listed, named
 from plurivox.statistics.registry import LABELS
@@ -165,7 +165,7 @@ class SoftFindings:
             if row.claim:
                 said.append(self._claimed(f"{one} is better than {other} by {by}, {self._p([row])}.", [row]))
             else:
-                text = f"{one} and {other} differ by {by}, which is not certain, {self._p([row])}."
+                text = f"{one} and {other} differ by {by}, which is {self._open(row.p)}, {self._p([row])}."
                 said.append(Statement(text, 1.0, statistic=self.found.main, p=row.p, n_permutations=row.n))
         return said
 
@@ -219,8 +219,10 @@ class SoftFindings:
             about = {"axis": str(axis), "statistic": self.found.main, "p": first["p_adjusted"],
                      "n_permutations": first["n_permutations"]}  # fmt: skip
             if certain.is_empty():
-                text = f"That how models compare depends on {what} is not certain: the smallest {p}."
-                said.append(Statement(text, 1.0, **about))
+                why = self._open(first["p_adjusted"])
+                text = f"It is {why} that how models compare depends on {what}: the smallest {p}."
+                if axis not in entangled_axes(self.found.settings):
+                    said.append(Statement(text, 1.0, **about))
                 continue
             group = first["group"]
             here = f"with {group}" if kind == BINS else f"by the ratings of {named(str(axis), group)},"
@@ -235,6 +237,12 @@ class SoftFindings:
             group = "" if kind == BINS else group
             said.append(Statement(text, 4.0 - first["p_adjusted"], group=group, claim=True, rests_on=basis, **about))
         return said
+
+    def _open(self, p: float) -> str:
+        """Tell why a difference is not claimed."""
+        if p >= SIGNIFICANT:
+            return "not certain"
+        return "not claimed without correction" if self.found.settings["correction"] == "none" else "undecided"
 
     def _drawn(self, kind: str) -> str:
         return "items put into other bins" if kind == BINS else shuffling(self.found.settings)
