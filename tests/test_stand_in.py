@@ -361,7 +361,7 @@ def test_references_have_the_distances_of_what_they_answer(study: tuple[pv.Ratin
                 assert found.value(f"always {label}", statistic, **key) == alone.value("x", statistic, **key)
     frame = found.to_frame()
     named = set(frame.filter("reference")["model"])
-    assert named == {*(f"always {label}" for label in ratings.scale.labels), "a draw from all votes", "a uniform draw"}
+    assert named == {*(f"always {label}" for label in ratings.scale.labels), "draw from votes", "uniform draw"}
     assert not named & {voice.model for voice in found.voices}
     assert not named & set(found.closest()["model"]) | named & set(found.standings()["model"])
     assert not named & set(found.accounts()["model"])
@@ -397,7 +397,7 @@ def test_random_references_have_the_shares_they_are_drawn_by() -> None:
     from plurivox.lenses.alignment.references import References
 
     made = References.of(match(ratings, as_answers(answers, ratings), None), 7).matched
-    for name, expected in (("a draw from all votes", shares), ("a uniform draw", [1 / 3] * 3)):
+    for name, expected in (("draw from votes", shares), ("uniform draw", [1 / 3] * 3)):
         own = made.voice == [voice.model for voice in made.voices].index(name)
         assert np.bincount(made.point[own], minlength=3) / n == pytest.approx(expected, abs=0.03)  # four errors
 
