@@ -204,7 +204,9 @@ def test_heat_of_another_statistic(demo: Alignment) -> None:
 
 def test_dots_are_sorted_with_intervals(demo: Alignment) -> None:
     table = plots.alignment_dots_data(demo, axis="age")
-    assert table.filter(axis="all")["value"].is_sorted()
+    assert table.filter(~pl.col("reference"), axis="all")["value"].is_sorted()
+    assert table.tail(3)["model"].to_list() == demo.references()  # once each, for all raters
+    assert table["reference"].to_list() == [False] * (table.height - 3) + [True] * 3
     for model in ("model-a", "model-b", "model-c"):
         own = table.filter(model=model)
         assert own["group"][0] == "all raters"
@@ -281,7 +283,8 @@ def test_a_model_without_a_value_keeps_its_row(prompted: Alignment) -> None:
 def test_several_prompts_are_told_apart(prompted: Alignment) -> None:
     for name in NAMES:
         chart, table = drawn(name, prompted)
-        assert set(table["prompt"]) == {"plain", "as a friend"}
+        models = table.filter(~pl.col("reference")) if "reference" in table.columns else table
+        assert set(models["prompt"]) == {"plain", "as a friend"}
         assert "one (as a friend)" in chart.to_json()
 
 
