@@ -25,7 +25,7 @@ UNIFORM, MARGINAL, POSTERIOR_MEAN = REFERENCES = ("uniform", "marginal", "poster
 EMPIRICAL = ("cross_entropy", "kl", "js", "emd", "rps")
 EXPECTED = tuple(f"expected_{name}" for name in EMPIRICAL)
 METRICS = (*EMPIRICAL, *EXPECTED)
-VALUES_ONLY: dict[str, Any] = {"bootstrap": 0, "curve": False}
+VALUES_ONLY: dict[str, Any] = {"bootstrap": 0, "curve": False, "permutations": 0}
 LEFT, MIDDLE, RIGHT = [0.6, 0.3, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]
 
 
@@ -134,7 +134,10 @@ def with_numbers(numbers: Sequence[int]) -> tuple[pv.Ratings, pl.DataFrame]:
 
 
 def tables_of(found: pv.SoftScores) -> list[pl.DataFrame]:
-    names = ("to_frame", "comparisons", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing")
+    names = (
+        "to_frame", "comparisons", "interactions", "sensitivity", "calibration", "pit", "reliability", "prior_weight",
+        "missing",
+    )  # fmt: skip
     return [getattr(found, name)() for name in names]
 
 

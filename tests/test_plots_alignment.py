@@ -183,8 +183,8 @@ def test_heat_holds_the_values_and_marks_the_closest(demo: Alignment) -> None:
     assert framed == set(demo.closest().select("model", "axis", "group").iter_rows())
     assert len(framed) == 9
     starred = {(row["model"], row["group"]) for row in cells.values() if row["text"].endswith("*")}
-    survivors = demo.closest().filter(pl.col("p_adjusted") < 0.05).select("model", "group")
-    assert starred == set(survivors.iter_rows())
+    claims = demo.closest().filter(pl.col("claim")).select("model", "group")
+    assert starred == set(claims.iter_rows())
     assert ("model-a", "18-29") in starred
     assert table.height == len(cells)
     assert table["model"].unique(maintain_order=True).to_list()[-3:] == demo.references()
@@ -257,7 +257,8 @@ def test_wins_are_those_of_the_standings(demo: Alignment) -> None:
     both = table.join(expected, on=keys)
     assert both.height == expected.height == table.height
     assert both["wins"].to_list() == both["wins_right"].to_list()
-    assert both["at equal sizes"].to_list() == both["matched"].to_list()
+    assert both["margin at equal sizes"].to_list() == both["matched"].to_list()
+    assert both["margin"].to_list() == both["margin_right"].to_list()
 
 
 def test_without_draws_or_values_words_stand_instead(bare: Alignment, undefined: Alignment) -> None:

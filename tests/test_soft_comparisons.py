@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from plurivox.engine.families import METHODS, adjust
+from plurivox.lenses.soft.testing import ALIKE, ENDLESS, NO_ITEM, ONE_ITEM
 from plurivox.lenses.soft.words import SoftFindings
 from soft_studies import (
     LEFT,
@@ -31,12 +32,14 @@ from soft_studies import (
     with_numbers,
 )
 
+ONCE = {"permutations": 99, "max_permutations": 99}
+
 
 def test_comparisons_turn_round_with_the_names() -> None:
     ratings, q = truthful(7, 40)
     vague = 0.5 * q + 0.1
-    one = soft(ratings, predictions_of({"a": q, "b": vague}), bootstrap=99, curve=False)
-    two = soft(ratings, predictions_of({"b": q, "a": vague}), bootstrap=99, curve=False)
+    one = soft(ratings, predictions_of({"a": q, "b": vague}), bootstrap=99, curve=False, **ONCE)
+    two = soft(ratings, predictions_of({"b": q, "a": vague}), bootstrap=99, curve=False, **ONCE)
     for bin_, metric in itertools.product(["all", *one.bins], METRICS):
         x, y = (pair_of(found, metric, "a", "b", bin_) for found in (one, two))
         assert x["difference"] == pytest.approx(-y["difference"], abs=1e-15)
@@ -55,36 +58,39 @@ def test_every_two_models_and_each_with_uniform_and_marginal() -> None:
 
 
 def test_identical_models_do_not_differ() -> None:
+    """Where all differences are 0 there is nothing to flip: no p, and the reason."""
     made = study(11, n_items=12)
     same = pl.concat([made.predictions, made.predictions.filter(model="m").with_columns(model=pl.lit("twin"))])
     found = soft(made.ratings, same, bootstrap=50, curve=False)
     for row in found.comparisons().filter(model="m", other="twin").iter_rows(named=True):
+        assert row["p_value"] is row["p_adjusted"] is None
+        assert not row["claim"]
         if not math.isfinite(found.value("m", row["statistic"], row["bin"])):
             assert math.isnan(row["difference"])
-            assert row["p_value"] is None
+            assert row["note"] in (ENDLESS, NO_ITEM, ONE_ITEM)
         elif row["n_items"] == 1:
-            assert (row["difference"], row["ci_low"], row["p_better"], row["p_value"]) == (0.0, None, None, None)
+            assert (row["difference"], row["ci_low"], row["p_better"], row["note"]) == (0.0, None, None, ONE_ITEM)
         else:
-            assert (row["difference"], row["p_better"], row["p_value"], row["p_adjusted"]) == (0.0, 0.5, 1.0, 1.0)
+            assert (row["difference"], row["p_better"], row["note"]) == (0.0, 0.5, ALIKE)
             assert (row["ci_low"], row["ci_high"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("correction", list(METHODS))
-def test_correction_over_distinct_hypotheses_of_a_bin(correction: str) -> None:
-    """CE and KL of two predictions differ by the same, as do E[CE] and E[KL], so eight of ten metrics count."""
+def test_other_corrections_are_over_the_pairs_of_a_metric(correction: str) -> None:
+    """On all items over the pairs, in bins over pairs and bins; the leading metric also over interactions."""
     ratings, q = truthful(8, 50)
     models = {"a": q, "b": 0.8 * q + 0.04, "c": 0.2 * q + 0.16}
-    found = soft(ratings, predictions_of(models), bootstrap=99, curve=False, correction=correction)
-    for _, part in found.comparisons().group_by("bin"):
-        first: dict[tuple[str, str, str], float] = {}
-        for row in part.iter_rows(named=True):
-            name = row["statistic"].replace("kl", "cross_entropy")
-            first.setdefault((name, row["model"], row["other"]), row["p_value"])
-        assert len(first) == 8 * 9
-        wanted = dict(zip(first, adjust(list(first.values()), correction), strict=True))
-        for row in part.iter_rows(named=True):
-            name = row["statistic"].replace("kl", "cross_entropy")
-            assert row["p_adjusted"] == pytest.approx(wanted[name, row["model"], row["other"]])
+    metrics = ["cross_entropy", "rps", "expected_emd"]
+    found = soft(ratings, predictions_of(models), bootstrap=0, curve=False, correction=correction, metrics=metrics)
+    frame = found.comparisons()
+    for metric, own in itertools.product(metrics, (pl.col("bin") == "all", pl.col("bin") != "all")):
+        part = frame.filter(own, statistic=metric)
+        p = part["p_value"].to_list()
+        if metric == "rps" and part["bin"][0] == "all":
+            p += found.interactions()["p_value"].to_list()
+        wanted = adjust(p, correction)[: part.height]
+        assert part["p_adjusted"].to_list() == pytest.approx(wanted.tolist())
+    assert frame["claim"].any() == (correction != "none")
 
 
 def test_infinite_scores_compare_without_a_crash() -> None:
@@ -104,6 +110,7 @@ def test_infinite_scores_compare_without_a_crash() -> None:
         row = pair_of(found, "cross_entropy", one, other)
         assert math.isnan(row["difference"])
         assert row["p_value"] is row["p_adjusted"] is row["p_better"] is row["ci_low"] is None
+        assert row["note"] == ENDLESS
     once = pair_of(found, "cross_entropy", "never", "once")
     assert once["ci_low"] == -math.inf
     assert math.isfinite(once["ci_high"])  # a third of all draws lack the item
@@ -133,15 +140,17 @@ def test_a_bin_with_few_items_is_often_not_drawn() -> None:
 
 
 def test_one_item_tells_nothing_of_others() -> None:
-    """Items are drawn anew: of one there is no interval and no test, and of two no p below ½."""
+    """Of one item there is no interval and no test, of two no p below ½, of three none below ¼."""
     counts, both = [[2, 0, 0], [3, 0, 0], [2, 1, 0]], constant(3, a=LEFT, b=RIGHT)
     found = soft(ratings_of(counts), both, bins="2,3", bootstrap=50, curve=False)
     assert found.row("a", "emd", "2").ci_low is None
     row = pair_of(found, "emd", "a", "b", "2")
     assert row["difference"] < 0
     assert row["ci_low"] is row["p_value"] is row["p_adjusted"] is row["p_better"] is None
+    assert row["note"] == ONE_ITEM
     assert pair_of(found, "emd", "a", "b", "3")["p_value"] == 0.5
     assert pair_of(found, "emd", "a", "b")["p_value"] == 0.25
+    assert pair_of(found, "emd", "a", "b")["exact"]
 
 
 def test_unrated_items_do_not_count_where_they_have_no_score() -> None:
@@ -160,15 +169,15 @@ def test_rounding_decides_nothing(n_points: int) -> None:
     rng = np.random.default_rng(n_points)
     ratings = ratings_of(rng.multinomial(3, np.full(n_points, 1 / n_points), 12))
     found = soft(ratings, constant(12, same=[1 / n_points] * n_points), bootstrap=50, curve=False)
-    assert not [text for text in SoftFindings(found).losses() if "uniform" in text]
-    assert found.comparisons().filter(other=UNIFORM)["p_value"].min() == 1.0
+    assert not [one for one in SoftFindings(found).losses() if "uniform" in one.text]
+    assert set(found.comparisons().filter(other=UNIFORM)["note"]) == {ALIKE}
 
 
 def test_mirrored_models_on_mirrored_ratings_do_not_differ() -> None:
     """Each score of one model is that of the other but for the last bits."""
     counts = [[1, 0, 1], [2, 0, 2]] * 4
     found = soft(ratings_of(counts), constant(8, a=RIGHT[::-1], b=RIGHT), bootstrap=100)
-    pairs = found.comparisons().filter(other="b")
-    assert (pairs["p_value"] == 1.0).all()
-    assert (found.comparisons()["p_adjusted"] >= found.comparisons()["p_value"]).all()
+    assert set(found.comparisons().filter(other="b")["note"]) == {ALIKE}
+    tested = found.comparisons().drop_nulls("p_value")
+    assert (tested["p_adjusted"] >= tested["p_value"]).all()
     assert not [text for text in found.findings() if "disagree" in text or "moves with" in text]

@@ -17,7 +17,6 @@ from polars.testing import assert_frame_equal
 import plurivox as pv
 from plurivox import statistics
 from plurivox.errors import SelectionError
-from plurivox.statistics.registry import LABELS
 from soft_studies import (
     EMPIRICAL,
     GROUP_MODELS,
@@ -134,20 +133,19 @@ def test_edges_show_themselves_in_every_form(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(EDGES))
 def test_models_are_named_by_what_is_said_of_them(name: str) -> None:
-    """Who is said to be the best is ranked first, and every model is in the first sentence on an order of few."""
+    """One sentence tells of the leading metric, every model of few in it; who is better has a lower score."""
     found = at_edge(name)
-    main = "expected_emd" if "expected_emd" in found.metrics else found.metrics[-1]
-    best = [text for text in found.findings() if " models by " in text]
-    if len(found.models) > 1 and found.value(found.ranking(main)[0], main) < found.value(found.ranking(main)[1], main):
-        assert len(best) == 1
-        assert best[0].startswith(f"{found.ranking(main)[0]} {found.value(found.ranking(main)[0], main):.3f}")
-        assert all(f"{model} " in best[0] for model in found.ranking(main)[:4])
-        assert all(f"{other} {found.value(other, main):.3f}" in best[0] for other in REFERENCES)
-    elif len(found.models) == 1:
-        assert found.findings()[0].startswith(f"{found.models[0]} has {LABELS[main]} ")
+    main = found.main
+    order = [model for model in found.ranking() if not math.isnan(found.value(model, main))]
+    told = [text for text in found.findings() if "; to compare: " in text]
+    assert len(told) == bool(order)
+    assert all(f"{model} " in told[0] for model in order[:2])
+    assert all(f"{other} {found.value(other, main):.3f}" in told[0] for other in REFERENCES if order)
     for text in found.findings():
         for one, other in re.findall(r"^(\w+) is better than (\w+) by", text):
             assert found.value(one, main) < found.value(other, main)
+        for one in re.findall(r"^(\w+) [\d.]+.* is the best of", text):
+            assert one == found.ranking()[0]
 
 
 def test_a_billion_ratings_are_the_truth() -> None:

@@ -52,14 +52,19 @@ def test_a_group_is_scored_as_if_alone(share: float) -> None:
 
 
 def test_findings_tell_whom_each_model_serves() -> None:
+    """The group x sees things as a does, y as b does; differences are of one rating each, on the same items."""
     ratings = grouped(2)
     found = soft(ratings, GROUP_MODELS, by=["g"], bootstrap=20, curve=False)
-    winners = {group: found.ranking(axis="g", group=group)[0] for group in "xyz"}
-    assert (winners["x"], winners["y"]) == ("a", "b")
-    told = [text for text in found.findings() if "whose ratings count, by g" in text]
-    served = {name: " and ".join(group for group in "xyz" if winners[group] == name) for name in "ab"}
-    assert told == [f"Who is best by E[EMD] depends on whose ratings count, by g: a for {served['a']}; b for "
-                    f"{served['b']}."]  # fmt: skip
+    (told,) = [one for one in found.statements() if "whose ratings count, by g" in one.text]
+    assert told.claim
+    assert told.text.startswith(
+        "How a and b compare depends on whose ratings count, by g: by the ratings of g: x, a is "
+    )
+    row = found.interactions().row(by_predicate=pl.col("group") == "x", named=True)
+    assert row["difference"] == pytest.approx(
+        found.row("a", "rps", axis="g", group="x").value - found.row("b", "rps", axis="g", group="x").value, abs=1e-12
+    )
+    assert row["elsewhere"] > 0
 
 
 def test_no_rater_is_named_in_findings() -> None:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -32,33 +33,27 @@ from soft_studies import (
 HIT = [0.0, 0.0, 10.0, 0.0, 0.0]
 FAR, NEAR, WORST = [0.29, 0.01, 0.4, 0.01, 0.29], [0.01, 0.345, 0.29, 0.345, 0.01], [0.4, 0.09, 0.02, 0.09, 0.4]
 BEST = [0.01, 0.04, 0.9, 0.04, 0.01]
+MOVES = "The order of the models on these items moves with the strength of the prior (not tested): "
 
 
 def test_metrics_that_disagree_on_the_best_model() -> None:
     """FAR gives the true point more, NEAR gives more to its neighbours: only a distance prefers the latter."""
-    found = soft(ratings_of([HIT] * 6), constant(6, far=FAR, near=NEAR), bootstrap=20, curve=False)
+    found = soft(ratings_of([HIT] * 9), constant(9, far=FAR, near=NEAR), bootstrap=20, curve=False)
     winners = {metric: min(("far", "near"), key=lambda name: found.value(name, metric)) for metric in METRICS}
     assert winners["cross_entropy"] == "far"
     assert winners["emd"] == winners["expected_emd"] == "near"
     by = {name: [metric for metric in METRICS if winners[metric] == name] for name in ("far", "near")}
-    told = about(found, "disagree", "same order")
-    assert told == [f"Metrics disagree on the best model: far by {labels(by['far'])}; near by {labels(by['near'])}."]
+    parts = f"far by {labels(by['far'])}; near by {labels(by['near'])}"
+    assert about(found, "disagree", "for certain") == [
+        f"Metrics disagree on the best model, each for certain: {parts}."
+    ]
+    few = soft(ratings_of([HIT] * 5), constant(5, far=FAR, near=NEAR), bootstrap=20, curve=False)
+    assert not about(few, "disagree", "for certain")  # of five items no p is below 1/16
 
 
 def test_metrics_that_agree() -> None:
-    found = soft(ratings_of([HIT] * 6), constant(6, z=BEST, a=FAR, m=WORST), bootstrap=20, curve=False)
-    assert about(found, "disagree", "same order") == ["All 10 metrics put the models in the same order: z, a, m."]
-
-
-def test_metrics_that_disagree_on_the_lower_order() -> None:
-    found = soft(ratings_of([HIT] * 6), constant(6, far=FAR, near=NEAR, best=BEST), bootstrap=20, curve=False)
-    orders = {metric: found.ranking(metric) for metric in METRICS}
-    assert {order[0] for order in orders.values()} == {"best"}
-    (told,) = about(found, "disagree", "same order")
-    assert told.startswith("All metrics put best first, and disagree on the others: ")
-    for rest in ("far, near", "near, far"):
-        of = [metric for metric in METRICS if ", ".join(orders[metric][1:]) == rest]
-        assert f"{rest} by {labels(of)}" in told
+    found = soft(ratings_of([HIT] * 9), constant(9, z=BEST, a=FAR, m=WORST), bootstrap=20, curve=False)
+    assert about(found, "disagree", "for certain") == ["z is first for certain by every metric."]
 
 
 def test_infinite_scores_are_not_put_in_an_order() -> None:
@@ -73,8 +68,11 @@ def test_infinite_scores_are_not_put_in_an_order() -> None:
 
 def test_equal_models_are_not_put_in_an_order() -> None:
     found = soft(ratings_of([HIT] * 6), constant(6, a=FAR, b=FAR), bootstrap=20, curve=False)
-    assert not about(found, "is better than", "the best of", "same order")
+    assert not about(found, "is better than", "the best of", "for certain")
     assert not about(found, "-0.000")
+    (told,) = about(found, "to compare")
+    assert told.startswith("By RPS the 2 models cannot be told apart: a ")
+    assert "since they score alike on every item" in told
 
 
 def test_equal_models_share_their_rank() -> None:
@@ -98,12 +96,12 @@ def test_a_ranking_that_moves_with_the_prior() -> None:
     said: dict[str, list[str]] = {}
     for metric in EXPECTED:
         rows = first.filter(statistic=metric).select("strength", "model").iter_rows()
-        orders = [(strength, f"{model} is best") for strength, model in rows]
-        assert (orders[0][1], orders[-1][1]) == ("sharp is best", "flat is best")
+        orders = [(strength, f"{model} is first") for strength, model in rows]
+        assert (orders[0][1], orders[-1][1]) == ("sharp is first", "flat is first")
         said.setdefault(spans(orders), []).append(metric)
     parts = "; ".join(f"by {labels(metrics)}, {text}" for text, metrics in said.items())
     told = about(found, "strength of the prior", "prior strengths")
-    assert told == [f"The ranking moves with the strength of the prior: {parts}."]
+    assert told == [f"{MOVES}{parts}."]
 
 
 def test_a_ranking_that_holds_for_all_priors() -> None:
@@ -111,7 +109,7 @@ def test_a_ranking_that_holds_for_all_priors() -> None:
         ratings_of([HIT] * 6), constant(6, a=[0.05, 0.2, 0.5, 0.2, 0.05], b=[0.9, 0.04, 0.03, 0.02, 0.01]), bootstrap=0
     )
     assert about(found, "strength of the prior", "prior strengths") == [
-        "The ranking by every expected metric is the same for all prior strengths from 0.01 to 100."
+        "The order of the models by every expected metric is the same for all prior strengths from 0.01 to 100."
     ]
 
 
@@ -127,16 +125,25 @@ def test_only_the_lower_order_moves_with_the_prior() -> None:
     ]
     assert (orders[0][1], orders[-1][1]) == ("top before a before b", "top before b before a")
     told = about(found, "strength of the prior")
-    assert told == [f"The ranking moves with the strength of the prior: by E[CE], {spans(orders)}."]
+    assert told == [f"{MOVES}by E[CE], {spans(orders)}."]
 
 
-def test_who_is_best_depends_on_the_number_of_ratings() -> None:
-    """With many ratings, sharp predictions pay; with few, expected scores reward flat ones."""
-    counts = [[0, 0, n, 0, 0] for n in (1, 1, 1, 40, 40, 40)]
-    found = soft(ratings_of(counts), constant(6, sharp=BEST, flat=[0.1, 0.2, 0.4, 0.2, 0.1]), **VALUES_ONLY)
-    assert [found.ranking(bin=bin_)[0] for bin_ in ("1", "40")] == ["flat", "sharp"]
-    (told,) = about(found, "depends on how many ratings")
-    assert told == "Who is best by E[EMD] depends on how many ratings an item has: flat with 1; sharp with 40."
+def test_how_models_compare_depends_on_the_number_of_ratings() -> None:
+    """a is right of items with two ratings, b of those with four; RPS does not turn round with the prior."""
+    counts = [[0, 0, 2, 0, 0]] * 8 + [[4, 0, 0, 0, 0]] * 8
+    rng = np.random.default_rng(1)
+    q = {"a": [BEST] * 16, "b": [[0.9, 0.04, 0.03, 0.02, 0.01]] * 16}
+    moved = {name: 0.98 * np.array(table) + 0.02 * rng.dirichlet(np.ones(5), 16) for name, table in q.items()}
+    found = soft(ratings_of(counts), predictions_of(moved), bootstrap=0, curve=False, permutations=199)
+    (told,) = [one for one in found.statements() if "depends on how many ratings" in one.text]
+    assert told.claim
+    assert told.text.startswith("How a and b compare depends on how many ratings an item has: with 2 a is better by ")
+    assert ", with other numbers b is better by " in told.text
+    assert "items put into other bins" in told.rests_on
+    alike = soft(
+        ratings_of([[0, 0, 2, 0, 0]] * 8 + [[0, 0, 4, 0, 0]] * 8), predictions_of(moved), bootstrap=0, curve=False
+    )
+    assert about(alike, "depends on how many")[0].startswith("That how models compare depends on how many ratings")
 
 
 def test_items_without_ratings_make_no_best_model() -> None:
@@ -147,26 +154,29 @@ def test_items_without_ratings_make_no_best_model() -> None:
 
 
 def test_losses_are_told_by_metric() -> None:
+    """What is certain is said: below .05 after correction over pairs, for metrics that lead not, also over metrics."""
     ratings, q = truthful(24, 60, n_ratings=10)
-    found = soft(ratings, predictions_of({"good": 0.9 * q + 0.02, "bad": q[:, ::-1]}), **VALUES_ONLY)
-    for model in found.models:
-        worse = {other: [metric for metric in METRICS if found.value(model, metric) > found.value(other, metric)]
-                 for other in (UNIFORM, MARGINAL)}  # fmt: skip
-        of_uniform = about(found, f"{model} loses to the uniform prediction")
-        of_marginal = about(found, f"{model} loses to the marginal prediction")
-        assert len(of_uniform) == bool(worse[UNIFORM])
-        if worse[UNIFORM]:
-            assert of_uniform[0].endswith(f"by {labels(worse[UNIFORM])}.")
-        only = [metric for metric in worse[MARGINAL] if metric not in worse[UNIFORM]]
-        assert len(of_marginal) == bool(only)
+    models = {"good": 0.9 * q + 0.02, "bad": q[:, ::-1]}
+    found = soft(ratings, predictions_of(models), bootstrap=0, curve=False)
+    for model, other in itertools.product(found.models, (UNIFORM, MARGINAL)):
+        worse = []
+        for metric in METRICS:
+            row = pair_of(found, metric, model, other)
+            p = 1.0 if row["p_adjusted"] is None else row["p_adjusted"]
+            worse += [metric] if row["difference"] > 0 and p < (0.05 if metric == "rps" else 0.005) else []
+        told = about(found, f"{model} loses to the {other} prediction")
+        if other == UNIFORM:
+            assert told == ([f"{model} loses to the uniform prediction, which knows nothing, by {labels(worse)}."]
+                            if worse else [])  # fmt: skip
     assert about(found, "bad loses to the uniform")
     assert not about(found, "good loses to the uniform")
+    assert about(found, "good beats the uniform and the marginal prediction by RPS")
 
 
 PAIR = re.compile(
-    r"^(?P<one>\w+) is better than (?P<other>\w+) by (?P<by>[\d.]+) \((?P<low>-?[\d.]+) to (?P<high>-?[\d.]+)\) in "
-    r"E\[EMD\], in (?P<share>\d+)% of resamplings, (?P<p>p [<=] [\d.]+), (?P<how>survives|does not survive) correction "
-    r"over (?P<n>\d+) comparisons\.$"
+    r"^(?P<one>\w+) (?:is better than|and) (?P<other>\w+) (?:differ )?by (?P<by>[\d.]+) \((?P<low>-?[\d.]+) to "
+    r"(?P<high>-?[\d.]+) over items\) in RPS, (?P<how>which is not certain, )?p (?P<p>[<=] [\d.]+) corrected over "
+    r"(?P<n>\d+) comparisons\.$"
 )
 
 
@@ -180,18 +190,43 @@ def test_neighbours_in_the_ranking_are_compared_in_words() -> None:
     for match in told:
         one, other = match["one"], match["other"]
         sign = -1 if one < other else 1
-        row = pair_of(found, "expected_emd", *sorted((one, other)))
+        row = pair_of(found, "rps", *sorted((one, other)))
         assert float(match["by"]) == pytest.approx(sign * row["difference"], abs=6e-4)
         ends = sorted((sign * row["ci_low"], sign * row["ci_high"]))
         assert (float(match["low"]), float(match["high"])) == pytest.approx(ends, abs=6e-4)
-        better = row["p_better"] if sign < 0 else 1 - row["p_better"]
-        assert float(match["share"]) / 100 == pytest.approx(better, abs=0.006)
-        assert (match["how"] == "survives") == (row["p_adjusted"] < 0.05)
+        assert (match["how"] is None) == (row["p_adjusted"] < 0.05) == row["claim"]
+        assert match["n"] == "9"  # three pairs of models, and each with uniform and marginal; there is one bin
 
 
-def test_sentences_count_the_hypotheses_that_were_corrected_over() -> None:
-    """Five pairs and ten metrics, of which CE and KL are one hypothesis, as are E[CE] and E[KL]."""
-    ratings, q = truthful(25, 40)
-    found = soft(ratings, predictions_of({"a": q, "b": 0.3 * q + 0.14}), bootstrap=100, curve=False)
-    numbers = {match["n"] for text in found.findings() if (match := PAIR.match(text))}
-    assert numbers == {str(5 * 8)}
+def test_the_best_model_beats_each_of_the_others() -> None:
+    """Its p is the largest of its pairs'; the statement is a claim that names what it rests on."""
+    ratings, q = truthful(25, 80, n_ratings=5)
+    models = {"a": q, "b": 0.6 * q + 0.08, "c": 0.4 * q + 0.12}
+    found = soft(ratings, predictions_of(models), bootstrap=0, curve=False)
+    best = found.statements()[0]
+    assert best.text.startswith(f"a {found.value('a', 'rps'):.3f} is the best of 3 models by RPS, before b ")
+    assert best.p == max(pair_of(found, "rps", "a", other)["p_adjusted"] for other in "bc")
+    assert best.claim
+    assert best.rests_on.startswith("signs of the differences of 80 items flipped, ")
+    assert best.rests_on.endswith("corrected over 9 comparisons by the largest deviation of every shuffle (max-T)")
+
+
+def test_models_that_cannot_be_told_apart_for_the_first_place() -> None:
+    ratings, q = truthful(25, 80, n_ratings=5)
+    models = {"a": q, "b": 0.99 * q + 0.002, "c": q[:, ::-1]}
+    found = soft(ratings, predictions_of(models), bootstrap=0, curve=False)
+    first = found.statements()[0]
+    assert not first.claim
+    assert first.text.startswith("By RPS 2 of 3 models cannot be told apart for the first place: ")
+    assert first.p == max(
+        row["p_adjusted"] for row in (pair_of(found, "rps", "a", "b"), pair_of(found, "rps", "a", "c"))
+    )
+    assert not about(found, "is the best of")
+
+
+def test_without_draws_nothing_is_compared() -> None:
+    ratings, q = truthful(25, 30)
+    found = soft(ratings, predictions_of({"a": q, "b": q[:, ::-1]}), **VALUES_ONLY)
+    assert about(found, "none of them compared by a test")
+    assert not any(one.claim for one in found.statements())
+    assert not about(found, "is better", "beats", "loses", "depends on")

@@ -21,7 +21,6 @@
 
     PlurivoxWarning (UserWarning)
     ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
-    ├── DifferentItemsWarning        a group rated other items than the rest
     ├── SharedRatersWarning          raters of the reference are also among those it judges
     ├── ModelWarning                 a model was trained on ratings that cannot teach it the whole scale
     └── SoftScoresWarning            a prediction says less than none, or the prior says more than the ratings
@@ -159,10 +158,6 @@ class PlurivoxWarning(UserWarning):
 
 class UnknownIdsWarning(PlurivoxWarning):
     """Raters or items in the ratings are absent from the table of their attributes."""
-
-
-class DifferentItemsWarning(PlurivoxWarning):
-    """A group rated mostly items that the rest did not, so that comparing them compares items."""
 
 
 class SharedRatersWarning(PlurivoxWarning):

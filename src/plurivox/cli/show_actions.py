@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from plurivox.actions.advise.result import Advice
-from plurivox.actions.advise.tables import REMARK, counted_raters, members_of, pairs_of
+from plurivox.actions.advise.tables import REMARK, counted_raters, lists_of, members_of, pairs_of
 from plurivox.actions.select.result import Selection
 from plurivox.actions.select.tables import tables
 from plurivox.cli.tables import print_notes, print_sentences, print_table
@@ -29,9 +29,9 @@ def show_advice(found: Advice, out: Console) -> None:
         print_table(members_of(axis, members), out)
         for group, text, meaning, following, sure in own.select(REMARK).iter_rows():
             _paragraph(group, f"{text} ({sure})", meaning, following, out)
-        pairs = pairs_of(axis, found)
-        if pairs.rows:
-            print_table(pairs, out)
+        for table in (pairs_of(axis, found), *lists_of(axis, found)):
+            if table.rows:
+                print_table(table, out)
         if own.is_empty() and members.height:
             print_sentences([found.nothing(axis)], out)
     print_sentences(found.closing(), out)

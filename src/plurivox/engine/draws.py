@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 # Which child of the seed draws what. Items and raters must not share one, since "both" multiplies their weights;
 # the numbers are far from those of plurivox.simulation, whose studies may carry the same seed.
-_ITEMS, _RATERS, _SUBSAMPLES = 1001, 1002, 1006
+_ITEMS, _RATERS, _SUBSAMPLES, _SIGNS, _ORDERS = 1001, 1002, 1006, 1009, 1010
 RESAMPLE = ("items", "raters", "both")
 """What a bootstrap may draw."""
 
@@ -115,6 +115,32 @@ def item_weights(n_items: int, draws: int, seed: int, first: int = 0) -> Ints:
         for row, rng in zip(weights, _generators(seed, _ITEMS, first, draws), strict=True):
             row[:] = np.bincount(rng.integers(n_items, size=n_items), minlength=n_items)
     return weights
+
+
+def kept_signs(n_units: int, draws: int, seed: int, first: int = 0) -> Ints:
+    """Return which units keep their sign, draws × units: 1 with probability ½, else 0.
+
+    Examples
+    --------
+    >>> kept_signs(1000, draws=2, seed=0).sum(axis=1).tolist()
+    [483, 504]
+    """
+    kept = np.zeros((draws, n_units), dtype=np.int64)
+    for row, rng in zip(kept, _generators(seed, _SIGNS, first, draws), strict=True):
+        row[:] = rng.integers(2, size=n_units)
+    return kept
+
+
+def orders(n_units: int, draws: int, seed: int, first: int = 0) -> Iterator[Ints]:
+    """Yield for each draw the units in a random order.
+
+    Examples
+    --------
+    >>> [sorted(order.tolist()) for order in orders(3, draws=2, seed=0)]
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    for rng in _generators(seed, _ORDERS, first, draws):
+        yield rng.permutation(n_units)
 
 
 def rater_weights(group_of: ArrayLike, draws: int, seed: int, first: int = 0) -> Ints:

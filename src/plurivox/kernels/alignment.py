@@ -83,47 +83,93 @@ def sums_by_unit(offsets, raters, scores, weights, group_of, rows, voice, point,
                     cell[TO_POSTERIOR] += share * distances[g, s, 1]
 
 
-@compiled
-def common_sums(offsets, raters, scores, group_of, shown, n_points, rows, voice, point, part, unit, drawn, sums):
-    """Add to ``sums``, units × voices × (1 + groups), items and the charged distances to the groups' modes.
+COMPARED, WEIGHT, FARTHER, ANSWERS = range(4)
+"""What is summed of two groups: items that both voted on, their weight, how much farther the second is; then for each
+point of the scale the answers that are it, and how much farther the second would be if all answers were it."""
 
-    Only items count on which every group that is ``shown`` voted, so that groups are compared on the same items; an
-    answer that is none costs the whole scale. Each item counts as often as it was ``drawn``.
+
+@compiled
+def _distances(votes, to_voters, far):
+    """Fill the distance of each point from the mode of votes, or from single ones; return how many votes there are."""
+    n = votes.sum()
+    if n == 0:
+        return n
+    mode = _mode(votes)
+    for s in range(len(votes)):
+        far[s] = abs(mode - s)
+        if to_voters:
+            far[s] = 0.0
+            for p in range(len(votes)):
+                far[s] += votes[p] * abs(p - s)
+            far[s] /= n
+    return n
+
+
+@compiled
+def _pairs(i, offsets, raters, scores, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart):
+    """Fill the pairs of groups that both voted on item i, and by weight how much farther the second is from each point.
+
+    Return how many pairs these are.
     """
-    n_groups = len(shown)
-    counts = np.zeros((n_groups, n_points), dtype=np.int64)
+    n_groups, n_points = counts.shape
     none = np.zeros(0, dtype=np.int64)
-    mode = np.zeros(n_groups)
-    for i in range(len(offsets) - 1):
-        if unit[i] < 0 or rows[i] == rows[i + 1] or drawn[i] == 0:
+    _count(i, offsets, raters, scores, none, group_of, counts)
+    for g in range(n_groups):
+        n[g] = _distances(counts[g], to_voters, far[g])
+    k = 0
+    for g in range(n_groups):
+        if n[g] == 0:
             continue
-        _count(i, offsets, raters, scores, none, group_of, counts)
-        common = True
-        for g in range(n_groups):
-            mode[g] = _mode(counts[g])
-            common &= mode[g] >= 0 or not shown[g]
-        if not common:
-            continue
-        for a in range(rows[i], rows[i + 1]):
-            cell = sums[unit[i], voice[a]]
-            share = part[a] * drawn[i]
-            cell[0] += share
-            for g in range(n_groups):
-                if shown[g]:
-                    far = abs(mode[g] - point[a]) if point[a] >= 0 else n_points - 1.0
-                    cell[1 + g] += share * far
+        for h in range(g + 1, n_groups):
+            if n[h] == 0 or pair_of[g, h] < 0:
+                continue
+            pair[k], weight[k] = pair_of[g, h], n[g] * n[h] / (n[g] + n[h]) if to_voters else 1.0
+            for p in range(n_points):
+                apart[k, p] = weight[k] * (far[h, p] - far[g, p])
+            k += 1
+    return k
 
 
 @compiled
-def labelled_sums(offsets, raters, scores, labels, shown, n_points, rows, voice, point, part, unit, drawn, sums):
-    """Fill ``sums``, draws × units × voices × (1 + groups), with :func:`common_sums` under each row of ``labels``.
+def pair_sums(offsets, raters, scores, group_of, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums):
+    """Add to ``sums``, units × voices × pairs × (3 + 2 points), how much farther the second group of a pair is.
 
-    ``drawn`` is draws × items, or has one row for all.
+    An item counts for two groups if both voted on it: as one in distances from modes; in distances ``to_voters`` by
+    n·m/(n + m) for n and m votes, so that an item of many votes counts more and item effects cancel. An answer that is
+    none is as far from both. ``pair_of`` is groups × groups, -1 for groups that are not compared. With room for three
+    sums only, nothing is added up by points.
     """
+    n_groups, n_pairs = len(pair_of), sums.shape[2]
+    counts, far, n = np.zeros((n_groups, n_points), dtype=np.int64), np.zeros((n_groups, n_points)), np.zeros(n_groups)
+    pair, weight, apart = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs), np.zeros((n_pairs, n_points))
+    by_point = sums.shape[3] > ANSWERS
+    for i in range(len(offsets) - 1):
+        if unit[i] < 0 or rows[i] == rows[i + 1]:
+            continue
+        found = _pairs(
+            i, offsets, raters, scores, group_of, pair_of, to_voters, counts, far, n, pair, weight, apart
+        )  # fmt: skip
+        for a in range(rows[i], rows[i + 1]):
+            s, share = point[a], part[a]
+            for k in range(found):
+                cell = sums[unit[i], voice[a], pair[k]]
+                cell[COMPARED] += share
+                cell[WEIGHT] += share * weight[k]
+                if s < 0:
+                    continue
+                cell[FARTHER] += share * apart[k, s]
+                if by_point:
+                    cell[ANSWERS + s] += share
+                    for p in range(n_points):
+                        cell[ANSWERS + n_points + p] += share * apart[k, p]
+
+
+@compiled
+def labelled_pairs(offsets, raters, scores, labels, pair_of, to_voters, n_points, rows, voice, point, part, unit, sums):
+    """Fill ``sums``, draws × units × voices × pairs × …, with :func:`pair_sums` under each row of ``labels``."""
     for d in range(len(labels)):
-        times = drawn[d if len(drawn) > 1 else 0]
-        common_sums(
-            offsets, raters, scores, labels[d], shown, n_points, rows, voice, point, part, unit, times, sums[d]
+        pair_sums(
+            offsets, raters, scores, labels[d], pair_of, to_voters, n_points, rows, voice, point, part, unit, sums[d]
         )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.engine.families import SIGNIFICANT
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
@@ -21,7 +20,7 @@ _STEP, _HIGH, _GAP = 46, 22, 16
 _READABLE = 27  # pixels that a cell needs for its number
 _LABEL = 22
 _LEAST_RANGE = 0.15
-_CLOSEST = "the closest group of each model and axis, on items that all of its groups rated"
+_CLOSEST = "the closest group of each model and axis, each pair of groups on the items that both rated"
 
 
 @once
@@ -67,7 +66,7 @@ def alignment_heat(
     marked = cells.with_columns(
         text=pl.format(
             "{}{}", pl.col("value").map_elements(_two, pl.String),
-            pl.col("p corrected").fill_null(1.0).lt(SIGNIFICANT).replace_strict({True: "*", False: ""}),
+            pl.col("claim").fill_null(False).replace_strict({True: "*", False: ""}),
         ),
     )  # fmt: skip
     tooltip = [*told("value", "ci low", "ci high", "p", "p corrected"), "axis:N", "group:N", "items:Q"]
@@ -79,7 +78,7 @@ def alignment_heat(
 def alignment_wins_data(
     found: Alignment, axis: str, *, max_models: int | None = MAX_MODELS, max_groups: int | None = MAX_GROUPS
 ) -> pl.DataFrame:
-    """Return what :func:`alignment_wins` draws: how often each group wins, its distance, and that at equal sizes."""
+    """Return what :func:`alignment_wins` draws: how often each group wins, its distance and margins."""
     return tidy(_win_cells(found, Voices.of(found, max_models), axis, max_groups))
 
 
@@ -99,7 +98,7 @@ def alignment_wins(
         why = "Items were not drawn anew." if cells.height else "There are no two groups to compare."
         return saying(title, why)
     marked = cells.with_columns(value=pl.col("wins"), text=pl.col("wins").map_elements(_percent, pl.String))
-    tooltip = [*told("wins", form=".1%"), "group:N", *told("value", "at equal sizes")[1:], "raters:Q"]
+    tooltip = [*told("wins", form=".1%"), "group:N", *told("value", "margin", "margin at equal sizes")[1:], "raters:Q"]
     chart = _matrix(marked, voices.labels, (0.0, 1.0), tooltip, legend="share of draws")
     many = _shown_groups(found, cells, [axis])
     text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is the closest; ties are shared. "
@@ -113,7 +112,13 @@ def _heat_cells(
     """Return the values of models and groups, and whether a group is the closest, with the test of that."""
     frame = values_of(found, statistic, axis)
     closest = found.closest().select(
-        "model", "prompt", "axis", "group", closest=pl.lit(True), **{"p": "p_value", "p corrected": "p_adjusted"}
+        "model",
+        "prompt",
+        "axis",
+        "group",
+        "claim",
+        closest=pl.lit(True),
+        **{"p": "p_value", "p corrected": "p_adjusted"},
     )
     keys = ["model", "prompt", "axis", "group"]
     joined = frame.join(closest, on=keys, how="left", maintain_order="left").with_columns(
@@ -133,7 +138,7 @@ def _win_cells(found: Alignment, voices: Voices, axis: str, max_groups: int | No
         found.standings().filter(pl.col("axis").is_in(own)).join(closest, on=keys, how="left", maintain_order="left")
     )
     frame = frame.with_columns(pl.col("closest").fill_null(False)).rename(
-        {"matched": "at equal sizes", "n_raters": "raters", "n_items": "items"}
+        {"matched": "margin at equal sizes", "n_raters": "raters", "n_items": "items"}
     )
     return voices.place(_only(frame, [(axis, group) for group in _chosen(frame, max_groups)]))
 
@@ -264,10 +269,12 @@ def _heat_words(found: Alignment, voices: Voices, cells: pl.DataFrame, statistic
     text += "Higher is closer. " if statistic in CLOSER else "Lower is closer. "
     if cells["closest"].any():
         text += f"Framed: {_CLOSEST}. "
-    if (cells["p corrected"] < SIGNIFICANT).any():
-        text += "Star: its lead over the second group is more than shuffled raters give, p < .05 after correction. "
+    if cells["claim"].any():
+        text += (
+            "Star: this is claimed, for the lead is more than chance in raters, items and the order of answers gives. "
+        )
     elif cells["p corrected"].is_not_null().any():
-        text += "No lead over the second group is more than shuffled raters give, p < .05 after correction. "
+        text += "None of them is claimed: no lead is more than chance in raters, items and the order of answers gives. "
     if defined(cells, "value").height < cells.height:
         text += "Empty cells have no value. "
     return text + withheld_on(found, axes)

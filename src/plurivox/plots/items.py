@@ -97,6 +97,7 @@ def _divided_words(items: Items, data: pl.DataFrame) -> str:
 _UNCERTAIN = {
     "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "ci low", "ci_high": "ci high",
     "information_gain": "gain of one more", "ratings_needed": "ratings needed",
+    "prior_share": "share of prior",
 }  # fmt: skip
 
 
@@ -117,7 +118,7 @@ def items_uncertain(items: Items, n: int = 20) -> Any:
     placed = data.with_columns(row=pl.Series(range(data.height)))
     x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    tooltip = ["item:N", "ratings:Q", *numbers_told("mean", "gain of one more")]
+    tooltip = ["item:N", "ratings:Q", *numbers_told("mean", "gain of one more", "share of prior")]
     layers = [
         base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
         base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
@@ -125,8 +126,8 @@ def items_uncertain(items: Items, n: int = 20) -> Any:
         ),
         base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=x("mean")),
     ]
-    columns = [("ratings", ",d"), ("gain of one more", ".3f"), ("ratings needed", ",d")]
-    room = 64
+    columns = [("ratings", ",d"), ("share of prior", ".0%"), ("gain of one more", ".3f"), ("ratings needed", ",d")]
+    room = 56
     beside = [
         base.mark_text(align="right", fontSize=11, color=INK)
         .encode(x=alt.value(room), text=alt.Text(f"{column}:Q", format=form), y=rows.y(labels=False))
@@ -139,8 +140,9 @@ def items_uncertain(items: Items, n: int = 20) -> Any:
     total = items.uncertain.height
     shown = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
     text = "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
+    text += "Prior: its share of both. "
     text += f"Gain: what one more rating is expected to tell, in nats. Needed: for ± {items.settings['precision']:g}."
     return themed(chart, title, shown + text)
 
 
-_HEADS = {"ratings": "ratings", "gain of one more": "gain", "ratings needed": "needed"}
+_HEADS = {"ratings": "ratings", "share of prior": "prior", "gain of one more": "gain", "ratings needed": "needed"}

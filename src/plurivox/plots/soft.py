@@ -18,8 +18,8 @@ from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, say
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
-DRAWN = ("cross_entropy", "js", "emd", "rps", "expected_cross_entropy", "expected_js", "expected_emd", "expected_rps")
-"""KL is left out: of two predictions it differs by as much as cross-entropy does."""
+DRAWN = ("rps", "cross_entropy", "js", "emd", "expected_rps", "expected_cross_entropy", "expected_js", "expected_emd")
+"""The leading one first. KL is left out: of two predictions it differs by as much as cross-entropy does."""
 _EXPECTED = DRAWN[4:]
 _DASHES = {UNIFORM: [1, 3], MARGINAL: [5, 3], POSTERIOR_MEAN: [8, 3, 1, 3]}
 _LABEL = 22
@@ -60,7 +60,7 @@ def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
     columns = [LABELS[name] for name in DRAWN[:4] if LABELS[name] in known or f"E[{LABELS[name]}]" in known]
     width = (WIDTH - rows.width - 16 * len(columns)) // len(columns)
     lines = []
-    for kind, form in (("expected", "E[{}]"), ("empirical", "{}")):
+    for kind, form in (("empirical", "{}"), ("expected", "E[{}]")):
         names = [form.format(name) for name in columns if form.format(name) in known]
         panels = [
             _scores(placed.filter(metric=name), name, rows, labels=at == 0).properties(
@@ -97,7 +97,8 @@ def _ranking_words(result: SoftScores, bin_: str, drawn: pl.DataFrame) -> str:
     text = _shown_words(result, drawn["model"].unique().to_list())
     text += "" if bin_ == ALL else f"Items with {bin_} ratings. "
     text += (
-        "Further left is better. Circles: models, the best by E[EMD] on top; diamonds: predictions to compare with. "
+        f"Further left is better. Circles: models, the lowest {LABELS[result.main]} on top; diamonds: predictions to "
+        "compare with. "
     )
     if drawn["ci low"].is_not_null().any():
         text += f"Line: 95 % interval from {result.settings['bootstrap']:,} draws of items. "
@@ -124,15 +125,16 @@ def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
 
 
 def soft_by_bin(result: SoftScores) -> Any:
-    """Draw expected scores by how many ratings an item has, one line per model, with 95 % intervals."""
+    """Draw the leading and the expected scores by how many ratings an item has, one line per model, with intervals."""
     title = "With few ratings and with many"
     if len(result.bins) < 2:
         return saying(title, "All items have about as many ratings.")
     data = soft_by_bin_data(result)
     drawn = defined(data, "score")
-    names = [LABELS[name] for name in _EXPECTED if LABELS[name] in drawn["metric"].to_list()]
+    wanted = dict.fromkeys((result.main, *_EXPECTED[1:]))
+    names = [LABELS[name] for name in wanted if LABELS[name] in drawn["metric"].to_list()]
     if not names:
-        return saying(title, "No expected score is defined.")
+        return saying(title, "No score is defined.")
     labels = unique_labels(result.bins, 10)
     axis = row_axis(labels, title="ratings of an item", domain=True, ticks=True, labelAngle=0)
     alt = load_altair()

@@ -17,7 +17,7 @@ class ReportSettings(Settings):
     by: Axes = shared.by(())
     threshold: Any = shared.threshold()
     items_by: str | None = shared.items_by()
-    prior: Any = shared.prior()
+    prior: Any = shared.prior(shared.AUTO)
     several: Frozen = shared.several()
     level: Any = shared.level()
     within: tuple[str, ...] | None = shared.within()

@@ -215,8 +215,11 @@ threshold = _shared(
 """The lowest point that means unsafe: ``threshold: Any``; it is checked with the scale."""
 
 prior = _shared(
-    1.0, "Weight of each point before any rating: a number, one for each point (1,1,2), or empirical-bayes.",
+    1.0, "Weight of each point before any rating: a number, one for each point (1,1,2), empirical-bayes (fitted), or "
+    "auto (fitted if 50 items have two ratings, else 1).",
     metavar="WEIGHT", parse=values.read_prior, canonical=values.numbers, accepts="ArrayLike | str",
-    doc='The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``.',
+    doc='The weight of each point before any rating: a number, one for each point, ``"empirical-bayes"``, the prior '
+    'under which the ratings are most likely, or ``"auto"``: that one if at least 50 items have two ratings or more, '
+    "else 1.",
 )  # fmt: skip
 """The weight of each point before any rating: ``prior: Any``; it is checked with the scale."""

@@ -150,13 +150,13 @@ def read_value(text: str) -> dict[str, str]:
 
 
 def read_prior(text: str) -> Any:
-    """Read ``1``, ``1,1,2`` or ``empirical-bayes``."""
-    if text == "empirical-bayes":
+    """Read ``1``, ``1,1,2``, ``auto`` or ``empirical-bayes``."""
+    if text in ("auto", "empirical-bayes"):
         return text
     try:
         weights = [float(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"is a number, one for each point with commas between, or empirical-bayes, not {text!r}"
+            f"is a number, one for each point with commas between, auto or empirical-bayes, not {text!r}"
         ) from None
     return weights[0] if len(weights) == 1 else weights

@@ -32,9 +32,10 @@ RECORDS = (
     ),
     Statistic(
         name="closest_gap", label="gap", needs="axis", range=(0.0, math.inf),
-        equation="second-smallest less smallest ADA-Met over the groups of an axis, on items common to all",
-        meaning="how much closer a model is to its closest group than to the next",
+        equation="max_g min_{h≠g} d(g,h), d(g,h) = Σ_i w_i (D_hi − D_gi)/Σ_i w_i over items that g and h rated; D the "
+        "distance from the mode (w = 1) or from votes (w_i = n_gi n_hi/(n_gi + n_hi))",
+        meaning="how much closer a model is to its closest group than to the next, each on items that both rated",
         higher_means="a model that stands out as one group's",
-        reference="Tested by shuffling whole raters between groups",
+        reference="Tested by shuffling whole raters between groups", traits=("claims",),
     ),
 )  # fmt: skip

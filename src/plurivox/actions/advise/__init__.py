@@ -20,7 +20,7 @@ ADVISE = Lens(
         help="Tell instead which analyses apply, which groups are too small, and what to collect next.",
         lens=PLAN,
     ),
-    csv_tables=("advice", "members", "precision", "pairs"),
+    csv_tables=("advice", "members", "precision", "pairs", "items"),
     result="plurivox.actions.advise.result:Advice",
     show="plurivox.cli.show_actions:show_advice",
     kernel="plurivox.kernels.responsiveness:permuted_tables",

@@ -8,17 +8,18 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from plurivox.actions.advise.rules import Evidence
+from plurivox.lenses.responsiveness.habits import Habit
 from plurivox.results.poles import Poles
-from plurivox.results.result import Row
+from plurivox.results.result import Row, p_text
 from plurivox.results.tables import TableResult
+from plurivox.results.text import interval_text
 from plurivox.results.wording import are, counted, listed, withheld_sentence, without_value
 
 _KEYS = {"axis": pl.String, "group": pl.String}
 _SIZES = {"n_raters": pl.Int64, "n_items": pl.Int64}
 SCHEMAS: dict[str, dict[str, Any]] = {
     "advice": _KEYS | {"habit": pl.String, "scores": pl.String}
-    | dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64)
+    | dict.fromkeys(("value", "usual", "p_adjusted"), pl.Float64)
     | dict.fromkeys(("sure", "seen", "meaning", "next"), pl.String) | _SIZES,
     "members": _KEYS
     | dict.fromkeys(("mpa", "mpa_low", "mpa_high", "wra", "wra_low", "wra_high", "same_score"), pl.Float64)
@@ -27,12 +28,14 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     | dict.fromkeys(("precision", "ci_low", "ci_high", "n_items"), pl.Float64),
     "pairs": _KEYS | {"score": pl.String, "unsafe_item": pl.String, "unsafe_share": pl.Float64}
     | {"safe_item": pl.String, "safe_share": pl.Float64},
+    "items": _KEYS | dict.fromkeys(("list", "score", "item"), pl.String) | {"unsafe_share": pl.Float64},
 }  # fmt: skip
 """The tables and their columns."""
 NAMES = {
     "both_low": "MPA and WRA low",
     "low_mpa": "MPA low",
     "low_wra": "WRA low",
+    "against": "scores run against the reference",
     "unused": "scores hardly used",
     "extreme": "ends preferred",
     "central": "ends avoided",
@@ -47,6 +50,7 @@ MEANING = {
     "seen differently.",
     "low_mpa": "Scores make broad distinctions, and finer steps do not follow this reference.",
     "low_wra": "Items that the reference calls {high} and items that it calls {low} often share a score.",
+    "against": "The scale may be read the other way round, or items are seen the other way round.",
     "unused": "Parts of the scale may seem not to apply, or the instructions do not say when to use them.",
     "extreme": "The scale may be used as yes and no, with little between.",
     "central": "The ends may be kept for cases that hardly come, out of caution or by instruction.",
@@ -58,19 +62,21 @@ MEANING = {
     "something else than what the reference looks at.",
 }  # fmt: skip
 NEXT = {
-    "both_low": "Go through a few items with known answers together, and check the reference on them; revise the "
-    "instructions of both sides if need be.",
-    "low_mpa": "Look at the use of the scale and at the range where precision stands still; compare items at the "
-    "{high} end at different scores.",
+    "both_low": "Go through the items listed, on which the reference is surest, and check the reference on them, too; "
+    "revise the instructions of both sides if need be.",
+    "low_mpa": "Look at the use of the scale and at the range where precision stands still; compare the items listed, "
+    "{high} by the reference and at different scores.",
     "low_wra": "Look at the pairs of items listed, one {high} and one {low} with the same score: are they hard to tell "
     "apart?",
+    "against": "Ask what the highest and the lowest score are taken to mean, and go through the items listed, on which "
+    "the reference is surest.",
     "unused": "Show what these scores are for, with examples, and encourage the use of the whole scale.",
     "extreme": "Show examples of items in between, and ask what would make them so.",
     "central": "Show examples of items at both ends.",
     "piled": "Look at different items that got this score; show examples of the others.",
     "reversed": "Ask what the highest and the lowest score are taken to mean, with an item of each.",
-    "falling": "Look at items with these scores side by side, and ask what makes the higher ones {more}.",
-    "still": "Look at items with these scores side by side, and ask what makes the higher ones {more}.",
+    "falling": "Look at the items of this range side by side, and ask what makes those with higher scores {more}.",
+    "still": "Look at the items of this range side by side, and ask what makes those with higher scores {more}.",
 }
 """What habits may mean and what to look at next, with the names of the scale's ends in braces."""
 REMINDER = (
@@ -84,7 +90,9 @@ class Advice(TableResult):
     """What the scores of raters or groups show, and what to look at next.
 
     Tables: ``advice`` (one row for each thing seen), ``members`` (MPA, WRA and the share of unsafe–safe pairs with the
-    same score of each rater or group), ``precision`` (at each score, with intervals) and ``pairs`` (items to compare).
+    same score of each rater or group), ``precision`` (at each score, with intervals), ``pairs`` (items to compare) and
+    ``items`` (those behind what was seen: of a *range* over which precision stands still or falls, those that the
+    reference calls *high* at every score, and *golden* ones, on which it is surest).
     """
 
     KIND: ClassVar[str] = "advice"
@@ -136,34 +144,28 @@ class Advice(TableResult):
         return [*said, *without_value(self.settings["outside"]), REMINDER]
 
 
-def seen(one: Evidence, labels: Sequence[str], mpa: Row, wra: Row, poles: Poles) -> str:
-    """Say what was seen, with its numbers."""
+def seen(one: Habit, labels: Sequence[str], mpa: Row, wra: Row, poles: Poles) -> str:
+    """Say what was seen, with its numbers, what is usual, and how unlikely it is by chance."""
     scores = [labels[c] for c in one.scores]
-    interval = f"{one.low:.0%} to {one.high:.0%}"
-    if one.habit in ("both_low", "low_mpa", "low_wra"):
-        areas = {"both_low": (mpa, wra), "low_mpa": (mpa,), "low_wra": (wra,)}[one.habit]
-        values = " and ".join(
-            f"{row.statistic.upper()} {row.value:.2f} ({row.ci_low:.2f} to {row.ci_high:.2f})" for row in areas
-        )
-        than = "below most others" if mpa.kind == "rater" else "below what random groups of its size have"
-        return f"{values}, {than if one.compared else 'low by any measure'}."
-    if one.habit == "unused":
-        return f"{listed(scores)} {are(len(scores))} hardly used: {one.value:.1%} of the ratings ({interval})."
-    if one.habit == "piled":
-        return f"{one.value:.0%} of the ratings are {scores[0]} ({interval})."
-    if one.habit == "extreme":
+    whose = "other raters of the same items have" if mpa.kind == "rater" else "random groups of its size have"
+    end = f"; {p_text(one.p)} after correction."
+    if one.name in ("both_low", "low_mpa", "low_wra"):
+        rows = {"both_low": (mpa, wra), "low_mpa": (mpa,), "low_wra": (wra,)}[one.name]
+        values = " and ".join(f"{row.statistic.upper()} {interval_text(row.value, row.ci_low, row.ci_high)}"
+                              for row in rows)  # fmt: skip
+        return f"{values}, below what {whose}{'' if len(rows) == 2 else f' (about {one.usual:.2f})'}{end}"
+    if one.name == "against":
+        return f"AUROC {one.value:.2f}: higher scores go with what the reference calls {poles.low}{end}"
+    if one.name == "unused":
         return (
-            f"{one.value:.0%} of the ratings are {scores[0]} or {scores[-1]} ({interval}), far more than among others."
+            f"{listed(scores)} {are(len(scores))} hardly used: {one.value:.1%} of the ratings, where {whose} "
+            f"{one.usual:.1%}{end}"
         )
-    if one.habit == "central":
-        return f"{1 - one.value:.1%} of the ratings are at an end of the scale, far fewer than among others."
-    share = f"the share of {poles.high} changes by"
-    change = f"{one.value:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
-    if one.habit == "reversed":
-        return f"From {scores[0]} to {scores[-1]} {share} {change} per score."
-    if one.habit == "falling":
-        return f"From {scores[0]} to {scores[-1]} {share} {change}."
-    return f"From {scores[0]} to {scores[-1]} {share} {change} per score: it stands still."
+    if one.name in ("piled", "extreme", "central"):
+        which = {"piled": scores[0], "extreme": f"{scores[0]} or {scores[-1]}", "central": "between the ends"}
+        return f"{one.value:.0%} of the ratings are {which[one.name]}, where {whose} {one.usual:.0%}{end}"
+    change = f"the share of {poles.high} changes by {one.value:+.2f}"
+    return f"From {scores[0]} to {scores[-1]} {change}, where {whose} {one.usual:+.2f}{end}"
 
 
 def _counted(own: pl.DataFrame, n_members: int) -> list[str]:

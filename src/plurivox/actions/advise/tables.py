@@ -18,7 +18,7 @@ def tables(found: Advice) -> list[Shown]:
         if axis == "rater":
             shown.append(counted_raters(own, members.height))
         else:
-            shown += [members_of(axis, members), _remarks(axis, own), pairs_of(axis, found)]
+            shown += [members_of(axis, members), _remarks(axis, own), pairs_of(axis, found), *lists_of(axis, found)]
     return [table for table in shown if table.rows or table.header[0] == "group"]
 
 
@@ -72,6 +72,30 @@ def pairs_of(axis: str, found: Advice) -> Shown:
     poles = Poles.of(found.settings)
     header = ["group ", "score", poles.fill("{high} item (share of {high})"), poles.fill("{low} item")]
     return Shown(f"{axis}: items to compare, {poles.high} and {poles.low} with the same score", header, lines)
+
+
+LISTS = {
+    "range": "items of a range over which precision stands still or falls",
+    "high": "items that the reference calls {high}, at every score",
+    "golden": "items on which the reference is surest, those first whose score is farthest from it",
+}
+"""What lists of items are called."""
+
+
+def lists_of(axis: str, found: Advice) -> list[Shown]:
+    """Return the items behind what was seen of groups, a table for each list."""
+    poles, items = Poles.of(found.settings), found.table("items").filter(pl.col("axis") == axis)
+    shown = []
+    for name, title in LISTS.items():
+        own = items.filter(pl.col("list") == name)
+        first = own.group_by("group", "score", maintain_order=True).head(3).select(own.columns)
+        lines = [
+            [group, score, _with_share(item, share)]
+            for group, score, item, share in first.select("group", "score", "item", "unsafe_share").iter_rows()
+        ]
+        header = ["group ", "score", poles.fill("item (share of {high})")]
+        shown.append(Shown(f"{axis}: {poles.fill(title)}", header, lines))
+    return [one for one in shown if one.rows]
 
 
 def _with_share(item: str, share: float | None) -> str:

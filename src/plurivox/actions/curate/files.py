@@ -34,6 +34,8 @@ _FIELDS = {
         "group": "whose preference it is; `{across}`: every group that scored both agrees",
         "chosen_item": "the id of the chosen item",
         "rejected_item": "the id of the rejected item",
+        "standing": "how the group stands to the reference; see below",
+        "decision": "of a different group: open until a person has decided, then include; empty for others",
     },
     "points": {
         "item": "the id of the item",
@@ -42,14 +44,16 @@ _FIELDS = {
         "weight": "how much the item should count; see below",
         "group": "whose score it is",
         "n_votes": "how many selected raters of the group scored it",
+        "standing": "how the group stands to the reference; see below",
+        "decision": "of a different group: open until a person has decided, then include; empty for others",
     },
 }
 
 
 class Written(NamedTuple):
-    """Where the files are; None for one that there was no need for."""
+    """Where the files are; None for a list that there was no need for."""
 
-    data: Path | None
+    data: Path
     explanation: Path
     decisions: Path | None
 
@@ -101,15 +105,10 @@ def write_curation(
     target = check_output(path)
     listed = _list_to_write(found, target, decisions)
     rows = found.to_frame()
-    if not rows.height and os.path.lexists(target):
-        raise FileError(
-            f"there is no {found.form[:-1]} to write before a person has decided, and it exists from before",
-            source=str(target),
-            hint="Move it away, or name another file.",
-        )
-    texts = {beside(target, ".README.md"): explanation(found, target.name, command, version)}
-    if rows.height:
-        texts[target] = "".join(f"{line}\n" for line in json_lines(rows))
+    texts = {
+        beside(target, ".README.md"): explanation(found, target.name, command, version),
+        target: "".join(f"{line}\n" for line in json_lines(rows)),
+    }
     if listed is not None:
         table = found.table("decisions")
         unused = [name for name in ("prompt", "text_high", "text_low") if (table[name] == "").all()]
@@ -118,7 +117,7 @@ def write_curation(
         for file, text in texts.items():
             files.enter_context(replacing(file)).write_text(text, encoding="utf-8", newline="")
         _list_to_write(found, target, decisions)  # a list that somebody made meanwhile stays, too
-    return Written(target if rows.height else None, beside(target, ".README.md"), listed)
+    return Written(target, beside(target, ".README.md"), listed)
 
 
 def _list_to_write(found: Curation, target: Path, read: str | os.PathLike[str] | None) -> Path | None:
@@ -190,37 +189,44 @@ def _fields(found: Curation) -> dict[str, str]:
 
 
 def _groups(found: Curation) -> tuple[list[str], list[list[str]]]:
-    header = ["group", "standing", "MPA", "WRA", "weight", "raters selected", "items scored", "chosen", found.form]
+    header = [
+        "group",
+        "standing",
+        "MPA",
+        "WRA",
+        "steps of its own",
+        "raters selected",
+        "items scored",
+        "chosen",
+        found.form,
+    ]
     rows = [
         [
             row["group"], row["standing"], _interval(row, "mpa"), _interval(row, "wra"),
-            "by decision" if row["weight"] is None else f"{row['weight']:g}", f"{row['n_raters_selected']:,}",
+            row["ranges"] or "–", f"{row['n_raters_selected']:,}",
             f"{row['n_items']:,}", f"{row['n_items_chosen']:,}", f"{row['n_written']:,}",
         ]
         for row in found.table("groups").iter_rows(named=True)
     ]  # fmt: skip
     across = found.to_frame().filter(pl.col("group") == found.settings["across"]).height
     if across:
-        rows.append([found.settings["across"], "all agree", "", "", "1", "", "", "", f"{across:,}"])
+        rows.append([found.settings["across"], "all agree", "", "", "", "", "", "", f"{across:,}"])
     return header, rows
 
 
 def _weights(found: Curation) -> list[str]:
     settings = found.settings
     reference, in_pairs = _cell(settings["reference"]), found.form == "pairs"
-    floors = [f"{name.upper()} {settings[f'low_{name}']:g}" for name in ("mpa", "wra") if settings[f"low_{name}"]]
-    always = f", or below {' or '.join(floors)}" if floors else ""
-    far = "; pairs 1 point or more apart weigh 1" if in_pairs else ""
     said = [
         "## Weights",
         f"A group's standing tells how its scores relate to {reference}. MPA says whether each higher score means "
-        "more there, too, WRA whether items that are high there get higher scores. Either is low if its 95 % "
-        f"interval ends more than {settings['low_by']:g} below the median of the groups{always}, or if the group's "
-        "scores run against the reference.",
-        f"- in line: neither is low; weight 1.\n- granular: MPA is low; weight {settings['granular_weight']:g}.\n"
-        f"- broad: WRA is low; weight {settings['broad_weight']:g}{far}.\n"
-        "- different: both are low; what a person includes has weight 1, the rest waits.\n"
-        "- unknown: one of them is undefined; weight 1.",
+        "more there, too, WRA whether items that are high there get higher scores. Either is low where "
+        "`plurivox responsiveness` claims that it lies below what random groups of the same size have.",
+        "- in line: neither is low.\n- granular: MPA is low.\n- broad: WRA is low.\n"
+        "- different: both are low, or scores run against the reference. What the group prefers is written like that "
+        "of all others and marked `open` until a person has decided.\n- unknown: nothing could be claimed.",
+        "Everything weighs 1, whatever the standing. Where a group has steps of its own, a range of scores over which "
+        f"the reference stands still or falls, what lies within that range weighs {settings['range_weight']:g}.",
     ]
     if in_pairs:
         across = _cell(settings["across"])
@@ -229,9 +235,8 @@ def _weights(found: Curation) -> list[str]:
             f"disagrees. Train on `{across}` for what everybody shares, on the others for the view of each group."
         )
         said.append(
-            "The weight of a pair that no person decided on is multiplied by its certainty: of the group's selected "
-            "raters who rated both items the share who order them so, equal scores counting half; 0.5 if nobody rated "
-            "both."
+            "The weight of a pair is multiplied by its certainty: of the group's selected raters who rated both items "
+            "the share who order them so, equal scores counting half; 0.5 if nobody rated both."
         )
     closest = ", and the selected raters of each group are those closest to it"
     chosen = closest if settings["raters"] == "most responsive" else ""
@@ -248,7 +253,7 @@ def _deciding(found: Curation, name: str) -> list[str]:
         f"{_cell(beside(name, '.decisions.csv').name)} lists {listed.height:,} pairs of items that a group scored high "
         f"and low. Write {INCLUDE} or {EXCLUDE} into its column decision, then give it with --decisions. So far "
         f"{counts.count(INCLUDE):,} are included, {counts.count(EXCLUDE):,} excluded and {counts.count(''):,} open; "
-        "open ones are left out until decided.",
+        "open ones are written, marked as open, until decided.",
     ]
 
 

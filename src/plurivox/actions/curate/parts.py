@@ -264,20 +264,15 @@ def pairs_of_all(views: Sequence[View], candidates: Sequence[Pairs], min_margin:
     return in_order(Pairs(low, high, margin, certainty).at(agreed & (n_groups > 1)))
 
 
-def high_against_low(view: View, order: NDArray[np.int64], min_margin: float, most: int) -> Pairs:
+def high_against_low(view: View, order: NDArray[np.int64], min_margin: float) -> Pairs:
     """Return the item scored highest with the one scored lowest, the next ones with each other, and so on."""
     items = view.scored()
-    n = min(most, len(items) // 2)
+    n = len(items) // 2
     means, rank = view.mean[items], order[items]
     low = items[np.lexsort((rank, means))[:n]]
     high = items[np.lexsort((rank, -means))[:n]]
     pairs, holds = view.compared(low, high, min_margin)
     return pairs.at(holds)
-
-
-def widest(pairs: Pairs, most: int) -> Pairs:
-    """Return the pairs that lie furthest apart."""
-    return pairs.at(np.lexsort((pairs.high, pairs.low, -np.round(pairs.margin, 9)))[:most])
 
 
 def pair_key(group: str, high: str, low: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE
-from plurivox.actions.curate.rows import BROAD, GRANULAR, IN_LINE, UNKNOWN, WHOLE_POINT
+from plurivox.lenses.responsiveness.verdicts import BROAD, GRANULAR, IN_LINE, UNKNOWN
 from plurivox.results.tables import TableResult
 from plurivox.results.text import interval_text
 from plurivox.results.wording import counted, withheld_sentence
@@ -47,9 +47,8 @@ class Curation(TableResult):
         """Return what was made, how groups stand to the reference and what is left to decide, one sentence each."""
         groups = self.table("groups")
         said = [self._made(groups)]
-        judged = set(self.table("decisions")["group"])
         said += [
-            _distance(row, self.settings, judged)
+            _distance(row, self.settings)
             for row in groups.iter_rows(named=True)
             if row["standing"] not in (IN_LINE, UNKNOWN)
         ]
@@ -70,7 +69,7 @@ class Curation(TableResult):
         own = self.to_frame().height - common
         parts = [f"{counted(own, noun)} from the scores of {counted(n_groups, 'group')}"] if own else []
         parts += [f"{counted(common, noun)} on which all groups agree"] if common else []
-        return f"{' and '.join(parts) or f'No {noun} before a person has decided'}."
+        return f"{' and '.join(parts)}."
 
     def _few_votes(self) -> list[str]:
         fewest = self.table("items")["n_votes"].min()
@@ -92,30 +91,29 @@ class Curation(TableResult):
         counts = {word: listed.filter(pl.col("decision") == word).height for word in (INCLUDE, EXCLUDE)}
         return [
             f"Of {counted(listed.height, 'pair')} listed for a person to judge, {counts[INCLUDE]:,} are included, "
-            f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} wait for a decision."
+            f"{counts[EXCLUDE]:,} are excluded and {self.n_undecided:,} wait for a decision; those are written, marked "
+            "as open."
         ]
 
 
-def _distance(row: dict[str, Any], settings: dict[str, Any], judged: set[str]) -> str:
+def _distance(row: dict[str, Any], settings: dict[str, Any]) -> str:
     """Say how far a group is from the reference, and what follows for its view."""
     mpa, wra = (
         interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"], undefined="undefined")
         for name in ("mpa", "wra")
     )
-    where = f"MPA {mpa}, WRA {wra}"
-    group, reference = row["group"], settings["reference"]
+    where, group, reference = f"MPA {mpa}, WRA {wra}", row["group"], settings["reference"]
     if row["standing"] == GRANULAR:
-        return (
-            f"{group} grades items in steps of its own, at a distance from {reference} ({where}); its granular view "
-            f"is kept with weight {row['weight']:g}."
+        seen = f"{group} grades items in steps of its own, at a distance from {reference} ({where})"
+    elif row["standing"] == BROAD:
+        seen = f"{group} draws the line between low and high elsewhere than {reference} ({where}); its view weighs 1"
+    else:
+        seen = (
+            f"{group} sees both fine steps and the line at a distance from {reference} ({where}); what it prefers is "
+            "written and marked as open, for a person to judge"
         )
-    if row["standing"] == BROAD:
-        full = f"; pairs at least {WHOLE_POINT:g} point apart weigh 1" if settings["form"] == "pairs" else ""
-        return (
-            f"{group} draws the line between low and high elsewhere than {reference} ({where}); its view is kept with "
-            f"weight {row['weight']:g}{full}."
-        )
-    seen = f"{group} sees both fine steps and the line at a distance from {reference} ({where})"
-    if group not in judged:
-        return f"{seen}; its selected raters' scores differ too little to list a pair."
-    return f"{seen}; whether what it scores high against low shows a view of its own is for a person to judge."
+    if row["ranges"]:
+        return f"{seen}; what lies within {row['ranges']} weighs {settings['range_weight']:g}."
+    return (
+        f"{seen}." if row["standing"] != GRANULAR else f"{seen}; no range of scores stands out, so all of it weighs 1."
+    )

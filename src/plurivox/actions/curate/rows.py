@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plurivox.actions.advise.seen import Seen
 from plurivox.actions.curate.parts import (
-    INCLUDE,
+    EXCLUDE,
     Decisions,
     Pairs,
     Places,
@@ -23,33 +25,31 @@ from plurivox.actions.curate.parts import (
     pairs_of_all,
     pairs_within_prompts,
     stratified,
-    widest,
 )
 from plurivox.actions.curate.settings import CurationSettings
 from plurivox.axis import Axis
 from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.lenses.responsiveness.verdicts import DIFFERENT, UNKNOWN, verdicts
 from plurivox.ratings import Ratings
-from plurivox.results.result import Row, Table
+from plurivox.results.result import Table
 from plurivox.results.wording import counted
 
-IN_LINE, GRANULAR, BROAD, DIFFERENT, UNKNOWN = "in line", "granular", "broad", "different", "unknown"
 ACROSS = "all"
 """The group of pairs on which all groups agree."""
-WHOLE_POINT = 1.0
-"""Pairs of a broad group that lie at least so far apart have full weight."""
+OPEN_PAIR = "open"
+"""How what a different group prefers is marked until a person has decided on it."""
 REACHED = 0.1
 """A note tells if the selected raters of a group give a score to a smaller share of the items that it rated."""
-CHANCE = 0.5
-"""The AUROC of scores that have nothing to do with the reference."""
 _TEXT = pl.String
 SCHEMAS: dict[str, dict[str, Any]] = {
     "pairs": dict.fromkeys(("prompt", "chosen", "rejected"), pl.String)
     | dict.fromkeys(("margin", "weight"), pl.Float64)
-    | dict.fromkeys(("group", "chosen_item", "rejected_item"), pl.String),
+    | dict.fromkeys(("group", "chosen_item", "rejected_item", "standing", "decision"), pl.String),
     "points": {"item": _TEXT, "text": _TEXT, "score": pl.Float64, "weight": pl.Float64, "group": _TEXT}
-    | {"n_votes": pl.Int64},
+    | {"n_votes": pl.Int64, "standing": _TEXT, "decision": _TEXT},
     "groups": {"axis": _TEXT, "group": _TEXT, "standing": _TEXT}
-    | dict.fromkeys(("mpa", "mpa_low", "mpa_high", "wra", "wra_low", "wra_high", "weight"), pl.Float64)
+    | dict.fromkeys(("mpa", "mpa_low", "mpa_high", "wra", "wra_low", "wra_high"), pl.Float64)
+    | {"ranges": _TEXT}
     | dict.fromkeys(("n_raters", "n_raters_selected", "n_items", "n_items_chosen", "n_written"), pl.Int64)
     | {"note": _TEXT},
     "items": {"group": _TEXT, "item": _TEXT, "score": pl.Float64, "n_votes": pl.Int64, "point": _TEXT}
@@ -62,38 +62,29 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class Standing(NamedTuple):
-    """How a group stands to the reference."""
+    """How a group stands to the reference, and the ranges of scores whose steps are its own, as positions."""
 
     name: str
-    weight: float | None
+    why: str
+    ranges: tuple[tuple[int, int], ...]
     mpa: tuple[float, float | None, float | None]
     wra: tuple[float, float | None, float | None]
 
-
-def standings(judged: Responsiveness, axis: Axis, settings: CurationSettings) -> dict[str, Standing]:
-    """Return the standing of each group shown."""
-    rows = {(row.group, row.statistic): row for row in judged.rows if row.kind == "group"}
-    low: dict[str, dict[str, bool]] = {}
-    for name, floor in {"mpa": settings.low_mpa, "wra": settings.low_wra}.items():
-        values = np.array([rows[group, name].value for group in axis.shown])
-        middle = float(np.median(values[~np.isnan(values)])) if not np.isnan(values).all() else math.nan
-        for group in axis.shown:
-            against = _upper(rows[group, "auroc"]) < CHANCE
-            end = _upper(rows[group, name])
-            below = end < middle - settings.low_by or (floor is not None and end < floor)
-            low.setdefault(group, {})[name] = bool(against or below)
-    weights = {IN_LINE: 1.0, GRANULAR: settings.granular_weight, BROAD: settings.broad_weight, DIFFERENT: None}
-    return {group: _standing(rows, group, weights, **low[group]) for group in axis.shown}
+    def within(self, points: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell for each range, and each point, whether it lies in it."""
+        first, last = np.array(self.ranges, dtype=np.intp).reshape(-1, 2).T[:, :, np.newaxis]
+        return np.asarray((first <= points) & (points <= last))
 
 
-def _standing(
-    rows: dict[tuple[str, str], Row], group: str, weights: dict[str, float | None], mpa: bool, wra: bool
-) -> Standing:
-    first, second = ((row.value, row.ci_low, row.ci_high) for row in (rows[group, "mpa"], rows[group, "wra"]))
-    if math.isnan(first[0]) or math.isnan(second[0]):
-        return Standing(UNKNOWN, 1.0, first, second)
-    name = {(False, False): IN_LINE, (True, False): GRANULAR, (False, True): BROAD, (True, True): DIFFERENT}[mpa, wra]
-    return Standing(name, weights[name], first, second)
+def standings(judged: Responsiveness, axis: Axis, seen: Mapping[tuple[str, str], Seen]) -> dict[str, Standing]:
+    """Return the standing of each group shown: the verdict of the lens, with the ranges that advice names."""
+    found = {}
+    for (name, group), verdict in verdicts(judged.rows, judged.settings).items():
+        if name == axis.name and group in axis.shown:
+            ranges = [one.scores for one, _ in seen[name, group].habits if one.name in ("still", "falling")]
+            areas = [(row.value, row.ci_low, row.ci_high) for row in (verdict.mpa, verdict.wra)]
+            found[group] = Standing(verdict.name, verdict.why, tuple((one[0], one[-1]) for one in ranges), *areas)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,11 +128,10 @@ class Work:
         )
         if self.decisions is not None:
             self.decisions.check(decisions["pair"])
-        included = {group: self._included(group, pairs) for group, pairs in listed.items()}
         if self.form == "pairs":
-            records = self._pair_rows(views, made, included)
+            records = self._pair_rows(views, made)
         else:
-            records = self._point_rows(views, chosen, included)
+            records = self._point_rows(views, chosen, listed)
         frame = _frame(self.form, records)
         if self.form == "points" and self.texts.texts is None:
             frame = frame.drop("text")
@@ -154,24 +144,17 @@ class Work:
 
     def _listed(self, views: dict[str, View], made: dict[str, Pairs]) -> dict[str, Pairs]:
         """Return the high-against-low pairs of the groups that see things quite differently."""
-        asked, found = self.settings, {}
-        for group, view in views.items():
-            if self.standings[group].name == DIFFERENT:
-                if self.form == "pairs":
-                    found[group] = widest(made[group], asked.most_listed)
-                else:
-                    found[group] = high_against_low(view, self.order, asked.min_margin, asked.most_listed)
-        return found
+        return {
+            group: made[group] if self.form == "pairs" else high_against_low(view, self.order, self.settings.min_margin)
+            for group, view in views.items()
+            if self.standings[group].name == DIFFERENT
+        }
 
     def _key(self, group: str, low: int, high: int) -> str:
         return pair_key(group, self.texts.ids[high], self.texts.ids[low])
 
     def _decision(self, group: str, low: int, high: int) -> str:
         return "" if self.decisions is None else self.decisions.of_pair(self._key(group, low, high))
-
-    def _included(self, group: str, pairs: Pairs) -> Pairs:
-        words = [self._decision(group, low, high) for low, high in _items_of(pairs)]
-        return pairs.at(np.array([word == INCLUDE for word in words], bool))
 
     def _decision_rows(self, view: View, pairs: Pairs) -> list[tuple[Any, ...]]:
         group, texts = view.group, self.texts
@@ -184,46 +167,57 @@ class Work:
             for low, high in _items_of(pairs)
         ]  # fmt: skip
 
-    def _pair_rows(
-        self, views: dict[str, View], made: dict[str, Pairs], included: dict[str, Pairs]
-    ) -> list[tuple[Any, ...]]:
+    def _marks(self, group: str, pairs: Pairs) -> list[str]:
+        """Return how each pair is marked: of a different group by what a person decided, else not at all."""
+        if self.standings[group].name != DIFFERENT:
+            return [""] * len(pairs.low)
+        return [self._decision(group, low, high) or OPEN_PAIR for low, high in _items_of(pairs)]
+
+    def _weights(self, group: str, *items: Places, view: View) -> NDArray[np.float64]:
+        """Return a weight for each item, or each pair of items: more where all of it lies in one of the ranges."""
+        standing, values = self.standings[group], self.ratings.scale.values
+        each = [standing.within(nearest_points(view.mean[own], values)) for own in items]
+        return np.where(np.logical_and.reduce(each).any(axis=0), self.settings.range_weight, 1.0)
+
+    def _pair_rows(self, views: dict[str, View], made: dict[str, Pairs]) -> list[tuple[Any, ...]]:
         records = []
         for group, pairs in made.items():
-            standing = self.standings[group]
-            if standing.name == DIFFERENT:
-                own = included[group]
-                records += self._pairs(group, own, np.ones(len(own.low)))
-                continue
-            weight = np.full(len(pairs.low), standing.weight)
-            if standing.name == BROAD:
-                weight[pairs.margin >= WHOLE_POINT - views[group].step] = 1.0
-            records += self._pairs(group, pairs, weight * pairs.certainty)
+            weight = self._weights(group, pairs.low, pairs.high, view=views[group]) * pairs.certainty
+            records += self._pairs(group, pairs, weight, self.standings[group].name, self._marks(group, pairs))
         common = pairs_of_all(list(views.values()), list(made.values()), self.settings.min_margin)
-        return records + self._pairs(self.across, common, common.certainty)
+        return records + self._pairs(self.across, common, common.certainty, "", [""] * len(common.low))
 
-    def _pairs(self, group: str, pairs: Pairs, weight: Any) -> list[tuple[Any, ...]]:
+    def _pairs(
+        self, group: str, pairs: Pairs, weight: Any, standing: str, marks: Sequence[str]
+    ) -> list[tuple[Any, ...]]:
         texts = self.texts
         rows = []
         for at, (low, high) in enumerate(_items_of(pairs)):
             best, worst = (high, low) if self.settings.higher_is_better else (low, high)
-            rows.append((
-                texts.prompt(best), texts.text(best), texts.text(worst), float(pairs.margin[at]),
-                float(weight[at]), group, texts.ids[best], texts.ids[worst],
-            ))  # fmt: skip
+            if marks[at] != EXCLUDE:
+                rows.append((
+                    texts.prompt(best), texts.text(best), texts.text(worst), float(pairs.margin[at]),
+                    float(weight[at]), group, texts.ids[best], texts.ids[worst], standing, marks[at],
+                ))  # fmt: skip
         return rows
 
     def _point_rows(
-        self, views: dict[str, View], chosen: dict[str, Places], included: dict[str, Pairs]
+        self, views: dict[str, View], chosen: dict[str, Places], listed: dict[str, Pairs]
     ) -> list[tuple[Any, ...]]:
+        """Return the items with their scores; of a different group each is marked as the pair that it is listed in."""
         records = []
         for group, view in views.items():
-            items, weight = chosen[group], self.standings[group].weight
-            if group in included:
-                items, weight = np.sort(np.concatenate(included[group][:2])), 1.0
+            items, standing = chosen[group], self.standings[group].name
+            mark = dict.fromkeys(items.tolist(), OPEN_PAIR if standing == DIFFERENT else "")
+            if group in listed:
+                for pair, word in zip(_items_of(listed[group]), self._marks(group, listed[group]), strict=True):
+                    mark |= dict.fromkeys(pair, word)
+            weights = dict(zip(items.tolist(), self._weights(group, items, view=view).tolist(), strict=True))
             records += [
-                (self.texts.ids[i], self.texts.text(i), float(view.mean[i]), weight, group, int(view.votes[i]))
-                for i in items.tolist()
-            ]
+                (self.texts.ids[i], self.texts.text(i), float(view.mean[i]), weights[i], group, int(view.votes[i]),
+                 standing, mark[i])
+                for i in items.tolist() if mark[i] != EXCLUDE
+            ]  # fmt: skip
         return records
 
     def _groups(self, views: dict[str, View], chosen: dict[str, Places], frame: pl.DataFrame) -> pl.DataFrame:
@@ -232,7 +226,7 @@ class Work:
         for group, view in views.items():
             standing, n_selected = self.standings[group], len(self.selected.raters[group])
             rows.append((
-                self.axis.name, group, standing.name, *standing.mpa, *standing.wra, standing.weight,
+                self.axis.name, group, standing.name, *standing.mpa, *standing.wra, self._ranges(standing),
                 int(self.axis.sizes[self.axis.groups.index(group)]), n_selected, len(view.scored()),
                 len(chosen[group]), written.get(group, 0), self._note(group, view),
             ))  # fmt: skip
@@ -253,19 +247,24 @@ class Work:
                 f"its {counted(n_selected, 'selected rater')}; more selected raters reach more items"
             )
         if self.standings[group].name == UNKNOWN:
-            return "its MPA or WRA is undefined, so that its distance from the reference is not known"
+            return f"how it stands to the reference is not known: {self.standings[group].why}"
         return ""
+
+    def _ranges(self, standing: Standing) -> str:
+        """Name the ranges of scores whose steps are the group's own."""
+        labels = self.ratings.scale.labels
+        return ", ".join(f"{labels[first]} to {labels[last]}" for first, last in standing.ranges)
 
     def _items(self, views: dict[str, View], chosen: dict[str, Places]) -> pl.DataFrame:
         scale, rows = self.ratings.scale, []
         for group, view in views.items():
             items = chosen[group]
             points = nearest_points(view.mean[items], scale.values).tolist()
+            weights = self._weights(group, items, view=view).tolist()
             rows += [
-                (group, self.texts.ids[i], float(view.mean[i]), int(view.votes[i]), str(scale.labels[p]),
-                 self.standings[group].weight)
-                for i, p in zip(items.tolist(), points, strict=True)
-            ]  # fmt: skip
+                (group, self.texts.ids[i], float(view.mean[i]), int(view.votes[i]), str(scale.labels[p]), weight)
+                for i, p, weight in zip(items.tolist(), points, weights, strict=True)
+            ]
         return _frame("items", rows)
 
 
@@ -275,8 +274,3 @@ def _items_of(pairs: Pairs) -> list[tuple[int, int]]:
 
 def _frame(name: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMAS[name], orient="row")
-
-
-def _upper(row: Row) -> float:
-    """Return the upper end of the interval, or the value where there is none."""
-    return row.value if row.ci_high is None or math.isnan(row.ci_high) else row.ci_high

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from plurivox.actions.advise.seen import Looking
+from plurivox.actions.advise.settings import Thresholds
 from plurivox.actions.curate.parts import Decisions, Texts, drawing_order, named_raters, responsive_raters
 from plurivox.actions.curate.result import Curation
 from plurivox.actions.curate.rows import Work, standings
 from plurivox.actions.curate.settings import CurationSettings
 from plurivox.axis import Axis
+from plurivox.engine.grouping import Compared
 from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.code import as_text
-from plurivox.lenses.responsiveness.references import ReferenceLike
+from plurivox.lenses.responsiveness.references import ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
@@ -40,15 +43,14 @@ def curate(
     """Make training data from ratings: preferences of each group, those all groups share, and weights.
 
     A group's score of an item is the mean of what its selected raters gave. Its standing tells how its scores relate to
-    the reference: ``"in line"``; ``"granular"``, low MPA only, so that its fine steps mean something else; ``"broad"``,
-    low WRA only, so that it draws the line elsewhere; ``"different"``, both. MPA or WRA is low if its 95 % interval
-    ends below the median of the groups by more than ``low_by``, or if the AUROC's ends below 0.5, so that scores run
-    against the reference.
+    the reference, by the verdict of :func:`plurivox.responsiveness`: ``"in line"``; ``"granular"``, low MPA only, so
+    that its fine steps mean something else; ``"broad"``, low WRA only, so that it draws the line elsewhere;
+    ``"different"``, both, or scores that run against the reference.
 
-    Pairs and points of a group in line weigh 1, those of a granular one ``granular_weight``, those of a broad one
-    ``broad_weight`` (pairs at least 1 point apart weigh 1); a pair's weight is multiplied by its certainty, the share
-    of the selected raters of both items who order them so, equal scores counting half. Of a different group, the pairs
-    of high against low items are listed for a person, and enter with weight 1 once included. Distance from the
+    Everything weighs 1, but what lies within a range of scores over which the reference does not follow a group's steps
+    weighs ``range_weight``; a pair's weight is multiplied by its certainty, the share of the selected raters of both
+    items who order them so, equal scores counting half. What a different group prefers is written like that of all
+    others, marked as ``open``, and listed for a person, who may include or exclude each pair. Distance from the
     reference is no fault: the reference has a view of its own.
 
     Parameters
@@ -72,7 +74,7 @@ def curate(
     --------
     >>> import plurivox as pv
     >>> study = pv.simulate(n_items=60, n_raters=40, seed=1)
-    >>> found = pv.curate(study.ratings, study.trained, by="gender", per_point=10, bootstrap=50)
+    >>> found = pv.curate(study.ratings, study.trained, by="gender", per_point=10, permutations=99)
     >>> found
     <Curation: 74 points of 2 groups>
     >>> found.to_frame().columns
@@ -80,12 +82,10 @@ def curate(
     """
     axis = _axis(ratings, settings)
     form, texts = _texts(ratings, settings)
-    shared = ("threshold", "bootstrap", "seed", "min_group_size")
+    shared = ("threshold", "permutations", "max_permutations", "within", "seed", "min_group_size")
     judged = responsiveness(
-        ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], permutations=0,
-        threads=how.threads, executor=how.executor, progress=how.progress,
-        interval="bootstrap" if settings.bootstrap else "none",
-        **{name: getattr(settings, name) for name in shared},
+        ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], threads=how.threads,
+        executor=how.executor, progress=how.progress, **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
     if raters is None:
         selected = responsive_raters(judged, ratings, axis, settings.per_group, settings.min_ratings)
@@ -93,8 +93,11 @@ def curate(
         selected = named_raters(raters, ratings, axis)
     if not any(selected.raters.values()):
         raise _nobody(axis, settings.min_ratings, named=raters is not None)
+    against = resolve(ratings, reference, threshold=settings.threshold, min_group_size=settings.min_group_size)
+    groups = [Compared(axis, (axis,), overlapping=False)]
+    seen = Looking(judged, ratings, against, Thresholds(), how).seen(groups)
     work = Work(
-        ratings, axis, form, texts, selected, standings(judged, axis, settings), settings,
+        ratings, axis, form, texts, selected, standings(judged, axis, seen), settings,
         drawing_order(texts, settings.seed), None if decisions is None else Decisions.of(decisions),
     )  # fmt: skip
     asked = {name: value for name, value in settings.as_dict().items() if name not in ("prompt", "response", "text")}
@@ -108,7 +111,7 @@ def curate(
         **texts.unpaired(),
     }  # fmt: skip
     found = Curation(work.tables(), asked)
-    if not found.to_frame().height and not found.n_undecided:
+    if not found.to_frame().height:
         raise _nothing(found, texts)
     return found
 

@@ -17,11 +17,6 @@ def _weight(value: float) -> None:
         raise ValueError
 
 
-_KEPT: dict[str, Any] = {
-    "metavar": "WEIGHT", "check": _weight, "hint": "Give a number above 0; a view is kept, with a weight.",
-}  # fmt: skip
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurationSettings(Settings):
     """What was asked of a curation."""
@@ -67,19 +62,16 @@ class CurationSettings(Settings):
         50, "At most so many items at each point of the scale, per group.", metavar="N", least=1,
         doc="How many items to take at each point of the scale, for each group, at most.",
     )  # fmt: skip
-    low_by: float = setting(
-        0.05, "MPA or WRA is low if so far below the median of the groups.", metavar="D", least=0,
-        doc="How far below the median of the groups MPA or WRA is low.",
+    range_weight: float = setting(
+        2.0, "Weight of what lies within a range of scores whose steps are a group's own.", metavar="WEIGHT",
+        check=_weight, hint="Give a number above 0; a view is kept, with a weight.",
+        doc="The weight of pairs and points within a range of scores over which the reference does not follow the steps "
+        "of a group: a granular view of its own, which training would otherwise wash out.",
     )  # fmt: skip
-    low_mpa: float | None = setting(None, "Below which value MPA is always low.", cli=False)
-    low_wra: float | None = setting(None, "Below which value WRA is always low.", cli=False)
-    granular_weight: float = setting(0.5, "Weight of groups with low MPA only.", **_KEPT)
-    broad_weight: float = setting(0.5, "Weight of groups with low WRA only.", **_KEPT)
-    most_listed: int = setting(
-        50, "How many pairs of a different group to list, at most.", least=0, hint=_AT_LEAST_0, cli=False
-    )
     higher_is_better: bool = setting(False, "Prefer the higher score, for ratings of quality.")
-    bootstrap: int = shared.bootstrap()
+    permutations: int = shared.permutations(1000)
+    max_permutations: int | None = shared.max_permutations()
+    within: tuple[str, ...] | None = shared.within()
     seed: int = shared.seed(doc="Same seed, same result. It also draws items.")
     min_group_size: int = shared.min_group_size()
 

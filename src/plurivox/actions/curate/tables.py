@@ -11,7 +11,7 @@ def tables(found: Curation) -> list[Shown]:
     lines = [
         [
             row["group"], row["standing"], *(number_cell(row[name]) for name in ("mpa", "wra")),
-            "by decision" if row["weight"] is None else f"{row['weight']:g}",
+            row["ranges"] or "–",
             f"{row['n_raters_selected']:,} of {row['n_raters']:,}", f"{row['n_items']:,}", f"{row['n_written']:,}",
         ]
         for row in found.table("groups").iter_rows(named=True)
@@ -19,6 +19,6 @@ def tables(found: Curation) -> list[Shown]:
     across = found.settings["across"]
     common = found.to_frame()["group"].to_list().count(across)
     if common:
-        lines.append([across, "all agree", "", "", "1", "", "", f"{common:,}"])
-    header = ["group", "standing", "MPA", "WRA", "weight", "raters selected", "items scored", found.form]
+        lines.append([across, "all agree", "", "", "", "", "", f"{common:,}"])
+    header = ["group", "standing", "MPA", "WRA", "steps of its own", "raters selected", "items scored", found.form]
     return [Shown(f"{', '.join(found.settings['by'])}, held against {found.settings['reference']}", header, lines)]

@@ -32,7 +32,9 @@ LENS = Lens(
     ),
     result="plurivox.lenses.alignment.result:Alignment",
     legend="Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the "
-    "distance to voters charge the whole scale for a refused or unreadable answer.",
+    "distance to voters charge the whole scale for a refused or unreadable answer. A closest group is claimed where "
+    "its lead is more than shuffled raters give, certain over items, and certain beyond what the same answers give in "
+    "random order, so that they follow the group.",
     alone="answers",
     section="plurivox.report.sections.alignment:section",
 )  # fmt: skip

@@ -1,162 +1,241 @@
-"""Which group of raters a model's answers lie closest to, on the same items, and how sure that is."""
+"""Which group of raters a model's answers lie closest to, two groups at a time on the items of both, and how sure.
+
+A group is claimed to be the closest one only if three things hold, each of which fails where another does not:
+
+- its lead is larger than shuffled raters give, so that the groups differ;
+- it is closer than every other group by an interval over items, so that the answers were not lucky;
+- both hold beyond what the same answers give in random order, so that they follow the group item by item: a coin is
+  nearer to a group with less extreme scores, in every study.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plurivox.axis import Axis
-from plurivox.engine.intervals import percentile_interval
-from plurivox.engine.permutation import upper_p
+from plurivox.engine.draws import Draws as Shuffles
+from plurivox.engine.families import SIGNIFICANT
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.permutation import compare, upper_p
+from plurivox.engine.run import Values
+from plurivox.engine.running import Running
+from plurivox.engine.units import UnitSums
 from plurivox.lenses.alignment.matching import Floats
+from plurivox.lenses.alignment.pairs import OverItems, Pairs, influences, shifted, wins
 from plurivox.lenses.alignment.settings import AlignmentSettings
-from plurivox.lenses.alignment.sums import Aligner, means, means_of_all
+from plurivox.lenses.alignment.sums import Aligner
+from plurivox.lenses.inference import Inference, Shuffled
+from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 
 GAP = "closest_gap"
+MANY_VOTES = 10.0
+"""From so many votes of the smallest group for an item, modes decide which group is closest; below, single votes."""
+_KEYS = {"model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String}
+CLOSEST = {
+    **_KEYS, "next": pl.String, "by": pl.String, "gap": pl.Float64, "beyond_order": pl.Float64,
+    "over_items": pl.Boolean, "follows": pl.Boolean, "n_compared": pl.Int64, "n_groups": pl.Int64, "n_items": pl.Int64,
+}  # fmt: skip
 STANDINGS = {
-    "model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String, "value": pl.Float64,
-    "wins": pl.Float64, "matched": pl.Float64, "n_raters": pl.Int64, "n_items": pl.Int64,
+    **_KEYS, "by": pl.String, "value": pl.Float64, "margin": pl.Float64, "wins": pl.Float64, "matched": pl.Float64,
+    "n_raters": pl.Int64, "n_items": pl.Int64,
 }  # fmt: skip
 CONTRASTS = {
-    "model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String, "other": pl.String,
-    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "matched": pl.Float64,
-    "matched_low": pl.Float64, "matched_high": pl.Float64, "n_items": pl.Int64,
+    **_KEYS, "other": pl.String, "by": pl.String, "difference": pl.Float64, "ci_low": pl.Float64,
+    "ci_high": pl.Float64, "beyond_order": pl.Float64, "beyond_low": pl.Float64, "beyond_high": pl.Float64,
+    "matched": pl.Float64, "n_items": pl.Int64,
 }  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
+class LeadTest(Shuffled):
+    """The largest margins of voices beside those of shuffled raters: only a large one tells anything."""
+
+    def compare(self, convention: str) -> None:
+        """Find how many shuffles have a margin as large."""
+        test = compare(self.observed, self.null)
+        test.p_value[:] = upper_p(self.observed, self.null)
+        test.p_value[self.alone], test.direction[self.alone], test.null_median[self.alone] = np.nan, None, np.nan
+        self.test = test
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Closest:
     """The groups of an axis beside each voice.
 
     Attributes
     ----------
-    axis
-        The groups, of which only shown ones are compared.
-    value
-        Voices × groups: mean distance from the mode, on items on which every shown group voted; NaN where withheld.
-    n_items
-        How many items these are, for each voice.
-    resampled, null, matched, matched_resampled
-        Draws × voices × groups: over items, over shuffled raters, at equal sizes, and at equal sizes over items.
+    axis, pairs
+        The groups, of which only shown ones are compared, each with each.
+    by
+        The distance that decides, ``ada_met`` or ``voter_distance``.
+    found
+        The differences of the pairs, as they are and beyond random order, with intervals over items.
+    margins
+        Voices × shown groups: by how much each is closer than every other.
+    won, matched
+        How often each has the largest margin with other items, voices × shown groups; and the differences at equal
+        group sizes, voices × pairs.
+    tested
+        The largest margins, and those of shuffled raters.
     """
 
     axis: Axis
-    value: Floats
-    n_items: Floats
-    resampled: Floats
-    null: Floats
+    pairs: Pairs
+    by: str
+    found: OverItems
+    margins: Floats
+    won: Floats
     matched: Floats
-    matched_resampled: Floats
+    tested: LeadTest
 
     @classmethod
-    def of(cls, aligner: Aligner, axis: Axis, strata: NDArray[np.int32] | None, settings: AlignmentSettings) -> Closest:
-        """Compare the groups of an axis."""
-        bootstrap, subsamples = settings.bootstrap, settings.subsamples
-        sums = aligner.common(axis)
-        total = sums.by_unit.sum(axis=0)
-        shown = ~axis.withheld
+    def of(
+        cls, aligner: Aligner, axis: Axis, inference: Inference, settings: AlignmentSettings, level: float
+    ) -> Closest:
+        """Compare the groups of an axis; ``level`` is that of the intervals over items."""
+        pairs, ratings = Pairs.of(axis), aligner.matched.ratings
+        by = decided_by(ratings, axis, settings.closest_by)
+        to_voters = by == "voter_distance"
+        sums = aligner.pairs(axis, pairs, to_voters=to_voters)
+        errors = influences(sums.by_unit)
+        found = OverItems.of(sums, errors, level)
+        margins = pairs.margins(found.value[..., 0])
+        grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
+        fixed = ~grouping.exchangeable[list(pairs.groups)]
 
-        def only(draws: Floats) -> Floats:
-            return np.where(shown, draws, np.nan)
+        def make(shuffles: Shuffles, how: Running) -> Values:
+            return aligner.leads(grouping, pairs, shuffles, how, to_voters=to_voters)[..., np.newaxis]
 
+        leads = np.fmax.reduce(margins, axis=-1, initial=np.nan)
+        alone = np.array([fixed[np.nanargmax(row)] if not np.isnan(row).all() else fixed.all() for row in margins])
         return cls(
-            axis, only(means(total)), total[:, 0],
-            only(sums.resampled(bootstrap, aligner.seed, means_of_all, aligner.how)),
-            only(aligner.permuted(axis, strata, settings.permutations)),
-            only(aligner.equal_sizes(axis, subsamples, resample="")),
-            only(aligner.equal_sizes(axis, subsamples if bootstrap else 0, resample="items")),
+            axis, pairs, by, found, margins,
+            _won(aligner, pairs, UnitSums(errors, sums.starts), found.value[..., 0], settings.bootstrap),
+            _mean(aligner.equal_sizes(axis, pairs, settings.subsamples, to_voters=to_voters)),
+            LeadTest(f"{axis.name}, closest group", (GAP,), leads[:, np.newaxis], make, alone),
         )  # fmt: skip
 
     def winner(self, v: int) -> int | None:
-        """Return the closest group of a voice, None if no two groups can be compared."""
-        row = self.value[v]
-        if np.nanmax(row, initial=-1.0) - np.nanmin(row, initial=np.inf) <= 0:
-            return None  # nothing but refusals, or no difference at all
-        return None if np.count_nonzero(~np.isnan(row)) < 2 else int(np.nanargmin(row))
+        """Return the closest group of a voice among those shown; None if no group is closer than those beside it."""
+        row = self.margins[v]
+        return None if np.isnan(row).all() or not np.nanmax(row) > 1e-12 else int(np.nanargmax(row))
 
-    def rows(self, voices: Any) -> list[Row]:
-        """Return the gap between the closest and the second group of each voice, with its test."""
-        gaps, null = gap(self.value), gap(self.null)
+    def rows(self, voices: Any, inference: Inference) -> list[Row]:
+        """Return the lead of the closest group of each voice, with its test and whether it is claimed."""
         found = []
         for v, (model, prompt) in enumerate(voices):
             g = self.winner(v)
             if g is None:
                 continue
+            place = self.pairs.groups[g]
             row = Row(
-                "closest", self.axis.name, self.axis.groups[g], GAP, float(gaps[v]), model=model, prompt=prompt,
-                n_raters=int(self.axis.sizes[g]), n_items=round(float(self.n_items[v])),
+                "closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
+                prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
             )  # fmt: skip
-            if len(null):
-                defined = null[~np.isnan(null[:, v]), v]
-                p = float(upper_p(gaps[v], defined)) if len(defined) else math.nan
-                median = float(np.median(defined)) if len(defined) else math.nan
-                row = row.with_test(p, None, median, 1 - len(defined) / len(null))
-            found.append(row)
+            row = inference.with_test(row, v, self.tested)
+            found.append(row.with_claim(bool(row.claim) and all(self.conditions(v, g))) if row.tested else row)
         return found
 
-    def draws(self, voices: Any) -> Draws:
-        """Return the permutation draws of the gaps."""
-        names = tuple(str(voice) for voice in voices)
-        null = gap(self.null)[:, :, np.newaxis]
-        return Draws(self.axis.name, names, (GAP,), null, (), np.zeros((0, len(names), 0)))
+    def conditions(self, v: int, g: int) -> tuple[bool, bool]:
+        """Tell whether a group is closer than every other it is compared with over items, and beyond random order."""
+        low, high = (self.pairs.against(end[v].T) for end in (self.found.low, self.found.high))
+        # Of a pair the other way round, the ends change places.
+        worst = np.where(np.arange(low.shape[-1]) > g, low[:, g], high[:, g])
+        return tuple(bool((side[~np.isnan(side)] > 1e-9).all()) for side in worst)  # type: ignore[return-value]
 
-    def standings(self, voices: Any) -> list[tuple[Any, ...]]:
-        """Return for each voice and shown group the distance, how often it wins, and the distance at equal sizes."""
-        won = wins(self.resampled)
-        level = mean_of(self.matched)
+    def _next(self, v: int, g: int) -> int:
+        """Return the group that is next to the closest one."""
+        return int(np.nanargmin(self.pairs.against(self.found.value[v, :, 0])[g]))
+
+    def _items(self, v: int, g: int) -> list[float]:
+        """Return on how many items a group is compared with each other one."""
+        known = np.where(np.isnan(self.found.value[v, :, 0]), 0.0, self.found.n_items[v])
+        n: list[float] = np.nan_to_num(np.abs(self.pairs.against(known)[g])).tolist()
+        return n
+
+    # Tables -----------------------------------------------------------------------------------------------------------
+
+    def closest(self, voices: Any) -> list[tuple[Any, ...]]:
+        """Return the closest group of each voice, which is next, and what holds of it."""
+        found = []
+        for v, (model, prompt) in enumerate(voices):
+            g = self.winner(v)
+            if g is None:
+                continue
+            against = self.pairs.against(self.found.value[v].T)[:, g]
+            h = self._next(v, g)
+            found.append((
+                model, prompt, self.axis.name, self._name(g), self._name(h), self.by, float(against[0, h]),
+                float(np.nanmin(against[1])), *self.conditions(v, g), int(np.count_nonzero(~np.isnan(against[0]))),
+                len(self.pairs.groups) - 1, round(self._items(v, g)[h]),
+            ))  # fmt: skip
+        return found
+
+    def standings(self, voices: Any, values: Mapping[tuple[str, str, str, str, str], float]) -> list[tuple[Any, ...]]:
+        """Return for each voice and shown group its distance, by how much it is closer than others, how often it wins.
+
+        ``values`` holds the distances by model, prompt, axis, group and statistic.
+        """
+        level = self.pairs.margins(self.matched)
         return [
-            (model, prompt, self.axis.name, name, float(self.value[v, g]), float(won[v, g]), float(level[v, g]),
-             int(self.axis.sizes[g]), round(float(self.n_items[v])))
+            (model, prompt, self.axis.name, self._name(g), self.by,
+             values.get((model, prompt, self.axis.name, self._name(g), self.by), np.nan),
+             float(self.margins[v, g]), float(self.won[v, g]), float(level[v, g]), int(self.axis.sizes[place]),
+             round(min((n for n in self._items(v, g) if n), default=0.0)))
             for v, (model, prompt) in enumerate(voices)
-            for g, name in enumerate(self.axis.groups) if not self.axis.withheld[g]
+            for g, place in enumerate(self.pairs.groups)
         ]  # fmt: skip
 
     def contrasts(self, voices: Any) -> list[tuple[Any, ...]]:
-        """Return how much farther each other group is than the closest one, also at equal sizes, with intervals."""
-        level, found = mean_of(self.matched), []
-        for v, (model, prompt) in enumerate(voices):
-            g = self.winner(v)
-            for h, name in enumerate(self.axis.groups):
-                if g is None or h == g or self.axis.withheld[h]:
-                    continue
-                found.append((
-                    model, prompt, self.axis.name, self.axis.groups[g], name,
-                    float(self.value[v, h] - self.value[v, g]),
-                    *_interval(self.resampled[:, v, h] - self.resampled[:, v, g]), float(level[v, h] - level[v, g]),
-                    *_interval(self.matched_resampled[:, v, h] - self.matched_resampled[:, v, g]),
-                    round(float(self.n_items[v])),
-                ))  # fmt: skip
-        return found
+        """Return for each pair of groups, in the order of the axis, how much farther the second is."""
+        return [
+            (model, prompt, self.axis.name, self._name(g), self._name(h), self.by,
+             *(_known(end[v, at, 0]) for end in self.found[:3]), *(_known(end[v, at, 1]) for end in self.found[:3]),
+             _known(self.matched[v, at]), round(float(self.found.n_items[v, at])))
+            for v, (model, prompt) in enumerate(voices)
+            for at, (g, h) in enumerate(zip(self.pairs.first.tolist(), self.pairs.second.tolist(), strict=True))
+        ]  # fmt: skip
+
+    def draws(self, voices: Any) -> Draws:
+        """Return the permutation draws of the leads."""
+        names = tuple(str(voice) for voice in voices)
+        return Draws(self.axis.name, names, (GAP,), self.tested.null, (), np.zeros((0, len(names), 0)))
+
+    def _name(self, g: int) -> str:
+        return self.axis.groups[self.pairs.groups[g]]
 
 
-def gap(values: Floats) -> Floats:
-    """Return the second smallest less the smallest of the last dimension; NaN where fewer than two are defined."""
-    ordered = np.sort(values, axis=-1)  # NaN come last
-    if ordered.shape[-1] < 2:
-        return np.full(ordered.shape[:-1], np.nan)
-    return np.asarray(ordered[..., 1] - ordered[..., 0])
+def decided_by(ratings: Ratings, axis: Axis, asked: str) -> str:
+    """Return the distance that decides: as asked, or by modes if the smallest group has votes enough for them.
+
+    How many votes it has is told from all votes and its share of the raters, so that shuffles cannot change it.
+    """
+    if asked != "auto":
+        return asked
+    group = axis.codes[ratings.codes_of_raters]
+    votes = np.bincount(ratings.item_codes[group >= 0], minlength=ratings.n_items)
+    sizes = axis.sizes[~axis.withheld]
+    least = np.median(votes[votes > 0]) * sizes.min() / max(axis.sizes.sum(), 1) if len(sizes) and votes.any() else 0.0
+    return "ada_met" if least >= MANY_VOTES else "voter_distance"
 
 
-def wins(draws: Floats) -> Floats:
-    """Return how often each group is the closest: voices × groups; ties share. NaN without draws."""
-    if not len(draws):
-        return np.full(draws.shape[1:], np.nan)
-    known = ~np.isnan(draws).all(axis=-1, keepdims=True)
-    lowest = np.nanmin(np.where(known, draws, 0.0), axis=-1, keepdims=True)
-    closest = (draws <= lowest + 1e-12) & known
-    with np.errstate(invalid="ignore"):
-        share = closest / closest.sum(axis=-1, keepdims=True)
-    won = np.nansum(share, axis=0) / np.maximum(known.sum(axis=0), 1)
-    return np.where(np.isnan(draws).all(axis=0), np.nan, won)
+def level_over(n: int) -> float:
+    """Return the level of each of n intervals that hold together at 95 % (Šidák), for voices and axes of a call."""
+    return float((1 - SIGNIFICANT) ** (1 / max(n, 1)))
 
 
-def mean_of(draws: Floats) -> Floats:
+def _won(aligner: Aligner, pairs: Pairs, errors: UnitSums, farther: Floats, n: int) -> Floats:
+    """Return how often each group has the largest margin when items are drawn anew, to first order."""
+    return wins(pairs.margins(farther + errors.resampled(n, aligner.seed, shifted, aligner.how)))
+
+
+def _mean(draws: Floats) -> Floats:
     """Return means over draws, NaN without any."""
     if not len(draws):
         return np.full(draws.shape[1:], np.nan)
@@ -164,8 +243,17 @@ def mean_of(draws: Floats) -> Floats:
     return np.where(n > 0, np.nansum(draws, axis=0) / np.maximum(n, 1), np.nan)
 
 
-def _interval(draws: Floats) -> tuple[float | None, float | None]:
-    if len(draws) < 2 or np.isnan(draws).all():
-        return None, None
-    low, high, _ = percentile_interval(draws)
-    return float(low), float(high)
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def frames(
+    closest: Sequence[Closest], voices: Any, values: Mapping[tuple[str, str, str, str, str], float]
+) -> dict[str, pl.DataFrame]:
+    """Return the tables about groups beside each other."""
+    each = {
+        "closest": (CLOSEST, [row for one in closest for row in one.closest(voices)]),
+        "standings": (STANDINGS, [row for one in closest for row in one.standings(voices, values)]),
+        "contrasts": (CONTRASTS, [row for one in closest for row in one.contrasts(voices)]),
+    }
+    return {name: pl.DataFrame(rows, schema=schema, orient="row") for name, (schema, rows) in each.items()}

@@ -97,32 +97,35 @@ class Alignment(Result):
         return self._table("accounts")
 
     def closest(self) -> pl.DataFrame:
-        """Return the closest group of each voice on each axis: the gap to the second, p, and how often it wins."""
-        rows = [row for row in self.rows if row.kind == "closest"]
+        """Return the closest group of each voice on each axis, and how sure that is.
+
+        ``gap`` is how much farther the ``next`` group is by the distance ``by``; ``beyond_order`` is the least that it
+        is closer than any other beyond what the same answers give in random order; ``over_items`` and ``follows`` tell
+        whether intervals over items exclude 0 for both. ``claim`` needs both, and a corrected p below .05.
+        """
         keys = ["model", "prompt", "axis", "group"]
-        frame = pl.DataFrame(
-            [
-                (row.model, row.prompt, row.axis, row.group, row.value, row.null_median, row.p_value, row.p_adjusted)
-                for row in rows
-            ],
-            schema={
-                **dict.fromkeys(keys, pl.String), "gap": pl.Float64, "null_median": pl.Float64, "p_value": pl.Float64,
-                "p_adjusted": pl.Float64,
-            },
-            orient="row",
+        frame = self.to_frame().filter(statistic="closest_gap").select(
+            *keys, "null_median", "p_value", "p_adjusted", "claim", "n_permutations"
         )  # fmt: skip
-        return frame.join(self.standings(), on=keys, how="left", maintain_order="left")
+        found = self._table("closest").join(frame, on=keys, how="left", maintain_order="left")
+        return found.join(self.standings().drop("by", "margin", "n_items"), on=keys, how="left", maintain_order="left")
 
     def standings(self) -> pl.DataFrame:
-        """Return every group of every axis beside each voice, on items on which all of them voted.
+        """Return every group of every axis beside each voice.
 
-        ``value`` is the mean distance from the group's mode, ``wins`` how often it is the smallest when items are drawn
-        anew, ``matched`` the value at equal group sizes.
+        ``value`` is the group's mean distance on all items that it rated; ``margin`` by how much it is closer than
+        every other group, each on the items of both, negative where another is closer; ``wins`` how often its margin is
+        the largest when items are drawn anew, ``matched`` the margin at equal group sizes, ``n_items`` the fewest items
+        on which it is compared with another.
         """
         return self._table("standings")
 
     def contrasts(self) -> pl.DataFrame:
-        """Return how much farther than the closest group each other one is, also at equal sizes, with intervals."""
+        """Return for each pair of groups, on the items of both, how much farther the second is than the first.
+
+        As it is and beyond random order, with intervals over items; also at equal sizes. The order of the groups is
+        that of the axis, whatever the values: no pair is chosen by its size.
+        """
         return self._table("contrasts")
 
     def alphas(self) -> pl.DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +10,14 @@ import numpy as np
 import polars as pl
 
 from plurivox.answers import Answers
-from plurivox.axis import Axis
 from plurivox.engine.exchange import Exchange
-from plurivox.engine.families import corrected
-from plurivox.engine.grouping import compared, overlapping_axes, raters_who_rated
+from plurivox.engine.grouping import Compared, Grouping, compared, overlapping_axes, raters_who_rated
 from plurivox.engine.running import Running
-from plurivox.errors import DifferentItemsWarning, SelectionError
+from plurivox.errors import SelectionError
 from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
-from plurivox.lenses.alignment.closest import CONTRASTS, STANDINGS, Closest
+from plurivox.lenses.alignment.closest import Closest, frames, level_over
 from plurivox.lenses.alignment.matching import ALL, as_answers, match
 from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
@@ -28,16 +25,12 @@ from plurivox.lenses.alignment.rows import Analysis
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.stand_ins import Closeness, StandIns
 from plurivox.lenses.alignment.sums import Aligner
+from plurivox.lenses.inference import Inference
 from plurivox.ratings import Ratings
 from plurivox.results.result import Table
 from plurivox.scale_files import GivenScale
 from plurivox.settings import keywords
 from plurivox.statistics.checks import level_of, prior_of, usual_level
-
-APART = 0.5
-"""Below this share of items in common with the rest, a group is said to have seen different items."""
-UNEVEN = 3.0
-"""Raters of one group with so many times the items of another's are warned of."""
 
 
 @keywords(AlignmentSettings)
@@ -98,18 +91,16 @@ def alignment(
     )
     references = References.of(matched, settings.seed)
     beside = replace(work, aligner=replace(work.aligner, matched=references.matched), reference=True)
-    strata = Exchange.of(ratings, settings.within).strata
-    rows, closest = work.overall() + beside.overall(), []
+    rows = work.overall() + beside.overall()
     for one in axes:
         rows += work.groups(one) + beside.groups(one)
-        if len(one.axis.shown) > 1 and not one.overlapping and one.axis.attributes != ("rater",):
-            warn_apart(ratings, one.axis)
-            warn_uneven(ratings, one.axis)
-            closest.append(Closest.of(work.telling(f"{one.axis.name}, closest group"), one.axis, strata, settings))
+    inference = Inference(settings, how, Exchange.of(ratings, settings.within))
+    closest = _closest(work, [one for one in axes if _comparable(one)], inference, settings)
     if settings.as_rater:
         apart = [one for one in axes if not one.overlapping]
         rows += as_raters(work.aligner, apart, trained, settings.threshold)
-    rows += corrected([row for one in closest for row in one.rows(matched.voices)], settings.correction)
+    values = {(row.model, row.prompt, row.axis, row.group, row.statistic): row.value for row in rows}
+    rows += [row for one in closest for row in one.rows(matched.voices, inference)]
     return Alignment(
         tuple(rows),
         {one.axis.name: one.n_withheld for one in axes},
@@ -124,63 +115,42 @@ def alignment(
             "subsets": list(matched.subsets),
             "n_items": int(np.count_nonzero(np.diff(matched.rows))), "n_unrated": matched.n_unrated,
             "n_elsewhere": given.n_elsewhere, "n_unsorted": matched.n_unsorted, "n_raters": ratings.n_raters,
-            "humans": True,
+            "humans": True, "design": inference.remembered(),
         },
-        _tables(work, given, closest, references, settings),
+        _tables(work, given, frames(closest, matched.voices, values), references, settings),
         revealing={one.axis.name: one.n_revealing for one in axes},
     )  # fmt: skip
 
 
-def warn_apart(ratings: Ratings, axis: Axis) -> None:
-    """Warn if a group rated mostly items that nobody else of the axis did, since shuffling then compares items."""
-    group = axis.codes[ratings.codes_of_raters].astype(np.int64)
-    inside = group >= 0
-    cells = np.unique(group[inside] * ratings.n_items + ratings.item_codes[inside])
-    owner, item = np.divmod(cells, max(ratings.n_items, 1))
-    by_others = np.bincount(item, minlength=ratings.n_items)[item] > 1
-    rated = np.bincount(owner, minlength=len(axis))
-    shared = np.bincount(owner[by_others], minlength=len(axis))
-    apart = [g for g in np.flatnonzero(~axis.withheld) if rated[g] > 0 and shared[g] < APART * rated[g]]
-    if apart and len(axis) > 1:
-        names = ", ".join(axis.groups[g] for g in apart[:3]) + (" and others" if len(apart) > 3 else "")
-        warnings.warn(
-            f"{axis.name}: {names} rated mostly items that nobody else did, so a difference may be one of items; "
-            "if raters were assigned by batch or region, give it as within=",
-            DifferentItemsWarning,
-            stacklevel=4,
-        )
+def _comparable(one: Compared) -> bool:
+    """Tell whether one of the groups of an axis may be called the closest."""
+    return len(one.axis.shown) > 1 and not one.overlapping and one.axis.attributes != ("rater",)
 
 
-def warn_uneven(ratings: Ratings, axis: Axis) -> None:
-    """Warn if raters of one group rated many times as many items as those of another: modes of few votes tie."""
-    group = axis.codes[ratings.codes_of_raters]
-    votes = np.bincount(group[group >= 0], minlength=len(axis)) / np.maximum(axis.sizes, 1)
-    shown = np.flatnonzero(~axis.withheld & (votes > 0))
-    if len(shown) and votes[shown].max() > UNEVEN * votes[shown].min():
-        many, few = (axis.groups[shown[place]] for place in (votes[shown].argmax(), votes[shown].argmin()))
-        warnings.warn(
-            f"{axis.name}: raters of {many} rated {votes[shown].max() / votes[shown].min():.0f} times as many items as "
-            f"those of {few}; modes of few votes tie more, so the closest group may be one of numbers. Compare by "
-            "voter_distance, or shuffle within groups of alike raters (within=)",
-            DifferentItemsWarning,
-            stacklevel=4,
-        )
+def _closest(
+    work: Analysis, axes: Sequence[Compared], inference: Inference, settings: AlignmentSettings
+) -> list[Closest]:
+    """Compare the groups of each axis, and shuffle raters until it is decided which leads are more than chance."""
+    ratings, voices = work.aligner.matched.ratings, work.aligner.matched.voices
+    level, found = level_over(len(voices) * len(axes)), []
+    for one in axes:
+        axis = one.axis
+        grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
+        inference.check(ratings, axis.name, grouping)
+        found.append(Closest.of(work.telling(f"{axis.name}, closest group"), axis, inference, settings, level))
+    inference.decide([one.tested for one in found])
+    return found
 
 
 def _tables(
-    work: Analysis, answers: Answers, closest: Sequence[Closest], references: References, settings: AlignmentSettings
-) -> tuple[Table, ...]:
+    work: Analysis, answers: Answers, closest: Mapping[str, pl.DataFrame], references: References,
+    settings: AlignmentSettings,
+) -> tuple[Table, ...]:  # fmt: skip
     matched = work.aligner.matched
-    voices = matched.voices
     families = models.families_of(answers, settings.families)
-    frames = {
+    found = {
         "accounts": matched.accounts,
-        "standings": pl.DataFrame(
-            [row for one in closest for row in one.standings(voices)], schema=STANDINGS, orient="row"
-        ),
-        "contrasts": pl.DataFrame(
-            [row for one in closest for row in one.contrasts(voices)], schema=CONTRASTS, orient="row"
-        ),
+        **closest,
         "alphas": models.alphas(answers, matched, families, published=settings.convention == "published"),
         "stand ins": StandIns(
             work.aligner, references, Closeness.of(work.level, matched.ratings.scale.values), settings.tolerance
@@ -191,4 +161,4 @@ def _tables(
         "distances": models.distances(matched),
         "items": models.item_table(matched),
     }
-    return tuple(Table(name, frame) for name, frame in frames.items())
+    return tuple(Table(name, frame) for name, frame in found.items())

@@ -30,6 +30,9 @@ def _numbers(prior: Any) -> None:
         raise ValueError("Give a number, or one for each point.")
 
 
+CLOSEST_BY = ("auto", "ada_met", "voter_distance")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AlignmentSettings(Settings):
     """What was asked of alignment."""
@@ -76,6 +79,15 @@ class AlignmentSettings(Settings):
     permutations: int = shared.permutations(
         1000, doc="How many times raters are shuffled between groups, to test which group is closest."
     )
+    max_permutations: int | None = shared.max_permutations()
+    n_lenses: int = shared.n_lenses()
+    closest_by: str = setting(
+        "auto", "What decides which group is closest: ada_met, voter_distance, or auto.", metavar="DISTANCE",
+        choices=CLOSEST_BY,
+        doc='The distance that decides which group is closest: from modes (``"ada_met"``) or from single votes '
+        '(``"voter_distance"``), in which items weigh by their votes. ``"auto"``: from modes where the smallest group '
+        "has ten votes or more for an item, else from single votes.",
+    )  # fmt: skip
     subsamples: int = setting(
         200, "How often raters are drawn for equal group sizes.", least=0, metavar="N", hint="Give 0 or more.",
         doc="How many times raters are drawn so that all groups are as large as the smallest.",
@@ -86,10 +98,18 @@ class AlignmentSettings(Settings):
         '``"published"`` counts refusals as categories in alpha.',
     )
     correction: str = shared.correction(
-        "bh",
-        help="bh, by, holm, bonferroni or none.",
-        choices=shared.CORRECTIONS[1:],
-        doc="How p-values are corrected over models, prompts and attributes: bh, by, holm, bonferroni or none.",
+        doc='How p-values are corrected over models, prompts and attributes: ``"maxt"`` from the largest deviation of '
+        "every shuffle; bh, by, holm or bonferroni; or none, without claims.",
     )
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()
+
+    @property
+    def interval(self) -> str:
+        """How intervals are made, as tests of groups want to know."""
+        return "bootstrap"
+
+    @property
+    def resample(self) -> str:
+        """What intervals are over."""
+        return "items"

@@ -13,11 +13,12 @@ from plurivox.engine.counting import group_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.part import Part
-from plurivox.engine.run import Contribution, Sums, Values, run, total
+from plurivox.engine.run import Contribution, Finish, Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.engine.units import MOST_UNITS, UnitSums, and_all, units_of
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
-from plurivox.statistics.cohesion import parts as finish
+from plurivox.lenses.alignment.pairs import Lead, Pairs, farther_of_all
+from plurivox.statistics.cohesion import parts as finish_parts
 from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
 
@@ -171,15 +172,18 @@ class Votes(Once):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SameItems:
-    """Charged distances from the modes of groups, on the items on which all shown groups voted, under any draws.
+class PairSums:
+    """How much farther the second group of each pair is, on the items on which both voted, under any draws of raters.
 
-    Units × voices × (1 + groups), the first of which counts items.
+    Units × voices × pairs × (3 + 2 points), see ``kernels.alignment.pair_sums``; × 3 without sums ``by_point``.
     """
 
     given: Given
     grouping: Grouping
-    shown: NDArray[np.bool_]
+    table: Ints
+    n_pairs: int
+    to_voters: bool
+    by_point: bool
     unit: Ints
     n_units: int
     cost: float
@@ -187,20 +191,22 @@ class SameItems:
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        sums = self.n_units * self.given.n_voices * (1 + self.grouping.n_groups)
-        return len(self.unit) + len(self.grouping.codes) + sums
+        return len(self.grouping.codes) + self.n_units * self.given.n_voices * self.n_pairs * self.n_sums
+
+    @property
+    def n_sums(self) -> int:
+        """How many numbers a voice and a pair have."""
+        return 3 + 2 * self.given.n_points * self.by_point
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        from plurivox.kernels.alignment import labelled_sums
+        from plurivox.kernels.alignment import labelled_pairs
 
-        drawn = draws.item_weights(len(self.unit))
-        drawn = drawn[:, part.items] if drawn.shape[1] else np.ones((1, part.n_items), dtype=np.int32)
-        sums = np.zeros((draws.total, self.n_units, self.given.n_voices, 1 + self.grouping.n_groups))
+        sums = np.zeros((draws.total, self.n_units, self.given.n_voices, self.n_pairs, self.n_sums))
         offsets, raters, scores, _ = votes_of(part)
-        labelled_sums(
-            offsets, raters, scores, self.grouping.labels(draws), self.shown, self.given.n_points,
-            *self.given.within(part), self.unit[part.items], np.ascontiguousarray(drawn), sums,
+        labelled_pairs(
+            offsets, raters, scores, self.grouping.labels(draws), self.table, self.to_voters, self.given.n_points,
+            *self.given.within(part), self.unit[part.items], sums,
         )  # fmt: skip
         return Sums(by_unit=sums)
 
@@ -228,22 +234,6 @@ class MeanDistances:
                 (sums[..., k.TO_VOTERS] + charge) / items, sums[..., k.TO_POSTERIOR] / answered / self.top,
             )  # fmt: skip
         return np.stack(found, axis=-1)
-
-
-def means(sums: Values) -> Values:
-    """Return mean distances of … × (1 + groups) sums, the first of which counts items."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[..., 1:] / sums[..., :1])
-
-
-def means_of_all(sums: Values) -> Values:
-    """Return the mean distances of draws × one subset × voices × (1 + groups) sums."""
-    return means(sums[:, 0])
-
-
-def means_by_draw(sums: Sums) -> Values:
-    """Return the mean distances of draws, all of whose items are one unit."""
-    return means_of_all(sums["by_unit"])
 
 
 # All of it -----------------------------------------------------------------------------------------------------------
@@ -295,7 +285,7 @@ class Aligner:
         together = np.bincount(cell[matched.point >= 0], minlength=int(cell.max(initial=0)) + 1)[cell]
         sums = self.added(CrossRatings(Given.of(matched), codes, n_groups, together))
         crossed, own, other = (array[0] for array in sums.values())
-        return finish.xrr_from(crossed, own, other, level, np.array(matched.ratings.scale.values))
+        return finish_parts.xrr_from(crossed, own, other, level, np.array(matched.ratings.scale.values))
 
     def votes(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[Any]:
         """Return how many ratings each group gave to items with answers, by subset: subsets + 1 × groups."""
@@ -306,38 +296,44 @@ class Aligner:
 
     # Groups on the same items ----------------------------------------------------------------------------------------
 
-    def common(self, axis: Axis) -> UnitSums:
-        """Return charged distances from the modes of groups, on the items on which all shown groups voted."""
+    def pairs(self, axis: Axis, pairs: Pairs, *, to_voters: bool) -> UnitSums:
+        """Return how much farther the second group of each pair is, by units of items on which both voted."""
         matched = self.matched
         nowhere = np.zeros(matched.ratings.n_items, dtype=np.int64)
-        unit, starts = self._units(nowhere, 1, len(matched.voices) * (1 + len(axis)))
-        work = self._same_items(axis, Grouping.of(matched.ratings, axis.codes, len(axis)), unit, int(starts[-1]))
+        width = len(matched.voices) * len(pairs) * (3 + 2 * (matched.top + 1))
+        unit, starts = self._units(nowhere, 1, width)
+        grouping = Grouping.of(matched.ratings, axis.codes, len(axis))
+        work = self._pair_sums(grouping, pairs, to_voters, unit, int(starts[-1]), by_point=True)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
-    def permuted(self, axis: Axis, strata: NDArray[np.int32] | None, n: int) -> Floats:
-        """Return the means of groups when whole raters are shuffled between them: draws × voices × groups."""
-        grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), strata)
-        return self._drawn(axis, grouping, Draws.permuted(n, self.seed))
+    def leads(self, grouping: Grouping, pairs: Pairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
+        """Return the largest margin of each voice when whole raters are shuffled: draws × voices."""
+        made = self._drawn(grouping, pairs, to_voters, draws, Lead(pairs), how)
+        return np.concatenate([np.zeros((0, len(self.matched.voices))), *made])
 
-    def equal_sizes(self, axis: Axis, n: int, *, resample: str) -> Floats:
-        """Return the means of groups when as many raters are drawn of each as the smallest has, without replacement.
+    def equal_sizes(self, axis: Axis, pairs: Pairs, n: int, *, to_voters: bool) -> Floats:
+        """Return the differences of pairs when as many raters are drawn of each group as the smallest has.
 
-        With ``resample``, items are drawn anew, too. Draws × voices × groups.
+        Without replacement; draws × voices × pairs.
         """
         shown = np.isin(axis.codes, np.flatnonzero(~axis.withheld))
         grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), among=shown)
-        return self._drawn(axis, grouping, Draws.subsampled(n, self.seed, resample))
+        made = self._drawn(grouping, pairs, to_voters, Draws.subsampled(n, self.seed), farther_of_all, self.how)
+        return np.concatenate([np.zeros((0, len(self.matched.voices), len(pairs))), *made])
 
-    def _drawn(self, axis: Axis, grouping: Grouping, draws: Draws) -> Floats:
-        unit = in_common(self.matched, axis)  # shuffled raters must not bring in items that were not compared
-        work = self._same_items(axis, grouping, unit, 1)
-        made = run(self.matched.ratings.parts(), work, draws, means_by_draw, self.how)
-        return np.concatenate([np.zeros((0, len(self.matched.voices), len(axis))), *made])
+    def _drawn(
+        self, grouping: Grouping, pairs: Pairs, to_voters: bool, draws: Draws, finish: Finish, how: Running
+    ) -> list[Values]:
+        together = np.zeros(self.matched.ratings.n_items, dtype=np.int64)
+        work = self._pair_sums(grouping, pairs, to_voters, together, 1, by_point=False)
+        return run(self.matched.ratings.parts(), work, draws, finish, how)
 
-    def _same_items(self, axis: Axis, grouping: Grouping, unit: Ints, n_units: int) -> SameItems:
+    def _pair_sums(
+        self, grouping: Grouping, pairs: Pairs, to_voters: bool, unit: Ints, n_units: int, *, by_point: bool
+    ) -> PairSums:
         matched = self.matched
-        cost = (len(matched.ratings.scores) + len(matched.voice) * len(axis) + 100) / 4e8
-        return SameItems(Given.of(matched), grouping, ~axis.withheld, unit, n_units, cost)
+        cost = (len(matched.ratings.scores) + len(matched.voice) * len(pairs) * 2 + 100) / 4e8
+        return PairSums(Given.of(matched), grouping, pairs.table, len(pairs), to_voters, by_point, unit, n_units, cost)
 
     def _units(self, subset: Ints, n_subsets: int, width: int) -> tuple[Ints, Ints]:
         """Return the unit of each item, and where those of each subset begin: fewer where a unit holds many numbers."""
@@ -346,13 +342,3 @@ class Aligner:
     @property
     def _quiet(self) -> Running:
         return self.how._replace(progress=None)
-
-
-def in_common(matched: AnsweredItems, axis: Axis) -> Ints:
-    """Return 0 for the items on which every shown group voted, -1 for others."""
-    ratings, shown = matched.ratings, np.flatnonzero(~axis.withheld)
-    group = axis.codes[ratings.codes_of_raters].astype(np.int64)
-    kept = np.isin(group, shown)
-    cells = np.unique(ratings.item_codes[kept] * np.int64(len(axis)) + group[kept])
-    n = np.bincount(cells // len(axis), minlength=ratings.n_items)
-    return np.where(n == len(shown), 0, -1).astype(np.int64)

@@ -94,15 +94,19 @@ def _groups(found: Alignment) -> list[Shown]:
 def _closest(found: Alignment) -> list[Shown]:
     lines = [
         [
-            _name((one["model"], one["prompt"])), one["axis"], one["group"], score_cell(one["value"]),
-            score_cell(one["matched"]), score_cell(one["gap"]), _share(one["wins"]), p_cell(one["p_value"]),
-            p_cell(one["p_adjusted"]), f"{one['n_items']:,}",
+            _name((one["model"], one["prompt"])), one["axis"], one["group"], one["next"], LABELS[one["by"]],
+            score_cell(one["gap"]), score_cell(one["beyond_order"]), p_cell(one["p_adjusted"]),
+            _yes(one["over_items"]), _yes(one["follows"]), _yes(one["claim"]), f"{one['n_items']:,}",
         ]
         for one in found.closest().iter_rows(named=True)
     ]  # fmt: skip
-    header = ["model", "attribute", "closest group", "distance", "at equal sizes", "gap to the next", "wins", "p",
-              "p corrected", "items"]  # fmt: skip
-    return [Shown("The closest group, on items that all groups rated", header, lines)] if lines else []
+    header = ["model", "attribute", "closest group", "next", "by", "gap", "beyond order", "p corrected", "over items",
+              "follows", "claimed", "items"]  # fmt: skip
+    return [Shown("The closest group, each pair on the items that both rated", header, lines)] if lines else []
+
+
+def _yes(value: bool | None) -> str:
+    return "" if value is None else "yes" if value else "no"
 
 
 def _stand_ins(found: Alignment) -> list[Shown]:
@@ -167,7 +171,3 @@ def _text(value: Any) -> str:
     if value is None or isinstance(value, float):
         return score_cell(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.0%}"

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plurivox.lenses.alignment.matching import ALL
+from plurivox.lenses.alignment.pairs import LEAST_ITEMS
 from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.stand_ins import DRAWS
-from plurivox.results.result import Row, Statement, p_text, survival, weight_of
+from plurivox.results.claims import entangled_axes, entangled_statements, rests_on
+from plurivox.results.result import Row, Statement, p_text, weight_of
+from plurivox.results.wording import counted, listed, named
+from plurivox.statistics.registry import LABELS
+from plurivox.statistics.stand_in import MAY_STAND_IN
 
 if TYPE_CHECKING:
     from plurivox.lenses.alignment.result import Alignment
-from plurivox.results.wording import counted, listed, named
-from plurivox.statistics.stand_in import MAY_STAND_IN
 
 FEW = 6
 """Voices of which each gets a sentence; of more, the best and the worst do."""
+FEW_MISSES = 3
+"""Leads that are not claimed and get a sentence each."""
 POSITION_BIAS = 0.001
 
 
@@ -45,43 +51,84 @@ class AlignmentFindings:
         ]
 
     def _closest(self) -> list[Statement]:
-        """Say of each voice and axis which group is closest if that is more than chance; count the others."""
-        rows = [row for row in self.found.rows if row.kind == "closest"]
-        tested = [row for row in rows if row.tested]
-        alone = [axis for axis in self.found.settings["by"] if axis in self._without_common()]
-        apart = [Statement(f"No item was rated by all groups of {axis}, so none is called the closest.", 1.0, axis)
-                 for axis in alone]  # fmt: skip
-        contrasts = self.found.contrasts()
-        found = [
-            Statement(self._closest_sentence(row, contrasts, len(tested)), weight_of(row), row.axis, row.statistic)
-            for row in sorted(tested, key=lambda row: (row.p_value or 0.0, row.model, row.prompt, row.axis))
-            if row.survives
-        ]
-        if tested and not found:
-            text = (
-                f"No model's answers lie closer to one group than to the others by more than chance gives "
-                f"({counted(len(tested), 'comparison')}, corrected)."
+        """Say of each voice and axis which group is closest if that is claimed; else that none is, and why."""
+        settings = self.found.settings
+        tested = [row for row in self.found.rows if row.kind == "closest" and row.tested]
+        about = {(one["model"], one["prompt"], one["axis"]): one for one in self.found.closest().iter_rows(named=True)}
+        tested.sort(key=lambda row: (row.p_adjusted or 0.0, row.model, row.prompt, row.axis))
+        said = [
+            Statement(
+                self._closest_sentence(row, about[row.model, row.prompt, row.axis], len(tested)), weight_of(row),
+                row.axis, row.statistic, row.group, True, row.p_adjusted, rests_on(settings, row, len(tested)),
+                row.n_permutations,
             )
-            found.append(Statement(text, 2.0, statistic="closest_gap"))
-        return [*found, *apart]
+            for row in tested if row.claim
+        ]  # fmt: skip
+        if tested and not said:
+            said.append(self._none_closest(tested))
+        said += self._near_misses([(row, about[row.model, row.prompt, row.axis]) for row in tested if not row.claim])
+        said += entangled_statements(settings, (row.axis for row in tested))
+        return said + [Statement(text, 1.0, axis) for axis, text in self._without_common()]
 
-    def _without_common(self) -> set[str]:
-        standings = self.found.standings()
-        return set(standings.group_by("axis").agg(pl.col("n_items").max()).filter(n_items=0)["axis"])
+    def _without_common(self) -> list[tuple[str, str]]:
+        """Say on which axes no two groups rated enough of the same items."""
+        most = self.found.contrasts().group_by("axis", maintain_order=True).agg(pl.col("n_items").max())
+        return [
+            (axis, f"No two groups of {axis} rated {LEAST_ITEMS} answered items in common, so none is called the "
+                   "closest.")
+            for axis, n in most.iter_rows() if n < LEAST_ITEMS
+        ]  # fmt: skip
 
-    def _closest_sentence(self, row: Row, contrasts: pl.DataFrame, n_tested: int) -> str:
-        key = {"model": row.model, "prompt": row.prompt, "axis": row.axis, "group": row.group}
-        others = contrasts.filter(**key).sort("difference", descending=True)
-        farthest = others.row(0, named=True) if others.height else None
-        text = f"{self._voice(row)}: its answers lie closest to raters with {row.axis} {row.group}"
-        if farthest is not None:
-            text += f"; {farthest['other']} are {_points(farthest['difference'])} farther"
-            text += _bounds(farthest["ci_low"], farthest["ci_high"])
-            if not _missing(farthest["matched"]):
-                text += f", {_points(farthest['matched'])} at equal group sizes"
-                text += _bounds(farthest["matched_low"], farthest["matched_high"])
-        p = row.p_value or 0.0
-        return f"{text}; {p_text(p)}, {survival(row, n_tested, 'comparison')}. {self._refused(row)}"
+    def _closest_sentence(self, row: Row, one: dict[str, Any], n_tested: int) -> str:
+        """Say which group is the closest. No interval: the next group was selected by its distance."""
+        level = "" if _missing(one["matched"]) else f", {_points(one['matched'])} at equal group sizes"
+        left = one["n_groups"] - one["n_compared"]
+        alone = f" It is not compared with {counted(left, 'group')}: too few items in common." if left else ""
+        return (
+            f"{self._voice(row)}: its answers lie closest to raters with {named(row.axis, row.group)}, and follow them "
+            f"item by item; the next, {one['next']}, are {_points(one['gap'])} farther by {LABELS[one['by']]} on "
+            f"{counted(one['n_items'], 'item')} that both rated{level}; {p_text(row.p_adjusted or 0.0)} after "
+            f"correction over {counted(n_tested, 'comparison')}.{alone} {self._refused(row)}"
+        )
+
+    def _none_closest(self, tested: Sequence[Row]) -> Statement:
+        """Say that no group is called the closest one of any voice."""
+        free = [row for row in tested if row.axis not in entangled_axes(self.found.settings)] or tested
+        surest = min(free, key=lambda row: row.p_adjusted or 0.0)
+        text = (
+            f"No model is said to reflect the view of one group: in {counted(len(tested), 'comparison')} none lies "
+            f"closer to one than to the others for certain; the smallest {p_text(surest.p_adjusted or 0.0)} after "
+            "correction."
+        )
+        return Statement(
+            text, 2.0, statistic=surest.statistic, p=surest.p_adjusted,
+            rests_on=rests_on(self.found.settings, surest, len(tested)), n_permutations=surest.n_permutations,
+        )  # fmt: skip
+
+    def _near_misses(self, others: Sequence[tuple[Row, dict[str, Any]]]) -> list[Statement]:
+        """Say why leads that shuffled raters do not give are no claims all the same."""
+        blocked = entangled_axes(self.found.settings)
+        rows = [(row, one) for row, one in others if row.survives and row.axis not in blocked]
+        said = [
+            Statement(self._near_miss(row, one), 1.9, row.axis, row.statistic, row.group, p=row.p_adjusted)
+            for row, one in rows[:FEW_MISSES]
+        ]
+        if len(rows) > FEW_MISSES:
+            text = f"The same holds of {counted(len(rows) - FEW_MISSES, 'more lead', 'more leads')}; see closest()."
+            said.append(Statement(text, 1.8, statistic=rows[0][0].statistic))
+        return said
+
+    def _near_miss(self, row: Row, one: dict[str, Any]) -> str:
+        if row.undecided:
+            why = f"p is too close to .05 after {row.n_permutations or 0:,} shuffles"
+        elif not one["follows"]:
+            why = "they do not follow that group item by item: in random order the same answers would lie about as near"
+        else:
+            why = "with other items another group could be the closest"
+        return (
+            f"{self._voice(row)}: its answers lie nearer to {named(row.axis, row.group)} than to {one['next']} "
+            f"({_points(one['gap'])}, {p_text(row.p_adjusted or 0.0)} after correction). This is no claim, since {why}."
+        )
 
     def _refused(self, row: Row) -> str:
         account = self.found.accounts().filter(model=row.model, prompt=row.prompt, subset=ALL).row(0, named=True)

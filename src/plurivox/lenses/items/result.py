@@ -36,13 +36,15 @@ class Items:
         ratings of the item, only direction, the rounded ``shrunken`` and ``p_adjusted`` are told, and ``note`` says so.
     uncertain
         One row per item, those that one more rating tells most about first: ``n_ratings``, their ``mean`` and
-        ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters would
-        give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``information_gain``, what one more rating is
-        expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until the interval is
-        expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
+        ``entropy`` in nats; given the prior and the ratings, the ``expected_mean`` of the scores that all raters
+        would give, with its 95 % credible interval ``ci_low`` to ``ci_high``; ``prior_share``, which part of mean and
+        interval is the prior's, α₀/(α₀ + n): with 3 ratings beside 5 pseudo-ratings, 62 %; ``information_gain``, what
+        one more rating is expected to tell, in nats; and ``ratings_needed``, how many ratings it takes in all until
+        the interval is expected to be no wider than the mean ± ``settings["precision"]``, null if out of reach.
     settings
-        What was asked for; ``prior`` is the weight of each point, ``n_comparisons`` how many differences there are to
-        choose from, and ``largest_z_by_chance`` the largest absolute z that shuffled raters give.
+        What was asked for; ``prior`` is the weight of each point, ``prior_note`` says how it was found,
+        ``n_comparisons`` how many differences there are to choose from, and ``largest_z_by_chance`` the largest
+        absolute z that shuffled raters give.
     null
         The largest absolute z of each shuffle.
     """
@@ -77,7 +79,8 @@ class Items:
     def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the expected share of each point, with its 95 % credible interval, for some items or all.
 
-        One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``.
+        One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``,
+        and ``prior_share``, which part of them is the prior's.
         """
         places = np.arange(len(self._ids))
         if items is not None:
@@ -89,11 +92,12 @@ class Items:
         counts, points = self._counts[places], self.settings["points"]
         prior = np.array(self.settings["prior"])
         low, high = share_interval(counts, prior)
+        held = prior.sum() / (prior.sum() + counts.sum(axis=1))
         return pl.DataFrame(
             {
                 "item": np.repeat(self._ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
                 "n_ratings": counts.ravel(), "probability": posterior_mean(counts, prior).ravel(),
-                "ci_low": low.ravel(), "ci_high": high.ravel(),
+                "ci_low": low.ravel(), "ci_high": high.ravel(), "prior_share": np.repeat(held, len(points)),
             },
             schema_overrides={"item": pl.String, "point": pl.String},
         )  # fmt: skip

@@ -18,7 +18,7 @@ from plurivox.lenses.items.dividing import NOTHING, Family, family
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.rows import divided
 from plurivox.lenses.items.settings import ItemsSettings
-from plurivox.lenses.soft.matching import resolve_prior
+from plurivox.lenses.soft.matching import Prior, prior_words, resolve_prior
 from plurivox.ratings import Ratings
 from plurivox.settings import keywords
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed
@@ -61,10 +61,10 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
         **settings.as_dict(), "by": named_axes([one.axis.attributes for one in axes]), **_tested(found),
         "design": {**exchange.as_dict(), "axes": _design(ratings, axes, exchange, settings, how)},
         "points": [str(label) for label in ratings.scale.labels], "prior": chosen.weights.tolist(),
-        "precision": float(precision),
+        "prior_note": prior_words(chosen, counts.sum(axis=1)), "precision": float(precision),
     }  # fmt: skip
     ids = ratings.items["item"].cast(pl.String)
-    uncertain = _uncertain(ids, counts, values, chosen.weights, precision)
+    uncertain = _uncertain(ids, counts, values, chosen, precision)
     return Items(listed, uncertain, asked, ids, counts, found.null.largest)
 
 
@@ -110,9 +110,9 @@ def _tested(found: Family) -> dict[str, Any]:
 
 
 def _uncertain(
-    ids: pl.Series, counts: NDArray[np.int64], values: NDArray[np.float64], prior: NDArray[np.float64], precision: float
+    ids: pl.Series, counts: NDArray[np.int64], values: NDArray[np.float64], chosen: Prior, precision: float
 ) -> pl.DataFrame:
-    n = counts.sum(axis=1)
+    n, prior = counts.sum(axis=1), chosen.weights
     share = counts / np.maximum(n, 1)[:, np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 · ln 0 is 0, and 0/0 the NaN that is meant
         entropy = 0.0 - np.where(counts > 0, share * np.log(share), 0.0).sum(axis=1)
@@ -123,7 +123,7 @@ def _uncertain(
         {
             "item": ids, "n_ratings": n, "mean": mean,
             "expected_mean": np.einsum("ic,c->i", posterior_mean(counts, prior), values), "ci_low": low,
-            "ci_high": high, "information_gain": information_gain(counts, prior),
+            "ci_high": high, "prior_share": chosen.share(n), "information_gain": information_gain(counts, prior),
             "ratings_needed": pl.Series(np.where(needed < OUT_OF_REACH, needed, np.nan)).fill_nan(None).cast(pl.Int64),
             "entropy": entropy,
         }

@@ -23,7 +23,7 @@ class ItemsSettings(Settings):
     n_lenses: int = shared.n_lenses()
     seed: int = shared.seed()
     within: tuple[str, ...] | None = shared.within()
-    prior: Any = shared.prior()
+    prior: Any = shared.prior(shared.AUTO)
     precision: float | None = setting(
         None, "Wanted precision of the mean score: ± so many units of the scale (default: a tenth of its length).",
         metavar="UNITS",

@@ -19,12 +19,16 @@ def _uncertain(found: Items, top: int) -> Shown:
     lines = [
         [
             row["item"], f"{row['n_ratings']:,}", number_cell(row["mean"]), number_cell(row["expected_mean"]),
-            f"[{row['ci_low']:.2f}, {row['ci_high']:.2f}]", f"{row['information_gain']:.3f}",
+            f"[{row['ci_low']:.2f}, {row['ci_high']:.2f}]", f"{row['prior_share']:.0%}",
+            f"{row['information_gain']:.3f}",
             "∞" if row["ratings_needed"] is None else f"{row['ratings_needed']:,}",
         ]
         for row in found.uncertain.head(top).iter_rows(named=True)
     ]  # fmt: skip
-    header = ["item", "ratings", "mean", "expected", "95 % interval", "gain of one more", f"needed for ±{precision:g}"]
+    header = [
+        "item", "ratings", "mean", "expected", "95 % interval", "prior's share", "gain of one more",
+        f"needed for ±{precision:g}",
+    ]  # fmt: skip
     return Shown(f"Items that deserve more ratings, {first}", header, lines)
 
 

@@ -25,6 +25,12 @@ def claimed(found: Items) -> pl.DataFrame:
 
 
 def statements(found: Items) -> list[Statement]:
+    """Return whether any item divides groups, and which; and how much of the items' intervals is the prior's."""
+    prior = Statement(found.settings["prior_note"], 0.0, statistic="prior")
+    return [*_dividing(found), *([prior] if found.uncertain.height else [])]
+
+
+def _dividing(found: Items) -> list[Statement]:
     """Return whether any item divides groups, and which."""
     told = [_unmoved(axis, found.settings) for axis in found.settings["unmoved"]]
     told += entangled_statements(found.settings, found.divided["axis"])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plurivox.engine.intervals import NORMAL_95
 from plurivox.errors import SelectionError
 from plurivox.lenses.psychometrics.result import Psychometrics
+from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.lenses.responsiveness.words import statements
 from plurivox.results.result import GroupResult, Row, Statement, Table, as_lists, frame_of
 from plurivox.statistics.registry import names_of, with_trait
@@ -149,6 +150,18 @@ class Responsiveness(GroupResult):
                 }  # fmt: skip
                 frames.append(pl.DataFrame(columns, schema_overrides=_SCORE_TEXTS))
         return pl.concat(frames)
+
+    def verdicts(self) -> pl.DataFrame:
+        """Return how each group stands to the reference, in one word, and why it is not known where it is not.
+
+        In line: nothing is claimed of it. Granular: its MPA is low. Broad: its WRA is low. Different: both, or its
+        scores run against the reference. Advice, curation and the report go by this.
+        """
+        found = verdicts(self.rows, self.settings).values()
+        rows = [(one.axis, one.group, one.name, one.low_mpa, one.low_wra, one.against, one.why) for one in found]
+        low = dict.fromkeys(("low_mpa", "low_wra", "against"), pl.Boolean)
+        schema = {**dict.fromkeys(("axis", "group", "verdict"), pl.String), **low, "why": pl.String}
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def boundaries(self) -> pl.DataFrame:
         """Return the values at each boundary, of which the rows hold the means."""

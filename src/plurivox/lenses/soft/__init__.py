@@ -8,6 +8,10 @@ from plurivox.lenses.inputs import PREDICTIONS, TRAIN
 from plurivox.lenses.record import Lens, Shortcut
 from plurivox.lenses.soft.settings import METRICS, SoftSettings
 
+CSV_TABLES = (
+    "comparisons", "interactions", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing",
+)  # fmt: skip
+
 LENS = Lens(
     name="soft_scores",
     command="score",
@@ -25,10 +29,10 @@ LENS = Lens(
             sets={"metrics": tuple(name for name in METRICS if name != "expected_js"), "curve": False},
         ),
     ),
-    csv_tables=("values", "comparisons", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing"),
+    csv_tables=("values", *CSV_TABLES),
     result="plurivox.lenses.soft.result:SoftScores",
     notes="plurivox.lenses.soft.tables:notes",
-    legend="Lower is better; in parentheses the rank among models. Uniform, marginal and posterior mean are to compare "
-    "with.",
+    legend="Lower is better; in parentheses the rank among models. Models are put in order by RPS, which scores the "
+    "ratings\nthemselves and needs no prior. Uniform, marginal and posterior mean are to compare with.",
     section="plurivox.report.sections.soft:section",
 )

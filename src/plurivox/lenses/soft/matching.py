@@ -20,7 +20,10 @@ from plurivox.scale import Scale, text_of
 from plurivox.statistics.checks import prior_of
 from plurivox.statistics.priors import PriorFit, fit_prior
 
-EMPIRICAL_BAYES = "empirical-bayes"
+EMPIRICAL_BAYES, AUTO = "empirical-bayes", "auto"
+ENOUGH = 50
+"""Items with two ratings or more from which on a prior is fitted (benchmarks/priors.py): with fewer, one rating's worth
+on every point is often nearer to the truth."""
 UNIFORM, MARGINAL, POSTERIOR_MEAN = REFERENCES = ("uniform", "marginal", "posterior mean")
 """Predictions that always stand beside the models."""
 FOLDS = 10
@@ -143,18 +146,48 @@ class Prior(NamedTuple):
         """How many ratings it is worth."""
         return float(self.weights.sum())
 
+    def share(self, n: ArrayLike) -> Floats:
+        """Return which share of the weight it has beside n ratings."""
+        return np.asarray(self.total / (self.total + np.asarray(n, dtype=np.float64)))
+
 
 def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None) -> Prior:
-    """Read a number, a vector, or ``"empirical-bayes"``, which is fitted to the training items, or else to these."""
+    """Read a number, a vector, or how to find the prior.
+
+    ``"empirical-bayes"`` fits it to the training items, or else to these. ``"auto"`` does so if at least 50 items have
+    two ratings or more, and else gives every point the weight 1.
+    """
     if not isinstance(prior, str):
         return Prior(prior_of(prior, counts.shape[1]), "given", None)
-    if prior != EMPIRICAL_BAYES:
+    if prior not in (EMPIRICAL_BAYES, AUTO):
         raise InputError(
-            f"prior is {prior!r}", hint=f'Give a number, one number for each point, or "{EMPIRICAL_BAYES}".'
+            f"prior is {prior!r}",
+            hint=f'Give a number, one number for each point, "{AUTO}" or "{EMPIRICAL_BAYES}".',
         )
-    fit = fit_prior(counts if train is None else train.counts())
-    where = "fitted to the scored items" if train is None else "fitted to training items"
+    known = counts if train is None else train.counts()
+    n = int(np.count_nonzero(known.sum(axis=1) >= 2))
+    if prior == AUTO and n < ENOUGH:
+        few = f"flat, since of {ENOUGH} items with two ratings or more, as it takes to fit one, there are {n:,}"
+        return Prior(np.ones(counts.shape[1]), few, None)
+    fit = fit_prior(known)
+    where = "fitted to these same items" if train is None else "fitted to training items"
     return Prior(np.asarray(fit.alpha, dtype=float), where, fit)
+
+
+def prior_words(prior: Prior, n: Counts) -> str:
+    """Tell which prior was used, what it is worth, and which share of the weight it has beside an item's ratings."""
+    weights = ", ".join(f"{weight:.3g}" for weight in prior.weights[:12]) + (" …" if len(prior.weights) > 12 else "")
+    flat = prior.weights.max() == prior.weights.min()
+    points = f"{prior.weights[0]:.3g} on every point" if flat else f"{weights} on the points"
+    how = prior.name
+    if prior.fit is not None:
+        how += f", {prior.fit.n_items:,} of them with two ratings or more" if "same" in how else ""
+    share = float(np.median(prior.share(n))) if len(n) else 1.0
+    worth = f"{prior.total:.3g} rating{'' if prior.total == 1 else 's'}"
+    own = f"{np.median(n) if len(n) else 0:g}"
+    beside = f"beside the {own} rating{'' if own == '1' else 's'} of the median item it has {share:.0%} of the weight"
+    text = f"The prior ({how}: {points}) is worth {worth}: {beside}."
+    return f"{text} {prior.fit.note}".strip() if prior.fit is not None else text
 
 
 def check_train(ratings: Ratings, train: Ratings | None) -> None:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import polars as pl
 
 from plurivox.errors import SelectionError
-from plurivox.lenses.soft.comparisons import MAIN, ranked, shortened
+from plurivox.lenses.soft.comparisons import leading, ranked, shortened
 from plurivox.lenses.soft.sums import ALL
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.results.result import Result, Row, Statement, Table, frame_of
+from plurivox.statistics.soft_blocks import EMPIRICAL
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -53,13 +54,14 @@ class SoftScores(Result):
 
     @property
     def main(self) -> str:
-        """The metric of which sentences speak and by which charts sort: E[EMD], or the last one if that is missing."""
-        return MAIN if MAIN in self.metrics else self.metrics[-1]
+        """The metric of which sentences speak and by which tables and charts sort: RPS, or the next best asked for."""
+        return leading(self.metrics)
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per model, bin and statistic, for each group that was asked for.
 
-        Models have a ``rank``, 1 the best; ``reference`` tells which rows are predictions to compare with.
+        Models have a ``rank``, 1 the best; ``reference`` tells which rows are predictions to compare with. Expected
+        scores have the prior's share of the weight, the mean over items of α₀/(α₀ + n).
         """
         frame = frame_of(self.rows).rename({"subset": "bin"}).drop("null_median")
         own = pl.DataFrame(
@@ -71,6 +73,10 @@ class SoftScores(Result):
         keys = ["axis", "group", "bin", "statistic"]
         whole = pl.concat([own, frame, rounded.to_frame()], how="horizontal")
         whole = whole.with_columns(rank=place.over(keys).cast(pl.Int64)).drop("rounded")
+        weight = self._table("prior weight").select("axis", "group", "bin", "prior_share")
+        whole = whole.join(weight, on=["axis", "group", "bin"], how="left", maintain_order="left")
+        expected = ~pl.col("statistic").is_in(EMPIRICAL)
+        whole = whole.with_columns(pl.when(expected).then("prior_share").alias("prior_share"))
         first = ["model", "bin", "axis", "group", "statistic"]
         return whole.select(*first, pl.exclude(*first))
 
@@ -85,20 +91,34 @@ class SoftScores(Result):
         """Return one value."""
         return self.row(model, statistic, bin).value
 
-    def ranking(self, statistic: str = MAIN, bin: str = ALL, axis: str = ALL, group: str = ALL) -> list[str]:  # noqa: A002
-        """Return the models from best to worst by one metric."""
-        return ranked(self.values(statistic, bin, axis, group))
+    def ranking(
+        self, statistic: str | None = None, bin: str = ALL, axis: str = ALL, group: str = ALL  # noqa: A002
+    ) -> list[str]:  # fmt: skip
+        """Return the models from the lowest score to the highest by one metric, the leading one unless named."""
+        return ranked(self.values(statistic or self.main, bin, axis, group))
 
     def comparisons(self) -> pl.DataFrame:
         """Return the difference of every two models, and of each with uniform and marginal, per bin and metric.
 
-        Negative: the first is better. ``p_better`` is how often it is so when items are drawn anew.
+        Negative: the first is better. ``ci_low``, ``ci_high`` and ``p_better``, how often the first is better, are of
+        items drawn anew. ``p_value`` is of sign-flips of the items' differences; ``p_adjusted`` is corrected over all
+        pairs (in bins: all pairs and bins), by the leading metric also over :meth:`interactions`. ``note`` tells why a
+        pair is not tested.
         """
         return self._table("comparisons")
 
+    def interactions(self) -> pl.DataFrame:
+        """Return whether how two models compare, by the leading metric, depends on bins of ratings or on groups.
+
+        ``difference`` is that of the two in the bin or group, ``elsewhere`` in all other bins, or by the other raters
+        of the axis on the same items.
+        """
+        return self._table("interactions")
+
     def prior_weight(self) -> pl.DataFrame:
         """Return which share of the weight the prior holds in each bin."""
-        return self._table("prior weight")
+        whole = self._table("prior weight").filter(pl.col("axis") == ALL)
+        return whole.drop("axis", "group")
 
     def sensitivity(self) -> pl.DataFrame:
         """Return expected scores and ranks for priors of other strengths, the mean weight of a point."""

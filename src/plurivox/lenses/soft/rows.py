@@ -45,6 +45,13 @@ class Found(NamedTuple):
         return rows_of(self.scored, self.values, self.draws)
 
 
+class GroupFound(NamedTuple):
+    """The rows of a group, and what predictions were held against; None if it rated nothing."""
+
+    rows: list[Row]
+    target: Target | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
     """One call of :func:`plurivox.soft_scores`: what scoring all raters and each group share."""
@@ -73,7 +80,7 @@ class Analysis:
         chosen[self.matched.items] = True
         return np.bincount(ratings.rater_codes[chosen[ratings.item_codes]], minlength=ratings.n_raters) > 0
 
-    def group(self, axis: Axis, g: int) -> list[Row]:
+    def group(self, axis: Axis, g: int) -> GroupFound:
         """Return the rows of a group: models are scored against its ratings, on the items that it rated."""
         raters = np.where(axis.codes == g, 0, -1).astype(np.int32)
         counted = [group_counts(part, raters, 1, len(self.ratings.scale))[:, 0] for part in self.ratings.parts()]
@@ -81,14 +88,15 @@ class Analysis:
         rated = np.flatnonzero(pool[self.matched.items].sum(axis=1) > 0)
         name, n_raters = axis.groups[g], int(axis.sizes[g])
         if not len(rated):
-            return [
+            rows = [
                 Row("model", axis.name, name, metric, np.nan, n_raters=n_raters, model=model,
                     note="the group rated none of the items")
                 for model in self.models for metric in self.scoring.metrics
             ]  # fmt: skip
+            return GroupFound(rows, None)
         nowhere = np.zeros(len(rated), dtype=np.int64)
         target = self._target(pool, raters, rated, nowhere, (), n_raters, axis.name, name)
-        return self.score(target, f"{axis.name}: {name}").rows()
+        return GroupFound(self.score(target, f"{axis.name}: {name}").rows(), target)
 
     def score(self, target: Target, what: str) -> Found:
         """Score all items of a target, as they are and drawn anew."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from plurivox.engine.grouping import compared, overlapping_axes
+from plurivox.axis import names_raters
+from plurivox.engine.exchange import Entanglement, Exchange
+from plurivox.engine.grouping import Compared, Grouping, compared, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.errors import SoftScoresWarning
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.soft.checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
-from plurivox.lenses.soft.comparisons import comparisons
+from plurivox.lenses.soft.comparisons import Comparing, leading, ranked
+from plurivox.lenses.soft.interactions import BY_RATING, Tests, Votes, over_bins, over_groups, two_by_two
 from plurivox.lenses.soft.matching import (
     NO_PREDICTION,
     PredictedItems,
@@ -21,6 +26,7 @@ from plurivox.lenses.soft.matching import (
     bins_of,
     check_train,
     match,
+    prior_words,
     resolve_prior,
 )
 from plurivox.lenses.soft.result import SoftScores
@@ -44,7 +50,12 @@ def soft_scores(
     """Tell how good predicted rating distributions are, and how sure that is.
 
     Lower is better. *Empirical* scores take the shares of an item's ratings for the truth. *Expected* scores know that
-    two ratings say little: they average over the distributions that are likely given a prior and the ratings.
+    two ratings say little: they average over the distributions that are likely given a prior and the ratings. To tell
+    which model is better, sentences, tables and charts lead with RPS against the ratings: it needs no prior and,
+    however few the ratings are, does not reward flat predictions.
+
+    Two models are compared on the same items by flipping the signs of their differences; a model is called the best, or
+    said to depend on how many ratings there are or on whose, only if a test of just that stands after correction.
 
     Parameters
     ----------
@@ -58,13 +69,13 @@ def soft_scores(
     Returns
     -------
     SoftScores
-        With ``to_frame()``, ``findings()``, ``comparisons()``, ``sensitivity()``, ``calibration()``, ``pit()``,
-        ``reliability()``, ``prior_weight()``, ``missing()`` and ``to_json()``.
+        With ``to_frame()``, ``findings()``, ``comparisons()``, ``interactions()``, ``sensitivity()``,
+        ``calibration()``, ``pit()``, ``reliability()``, ``prior_weight()``, ``missing()`` and ``to_json()``.
 
     Warns
     -----
     SoftScoresWarning
-        If a model loses to the uniform prediction, or the prior outweighs the ratings of a bin.
+        If a model is worse than the uniform prediction for certain, or the prior outweighs the ratings of a bin.
 
     Examples
     --------
@@ -72,8 +83,8 @@ def soft_scores(
     >>> models = [pv.SimulatedPredictor("near", error_sd=0.2), pv.SimulatedPredictor("far", error_sd=0.6)]
     >>> study = pv.simulate(n_items=100, n_raters=40, predictors=models, seed=1)
     >>> result = pv.soft_scores(study.ratings, study.predictions, bootstrap=0)
-    >>> result.ranking("expected_emd")
-    ['near', 'far']
+    >>> result.main, result.ranking()
+    ('rps', ['near', 'far'])
     """
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
     check_train(ratings, train)
@@ -86,39 +97,80 @@ def soft_scores(
     work = Analysis(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
-    tables = _tables(work, found)
     axes = [one.counting(work.rated()) for one in whole_axes]  # groups are as large as those who rated a scored item
-    rows = found.rows() + [
-        row for one in axes for axis, places in one.shown for g in places for row in work.group(axis, g)
-    ]
+    exchange = Exchange.of(ratings, settings.within if axes else None)
+    design = _design(work, axes, exchange)
+    tables = _tables(work, found, list(_interactions(work, found, axes, exchange)), design)
+    rows, weights = found.rows(), [prior_weight(whole, prior)]
+    for axis, g in ((axis, g) for one in axes for axis, places in one.shown for g in places):
+        group = work.group(axis, g)
+        rows += group.rows
+        weights += [prior_weight(group.target, prior)] if group.target is not None else []
     result = SoftScores(
         tuple(rows),
         {one.axis.name: one.n_withheld for one in axes},
         {one.axis.name: one.axis.n_outside for one in axes},
         _kept_draws(found),
-        {**settings.as_dict(), "several": overlapping, **_described(work, whole, train)},
-        tables,
+        {
+            **settings.as_dict(), "several": overlapping, **_described(work, whole, train),
+            "design": {**exchange.as_dict(), "axes": design},
+        },
+        (*tables, Table("prior weight", pl.concat(weights))),
         revealing={one.axis.name: one.n_revealing for one in axes},
-    )
+    )  # fmt: skip
     for text in SoftFindings(result).warnings():
         warnings.warn(text, SoftScoresWarning, stacklevel=3)
     return result
 
 
-def _tables(work: Analysis, found: Found) -> tuple[Table, ...]:
+def _tables(
+    work: Analysis, found: Found, interactions: list[Tests], design: dict[str, dict[str, Any]]
+) -> tuple[Table, ...]:
     """Return what stands behind the ranking of all raters."""
     target, asked = found.scored.target, work.settings
     curve = pl.DataFrame(schema=SENSITIVITY)
     if asked.curve:
         curve = sensitivity(target, work.scoring, asked.seed, work.how.doing("strengths of the prior"))
     labels = [str(label) for label in work.ratings.scale.labels]
+    pairs, moved = Comparing(*found, asked, work.how.doing("sign-flips")).frames(interactions)
+    entangled = [name for name, one in design.items() if one["entangled"]]  # nothing is claimed of their groups
+    moved = moved.with_columns(claim=pl.col("claim") & ~pl.col("axis").is_in(entangled))
     return (
-        Table("comparisons", comparisons(*found, asked.correction)),
-        Table("prior weight", _prior_weight(target, work.prior)),
+        Table("comparisons", pairs),
+        Table("interactions", moved),
         Table("missing", work.matched.missing),
         Table("sensitivity", curve),
         *(Table(name, frame) for name, frame in calibration(target, labels, asked.seed).items()),
     )
+
+
+def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: Exchange) -> Iterator[Tests]:
+    """Yield the tests of whether bins or groups change how models compare, by the leading metric."""
+    target, metric = found.scored.target, leading(found.scored.metrics)
+    at = found.scored.metrics.index(metric)
+    values = dict(zip(work.models, found.values[-1, :, at].tolist(), strict=False))
+    pairs = two_by_two(work.models, ranked(values))
+    if not work.settings.permutations or not len(pairs[0]):
+        return
+    by_bin = over_bins(found.scored.of_metric(metric), target, pairs, work.settings.seed)
+    yield from () if by_bin is None else (by_bin,)
+    if axes and metric in BY_RATING:
+        scoring = replace(work.scoring, metrics=(BY_RATING[metric],))
+        votes = Votes.of(work.ratings, target, work.models, scoring)
+        yield from over_groups(work.ratings, votes, work.models, pairs, axes, exchange.strata, work.settings.seed)
+
+
+def _design(work: Analysis, axes: list[Compared], exchange: Exchange) -> dict[str, dict[str, Any]]:
+    """Tell for each axis how far who rated what depends on its groups, unless blocks take care of it."""
+    found: dict[str, Entanglement | None] = {}
+    asked, how = work.settings, work.how.doing("design")
+    for one in axes if len(work.models) > 1 else ():
+        for axis, _ in one.shown if not names_raters(one.axis.name) else ():
+            grouping = Grouping.of(work.ratings, axis.codes, len(axis), exchange.strata)
+            found[one.axis.name] = exchange.check(
+                work.ratings, grouping, asked.permutations, asked.seed, how, found.get(one.axis.name)
+            )
+    return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 
 def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[str, Any]:
@@ -126,7 +178,8 @@ def _described(work: Analysis, target: Target, train: Ratings | None) -> dict[st
     n, matched, prior = target.counts.sum(axis=1), work.matched, work.prior
     return {
         "models": list(work.models), "bins": list(target.bins), "prior": prior.weights.tolist(),
-        "prior_name": prior.name, "prior_note": _prior_note(prior), "train": train is not None,
+        "prior_name": prior.name, "prior_total": prior.total, "prior_note": prior_words(prior, n),
+        "train": train is not None,
         "points": [str(label) for label in work.ratings.scale.labels],
         "n_items": len(n), "n_ratings": int(n.sum()),
         "n_unpredicted": matched.missing.filter(problem=NO_PREDICTION)["item"].n_unique(), "n_few": matched.n_few,
@@ -162,22 +215,15 @@ def _shared(ratings: Ratings, matched: PredictedItems, train: Ratings) -> int:
     return int(np.count_nonzero(rated[places[places >= 0]]))
 
 
-def _prior_weight(target: Target, prior: Prior) -> pl.DataFrame:
+def prior_weight(target: Target, prior: Prior) -> pl.DataFrame:
     """Return the prior's mean share α₀/(α₀ + n) of the weight in each bin and overall."""
     n = target.counts.sum(axis=1)
-    share = prior.total / (prior.total + n)
+    share = prior.share(n)
     rows = []
     for b, name in enumerate([*target.bins, ALL]):
         inside = np.ones(len(n), dtype=bool) if b == len(target.bins) else target.codes == b
         held = float(share[inside].mean()) if inside.any() else np.nan
-        rows.append((name, int(np.count_nonzero(inside)), int(n[inside].sum()), held))
-    schema = {"bin": pl.String, "n_items": pl.Int64, "n_ratings": pl.Int64, "prior_share": pl.Float64}
+        rows.append((target.axis, target.group, name, int(np.count_nonzero(inside)), int(n[inside].sum()), held))
+    schema = {"axis": pl.String, "group": pl.String, "bin": pl.String, "n_items": pl.Int64, "n_ratings": pl.Int64,
+              "prior_share": pl.Float64}  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _prior_note(prior: Prior) -> str:
-    if prior.fit is None:
-        return ""
-    weights = ", ".join(f"{weight:.3g}" for weight in prior.weights[:12]) + (" …" if len(prior.weights) > 12 else "")
-    text = f"The prior was {prior.name}, {prior.fit.n_items:,} of them with two ratings or more: {weights}."
-    return f"{text} {prior.fit.note}".strip()

@@ -42,8 +42,10 @@ class SoftSettings(Settings):
     """What was asked of soft scores."""
 
     prior: Any = shared.prior(
-        doc='The weight of each point before any rating: a number, one for each point, or ``"empirical-bayes"``: the '
-        "prior under which the ratings of ``train``, or else of the scored items, are most likely."
+        shared.AUTO,
+        doc="The weight of each point before any rating, for expected scores: a number, one for each point, "
+        '``"empirical-bayes"``: the prior under which the ratings of ``train``, or else of the scored items, are most '
+        'likely; or ``"auto"``: that one if at least 50 of these items have two ratings or more, else 1.',
     )
     bins: tuple[str, ...] | None = setting(
         None, "Numbers of ratings to sort items by: 2-3,4-5,6-10,11+.", metavar="BINS", parse=_bins, canonical=_bins,
@@ -80,14 +82,18 @@ class SoftSettings(Settings):
         doc="Whether to raise if a rated item is not predicted, or a predicted one not rated.",
     )
     curve: bool = setting(True, "Whether to score for other strengths of the prior, too.", cli=False)
-    bootstrap: int = shared.bootstrap(
-        1000, doc="How many times items are drawn anew for 95 % intervals and comparisons."
-    )
+    bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals; 0 for none.")
+    permutations: int = shared.permutations(
+        1000, help="How often to flip signs of items and shuffle raters; 0 for no p-values.",
+        doc="How often the signs of paired differences are flipped, items put into other bins and raters shuffled "
+        "between groups, to see what chance does; of up to 16 items all sign-flips are gone through. 0 for no p.",
+    )  # fmt: skip
+    max_permutations: int | None = shared.max_permutations()
+    n_lenses: int = shared.n_lenses()
+    within: tuple[str, ...] | None = shared.within()
     correction: str = shared.correction(
-        "bh",
-        help="bh, by, holm, bonferroni or none.",
-        choices=shared.CORRECTIONS[1:],
-        doc="How p-values of comparisons are corrected over pairs and metrics: bh, by, holm, bonferroni or none.",
+        doc='How p-values are corrected: ``"maxt"`` over every two predictions, bins and groups, from the largest '
+        "deviation of every draw; bh, by, holm or bonferroni; or none, without claims.",
     )
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +125,21 @@ class Means:
         return each[..., 0, :, :], each[..., -1, :, :] if self.endless else np.zeros_like(each[..., 0, :, :])
 
 
+class MetricSums(NamedTuple):
+    """The scores of one metric by units of items: finite sums and whether any is infinite, units × predictions."""
+
+    sums: UnitSums
+    endless: NDArray[np.bool_]
+    n_items: Floats
+    """How many items of each unit count."""
+
+    @property
+    def bounds(self) -> list[slice]:
+        """The units of each bin and, last, all units."""
+        starts = self.sums.starts.tolist()
+        return [slice(a, b) for a, b in itertools.pairwise(starts[:-1])] + [slice(0, starts[-1])]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
     """The scores of all predictions of a target, by units of items.
@@ -166,6 +183,15 @@ class Scored:
     def infinite(self) -> Floats:
         """Return how many scores of each bin and, last, of all items are infinite, as :meth:`values`."""
         return np.asarray(self.means.split(bins_and_all(self.units.totals()))[1][0])
+
+    def of_metric(self, metric: str) -> MetricSums:
+        """Return the sums of one metric by units."""
+        at, n = self.metrics.index(metric), len(self.target.predictions)
+        shape = (self.units.n_units, -1, n, len(self.metrics))
+        each = self.units.by_unit[:, :-2].reshape(shape)[..., at]
+        endless = each[:, 1] > 0 if self.means.endless else np.zeros(each[:, 0].shape, dtype=bool)
+        counted = self.units.by_unit[:, -1 if metric in EMPIRICAL else -2]
+        return MetricSums(UnitSums(np.ascontiguousarray(each[:, 0]), self.units.starts), endless, counted)
 
     def draws(self, n: int, seed: int, how: Running) -> Floats:
         """Return the means when items are drawn with replacement: draws × bins + 1 × predictions × metrics."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.lenses.soft.interactions import BINS
 from plurivox.lenses.soft.matching import REFERENCES
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
@@ -15,7 +16,8 @@ from plurivox.results.text import Shown, p_cell, score_cell
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
-BY_BIN = ("expected_cross_entropy", "expected_emd")
+BESIDE = "expected_emd"
+"""Shown by bins beside the leading metric."""
 SHOWN_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 MOST_NOTES = 12
 
@@ -25,13 +27,16 @@ def tables(found: SoftScores) -> list[Shown]:
     expected = [name for name in found.metrics if name not in EMPIRICAL]
     empirical = [name for name in found.metrics if name in EMPIRICAL]
     shown = []
-    if expected:
-        shown.append(_scores(found, expected, "Expected scores, given the prior and the ratings"))
     if empirical:
         shown.append(_scores(found, empirical, "Scores against the shares of each item's ratings"))
-    by_bin = [name for name in BY_BIN if name in found.metrics] or found.metrics[:1]
+    if expected:
+        (share,) = found.prior_weight().filter(bin=ALL)["prior_share"]
+        title = f"Expected scores, of which the prior has {_percent(share)} of the weight on average"
+        shown.append(_scores(found, expected, title))
+    by_bin = list(dict.fromkeys(name for name in (found.main, BESIDE) if name in found.metrics))
     shown += [_bins(found, name) for name in by_bin if len(found.bins) > 1]
-    return shown + _intervals(found, by_bin) + _comparisons(found, by_bin) + _curve(found, by_bin) + _more(found)
+    shown += _intervals(found, by_bin) + _comparisons(found, by_bin) + _interactions(found)
+    return shown + _curve(found, by_bin) + _more(found)
 
 
 def _names(found: SoftScores, statistic: str) -> list[str]:
@@ -50,7 +55,7 @@ def _rank(order: list[str], name: str) -> int | None:
 def _scores(found: SoftScores, metrics: list[str], title: str) -> Shown:
     order = {metric: found.ranking(metric) for metric in metrics}
     lines = []
-    for name in _names(found, metrics[-2] if len(metrics) > 1 else metrics[0]):
+    for name in _names(found, found.main):
         cells = [_cell(found.row(name, metric), _rank(order[metric], name)) for metric in metrics]
         lines.append([name, *cells])
     n = f"{found.settings['n_items']:,} items, {found.settings['n_ratings']:,} ratings"
@@ -68,7 +73,8 @@ def _bins(found: SoftScores, metric: str) -> Shown:
             cells.append(_cell(found.row(name, metric, one), _rank(order, name)))
         lines.append([name, *cells])
     lines.append(["items", *(f"{n_items[one]:,}" for one in found.bins)])
-    lines.append(["prior's share of the weight", *(_percent(weight[one]) for one in found.bins)])
+    if metric not in EMPIRICAL:
+        lines.append(["prior's share of the weight", *(_percent(weight[one]) for one in found.bins)])
     return Shown(f"{LABELS[metric]} by number of ratings of an item", ["model", *found.bins], lines)
 
 
@@ -89,25 +95,51 @@ def _intervals(found: SoftScores, metrics: list[str]) -> list[Shown]:
 
 
 def _comparisons(found: SoftScores, metrics: list[str]) -> list[Shown]:
-    frame = found.comparisons().filter(
-        pl.col("bin") == ALL, pl.col("statistic").is_in(metrics), pl.col("ci_low").is_not_null()
-    )
+    known = pl.col("ci_low").is_not_null() | pl.col("p_value").is_not_null()
+    frame = found.comparisons().filter(pl.col("bin") == ALL, pl.col("statistic").is_in(metrics), known)
     lines = [
         [
             f"{row['model']} − {row['other']}", LABELS[row["statistic"]],
-            f"{score_cell(row['difference'])} [{score_cell(row['ci_low'])}, {score_cell(row['ci_high'])}]",
-            f"{row['p_better']:.0%}", p_cell(row["p_value"]), p_cell(row["p_adjusted"]),
+            score_cell(row["difference"]) + _ends(row), "" if row["p_better"] is None else f"{row['p_better']:.0%}",
+            _p(row["p_value"]), _p(row["p_adjusted"]), row["note"],
         ]
         for row in frame.iter_rows(named=True)
     ]  # fmt: skip
-    header = ["", "metric", "difference", "first is better", "p", "p corrected"]
-    return [Shown("Two predictions on the same items", header, lines)] if lines else []
+    header = ["", "metric", "difference", "first is better", "p", "p corrected", "note"]
+    if not any(line[-1] for line in lines):
+        header, lines = header[:-1], [line[:-1] for line in lines]
+    title = "Two predictions on the same items: intervals over items drawn anew, p by sign-flips of items"
+    return [Shown(title, header, lines)] if lines else []
+
+
+def _ends(row: dict[str, Any]) -> str:
+    return "" if row["ci_low"] is None else f" [{score_cell(row['ci_low'])}, {score_cell(row['ci_high'])}]"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else p_cell(value)
+
+
+def _interactions(found: SoftScores) -> list[Shown]:
+    lines = [
+        [
+            f"{row['model']} − {row['other']}",
+            f"{row['group']} ratings" if row["kind"] == BINS else f"{row['axis']}: {row['group']}",
+            score_cell(row["difference"]), score_cell(row["elsewhere"]), f"{row['n_items']:,}", _p(row["p_value"]),
+            _p(row["p_adjusted"]),
+        ]
+        for row in found.interactions().sort("p_adjusted", maintain_order=True, nulls_last=True).iter_rows(named=True)
+    ]  # fmt: skip
+    header = ["", "where", "difference there", "elsewhere", "items", "p", "p corrected"]
+    cut = f", the first {MOST_NOTES} of {len(lines)}" if len(lines) > MOST_NOTES else ""
+    title = f"Does {LABELS[found.main]} of two models differ otherwise in a bin or for a group{cut}"
+    return [Shown(title, header, lines[:MOST_NOTES])] if lines else []
 
 
 def _curve(found: SoftScores, metrics: list[str]) -> list[Shown]:
     frame = found.sensitivity()
     shown = []
-    for metric in metrics if frame.height else ():
+    for metric in [name for name in metrics if name not in EMPIRICAL] if frame.height else ():
         own = frame.filter(pl.col("statistic") == metric, pl.col("strength").is_in(SHOWN_STRENGTHS))
         if not own.height:
             continue
@@ -133,7 +165,7 @@ def _more(found: SoftScores) -> list[Shown]:
     ]  # fmt: skip
     header = ["model", "mean PIT (.5)", "12 × variance (1)", "error (0)", "slope (1)", "KS", "p"]
     shown = [Shown("Calibration; in parentheses what is right", header, lines)] if lines else []
-    metric = BY_BIN[-1] if BY_BIN[-1] in found.metrics else found.metrics[0]
+    metric = found.main
     keys = list(dict.fromkeys((row.axis, row.group) for row in found.rows if row.axis != ALL))
     for axis in dict.fromkeys(axis for axis, _ in keys):
         lines = []

@@ -6,19 +6,19 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from plurivox.axis import CROSS
 from plurivox.engine.families import SIGNIFICANT
-from plurivox.lenses.soft.comparisons import MAIN, n_hypotheses, ranks, shortened
+from plurivox.lenses.soft.interactions import BINS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
+from plurivox.results.claims import CORRECTIONS, entangled_statements, shuffling
 from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.wording import are, counted, listed
+from plurivox.results.wording import are, counted, listed, named
 from plurivox.statistics.registry import LABELS
-from plurivox.statistics.soft_blocks import METRICS
+from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
 
 if TYPE_CHECKING:
     from plurivox.lenses.soft.result import SoftScores
@@ -31,6 +31,23 @@ LEANING = 0.05
 SLOPE_LOW, SLOPE_HIGH = 0.9, 1.1
 """A slope of observed on predicted shares that is certainly beyond these is worth a sentence."""
 FEW = 3
+WHY_RPS = (
+    "RPS against the ratings: it needs no prior and, however few the ratings are, is lowest on average for the true "
+    "distribution, so that it does not reward flat predictions as expected scores do."
+)
+
+
+class Pair(NamedTuple):
+    """How much better the first of two predictions is, its interval, p after correction, and what that rests on."""
+
+    better: float
+    low: float | None
+    high: float | None
+    p: float | None
+    claim: bool
+    n: int | None
+    """How many random sign-flips; None where all were gone through."""
+    n_items: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +61,13 @@ class SoftFindings:
         return [
             *self._best(),
             *self._pairs(),
-            *(Statement(text, 2.9, statistic=MAIN) for text in self.losses()),
+            *self._references(),
+            *self.losses(),
             *(Statement(text, 2.6, statistic="prior") for text in self.prior_outweighs()),
             *self._orders(),
-            *self._over_bins(),
+            *self._interactions(),
+            *entangled_statements(self.found.settings, self.found.interactions()["axis"].to_list()),
             *self._over_priors(),
-            *self._over_groups(),
             *self._calibrated(),
             *(Statement(text, 0.0) for text in self._left_out()),
             *self.found.withheld_statement(),
@@ -57,26 +75,29 @@ class SoftFindings:
 
     def warnings(self) -> list[str]:
         """Return what deserves a warning: a model that loses to the uniform prediction, a prior that outweighs."""
-        return [*self.losses((UNIFORM,)), *self.prior_outweighs()]
+        return [*(one.text for one in self.losses((UNIFORM,))), *self.prior_outweighs()]
 
-    def losses(self, to: Sequence[str] = (UNIFORM, MARGINAL)) -> list[str]:
-        """Return a sentence for each model that is worse than predictions that know nothing of the item."""
-        sentences = []
+    def losses(self, to: Sequence[str] = (UNIFORM, MARGINAL)) -> list[Statement]:
+        """Return a sentence for each model that is certainly worse than predictions that know nothing of the item.
+
+        Certain is what stands after correction over all pairs, for other metrics than the leading one also over these.
+        """
+        said, metrics = [], self.found.metrics
+        what = {
+            UNIFORM: "uniform prediction, which knows nothing",
+            MARGINAL: "marginal prediction, which knows no item",
+        }
         for model in self.found.models:
-            beaten: dict[str, list[str]] = {UNIFORM: [], MARGINAL: []}
-            for metric, other in itertools.product(self.found.metrics, beaten):
-                if shortened(self.found.value(model, metric)) > shortened(self.found.value(other, metric)):
-                    beaten[other].append(metric)
-            if UNIFORM in to and beaten[UNIFORM]:
-                sentences.append(
-                    f"{model} loses to the uniform prediction, which knows nothing, by {self._listed(beaten[UNIFORM])}."
-                )
-            only = [metric for metric in beaten[MARGINAL] if metric not in beaten[UNIFORM]]
-            if MARGINAL in to and only:
-                sentences.append(
-                    f"{model} loses to the marginal prediction, which knows no item, by {self._listed(only)}."
-                )
-        return sentences
+            before: list[str] = []
+            for other in to:
+                rows = [self._pair(model, other, metric) for metric in metrics]
+                beaten = [m for m, row in zip(metrics, rows, strict=True) if row.better < 0 and self._sure(row, m)]
+                beaten = [metric for metric in beaten if metric not in before]
+                before += beaten
+                if beaten:
+                    text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}."
+                    said.append(self._claimed(text, [self._pair(model, other)], claim=self.found.main in beaten))
+        return said
 
     def prior_outweighs(self) -> list[str]:
         """Return a sentence if the prior has more weight than the ratings in some bins."""
@@ -90,81 +111,124 @@ class SoftFindings:
         ]
 
     def _best(self) -> list[Statement]:
+        """Tell who is best, if that is certain; else which models cannot be told apart."""
         metric = self.found.main
         order = [name for name in self.found.ranking(metric) if not math.isnan(self.found.value(name, metric))]
         if not order:
             return []
-        cells = [f"{name} {_with_interval(self.found.row(name, metric))}" for name in order[: FEW + 1]]
-        more = f" and {len(order) - FEW - 1} more" if len(order) > FEW + 1 else ""
-        if len(order) == 1:
-            text = f"{order[0]} has {LABELS[metric]} {_with_interval(self.found.row(order[0], metric))}"
-        elif self._equal(metric, order[0], order[1]):
-            text = f"By {LABELS[metric]} no model is first alone: {listed(cells)}{more}"
-        else:
-            text = (
-                f"{cells[0]} is the best of {len(order)} models by {LABELS[metric]}, before {listed(cells[1:])}{more}"
-            )
+        cells = [f"{name} {_with_interval(self.found.row(name, metric))}" for name in order]
         beside = listed([f"{name} {self.found.value(name, metric):.3f}" for name in REFERENCES])
-        return [Statement(f"{text}; to compare: {beside}.", 2.4, statistic=metric)]
+        label, more = LABELS[metric], f"; to compare: {beside}."
+        if len(order) == 1:
+            return [Statement(f"{order[0]} has {label} {_with_interval(self.found.row(order[0], metric))}{more}", 2.4,
+                              statistic=metric)]  # fmt: skip
+        rows = [self._pair(order[0], other) for other in order[1:]]
+        open_ = [at for at, row in enumerate(rows, 1) if not row.claim]
+        if not self.found.settings["permutations"]:
+            text = f"{label} of {len(order)} models, none of them compared by a test: {listed(cells, FEW + 1)}{more}"
+            return [Statement(text, 2.4, statistic=metric)]
+        if not open_:
+            text = (
+                f"{cells[0]} is the best of {len(order)} models by {label}, before {listed(cells[1:], FEW)}: on the "
+                f"same items it is better than {'the other' if len(order) == 2 else 'each of them'}, "
+                f"{self._p(rows)}{more}"
+            )
+            return [self._claimed(text, rows)]
+        if all(row.p is not None and row.p < SIGNIFICANT for row in rows):
+            text = f"Whether {cells[0]} is the best of {len(order)} models by {label} is undecided"
+        else:
+            n, names = len(open_) + 1, [cells[0], *(cells[at] for at in open_)]
+            which, place = f"the {n} models", ""
+            if n < len(order):
+                which, place = f"{n} of {len(order)} models", " for the first place"
+            text = f"By {label} {which} cannot be told apart{place}: {listed(names, FEW + 1)}"
+        return [self._claimed(f"{text}, {self._p([rows[at - 1] for at in open_])}{more}", rows, claim=False)]
 
     def _pairs(self) -> list[Statement]:
         """Return how sure the order of neighbours in the ranking is."""
-        frame = self.found.comparisons().filter(bin=ALL, statistic=self.found.main)
-        known = {(row["model"], row["other"]): row for row in frame.iter_rows(named=True)}
-        n_tested = n_hypotheses(self.found.comparisons().filter(bin=ALL))
-        found = []
-        for one, other in list(itertools.pairwise(self.found.ranking(self.found.main)))[:FEW]:
-            row, sign = (known[one, other], 1.0) if (one, other) in known else (known.get((other, one)), -1.0)
-            if row is None or row["ci_low"] is None or not row["difference"]:
+        label, said = LABELS[self.found.main], []
+        for one, other in list(itertools.pairwise(self.found.ranking()))[:FEW]:
+            row = self._pair(one, other)
+            if row.p is None:
                 continue
-            low, high = sorted((-sign * row["ci_low"], -sign * row["ci_high"]))
-            better = row["p_better"] if sign > 0 else 1 - row["p_better"]
-            sure = row["p_adjusted"] < SIGNIFICANT
-            ending = f"in {better:.0%} of resamplings, {p_text(row['p_value'])}, " + (
-                f"survives correction over {n_tested} comparisons"
-                if sure
-                else f"does not survive correction over {n_tested} comparisons"
-            )
+            ends = "" if row.low is None else f" ({row.low:.3f} to {row.high:.3f} over items)"
+            by = f"{row.better:.3f}{ends} in {label}"
+            if row.claim:
+                said.append(self._claimed(f"{one} is better than {other} by {by}, {self._p([row])}.", [row]))
+            else:
+                text = f"{one} and {other} differ by {by}, which is not certain, {self._p([row])}."
+                said.append(Statement(text, 1.0, statistic=self.found.main, p=row.p, n_permutations=row.n))
+        return said
+
+    def _references(self) -> list[Statement]:
+        """Tell which models beat predictions that know nothing of the item."""
+        pairs = {name: [self._pair(name, other) for other in (UNIFORM, MARGINAL)] for name in self.found.ranking()}
+        label = LABELS[self.found.main]
+        sure = [name for name, rows in pairs.items() if all(row.claim and row.better > 0 for row in rows)]
+        said = []
+        if sure:
+            rows = [row for name in sure for row in pairs[name]]
             text = (
-                f"{one} is better than {other} by {-sign * row['difference']:.3f} ({low:.3f} to {high:.3f}) in "
-                f"{LABELS[self.found.main]}, {ending}."
+                f"{listed(sure, FEW)} beat{'s' if len(sure) == 1 else ''} the uniform and the marginal prediction by "
             )
-            weight = (3.0 if sure else 1.0) + 1.0 - (row["p_adjusted"] if sure else row["p_value"])
-            found.append(Statement(text, weight, statistic=self.found.main))
-        return found
+            said.append(self._claimed(f"{text}{label}, {self._p(rows)}.", rows, least=3.0))
+        for other in (UNIFORM, MARGINAL):
+            at = (UNIFORM, MARGINAL).index(other)
+            open_ = [name for name, rows in pairs.items() if rows[at].p is not None and not rows[at].claim]
+            if open_:
+                text = (
+                    f"That {listed(open_, FEW)} beat{'s' if len(open_) == 1 else ''} the {other} prediction by {label} "
+                )
+                said.append(Statement(f"{text}is not certain.", 2.3, statistic=self.found.main))
+        return said
 
     def _orders(self) -> list[Statement]:
-        """Tell whether metrics agree on the order of models."""
+        """Tell by which metrics a model is first for certain, and whether it is the same model."""
         if len(self.found.models) < 2:
             return []
-        orders = {metric: tuple(self.found.ranking(metric)) for metric in self.found.metrics}
-        orders = {metric: order for metric, order in orders.items() if self._told_apart(metric, order)}
-        if len(orders) < 2:
-            return []
-        if len(set(orders.values())) == 1:
-            first = next(iter(orders.values()))
-            which = "All" if len(orders) == len(self.found.metrics) else "The"
-            beside = "" if which == "All" else " that tell all models apart"
-            text = f"{which} {len(orders)} metrics{beside} put the models in the same order: {', '.join(first)}."
-            return [Statement(text, 1.9)]
-        winners = _grouped((order[0], metric) for metric, order in orders.items())
-        if len(winners) == 1:
-            winner = next(iter(winners))
-            texts = _grouped((", ".join(order[1:]), metric) for metric, order in orders.items())
-            parts = "; ".join(f"{rest} by {_listed(metrics)}" for rest, metrics in texts.items())
-            which = "All metrics" if len(orders) == len(self.found.metrics) else "Metrics"
-            return [Statement(f"{which} put {winner} first, and disagree on the others: {parts}.", 1.9)]
-        parts = "; ".join(f"{name} by {_listed(metrics)}" for name, metrics in winners.items())
-        return [Statement(f"Metrics disagree on the best model: {parts}.", 2.7)]
+        winners = _grouped((name, metric) for metric in self.found.metrics if (name := self._certainly_first(metric)))
+        if len(winners) > 1:
+            parts = "; ".join(f"{name} by {_listed(metrics)}" for name, metrics in winners.items())
+            return [Statement(f"Metrics disagree on the best model, each for certain: {parts}.", 2.7)]
+        for name, metrics in winners.items():
+            rest = [metric for metric in self.found.metrics if metric not in metrics]
+            other = f"; by {_listed(rest)} no model is" if rest else ""
+            if len(self.found.metrics) > 1:
+                return [Statement(f"{name} is first for certain by {self._listed(metrics)}{other}.", 1.9)]
+        return []
 
-    def _over_bins(self) -> list[Statement]:
-        firsts = ((self._first(one), one) for one in self.found.bins)
-        winners = _grouped((name, one) for name, one in firsts if name)
-        if len(winners) < 2:
-            return []
-        parts = "; ".join(f"{name} with {listed(bins)}" for name, bins in winners.items())
-        text = f"Who is best by {LABELS[self.found.main]} depends on how many ratings an item has: {parts}."
-        return [Statement(text, 2.0, statistic=self.found.main)]
+    def _interactions(self) -> list[Statement]:
+        """Tell whether how models compare depends on how many ratings there are, or on whose."""
+        frame = self.found.interactions().filter(pl.col("p_adjusted").is_not_null())
+        said = []
+        for (kind, axis), part in frame.group_by("kind", "axis", maintain_order=True):
+            rows = part.sort("p_adjusted", "p_value", maintain_order=True)
+            certain = rows.filter("claim")
+            what = "how many ratings an item has" if kind == BINS else f"whose ratings count, by {axis}"
+            first = rows.row(0, named=True) if certain.is_empty() else certain.row(0, named=True)
+            p = f"{p_text(first['p_adjusted'])} corrected over {counted(self._n_tested(), 'comparison')}"
+            about = {"axis": str(axis), "statistic": self.found.main, "p": first["p_adjusted"],
+                     "n_permutations": first["n_permutations"]}  # fmt: skip
+            if certain.is_empty():
+                text = f"That how models compare depends on {what} is not certain: the smallest {p}."
+                said.append(Statement(text, 1.0, **about))
+                continue
+            group = first["group"]
+            here = f"with {group}" if kind == BINS else f"by the ratings of {named(str(axis), group)},"
+            others = "with other numbers" if kind == BINS else "by those of the others on the same items,"
+            text = (
+                f"How {first['model']} and {first['other']} compare depends on {what}: {here} "
+                f"{_lead(first, 'difference')}, {others} {_lead(first, 'elsewhere')} in {LABELS[self.found.main]}, {p}."
+            )
+            if certain.height > 1:
+                text += f" {certain.height - 1} more of {rows.height} such comparisons are certain."
+            basis = f"{self._drawn(kind)}, {first['n_permutations']:,} times; {self._corrected()}"
+            group = "" if kind == BINS else group
+            said.append(Statement(text, 4.0 - first["p_adjusted"], group=group, claim=True, rests_on=basis, **about))
+        return said
+
+    def _drawn(self, kind: str) -> str:
+        return "items put into other bins" if kind == BINS else shuffling(self.found.settings)
 
     def _over_priors(self) -> list[Statement]:
         frame = self.found.sensitivity().filter(pl.col("rank").is_not_null())
@@ -183,25 +247,12 @@ class SoftFindings:
         strengths = frame["strength"].to_list()
         span = f"{min(strengths):g} to {max(strengths):g}"
         if not moving:
-            text = f"The ranking by every expected metric is the same for all prior strengths from {span}."
+            text = f"The order of the models by every expected metric is the same for all prior strengths from {span}."
             return [Statement(text, 1.2, statistic="prior")]
         alike = {text: [m for m, t in zip(moving, texts, strict=True) if t == text] for text in texts}
         parts = "; ".join(f"by {_listed(metrics)}, {text}" for text, metrics in alike.items())
-        return [Statement(f"The ranking moves with the strength of the prior: {parts}.", 2.5, statistic="prior")]
-
-    def _over_groups(self) -> list[Statement]:
-        keys = dict.fromkeys((row.axis, row.group) for row in self.found.rows if row.axis != ALL)
-        found = []
-        for axis, groups in _grouped(keys).items():
-            if "rater" in axis.split(CROSS):
-                continue  # nobody is named
-            firsts = ((self._first(ALL, axis, group), group) for group in groups)
-            winners = _grouped((name, group) for name, group in firsts if name)
-            if len(winners) > 1:
-                parts = "; ".join(f"{name} for {listed(of)}" for name, of in winners.items())
-                text = f"Who is best by {LABELS[self.found.main]} depends on whose ratings count, by {axis}: {parts}."
-                found.append(Statement(text, 1.8, axis, self.found.main))
-        return found
+        text = f"The order of the models on these items moves with the strength of the prior (not tested): {parts}."
+        return [Statement(text, 1.4, statistic="prior")]
 
     def _calibrated(self) -> list[Statement]:
         rows = list(self.found.calibration().iter_rows(named=True))
@@ -239,25 +290,64 @@ class SoftFindings:
         if s["n_in_no_bin"]:
             n, count = s["n_in_no_bin"], "counts" if s["n_in_no_bin"] == 1 else "count"
             yield f"{counted(n, 'item')} {are(n)} in none of the bins, but {count} in all."
-        if s["prior_note"]:
+        if any(name not in EMPIRICAL for name in self.found.metrics):
             yield s["prior_note"]
+        if self.found.main == "rps":
+            yield f"Models are put in order by {WHY_RPS}"
 
     def _listed(self, metrics: Sequence[str]) -> str:
         return _listed(metrics, len(self.found.metrics))
 
-    def _first(self, bin_: str, axis: str = ALL, group: str = ALL) -> str:
-        """Return the best model, or nothing where none is, or several are."""
-        values = self.found.values(self.found.main, bin_, axis, group)
-        first = [name for name, rank in ranks(values).items() if rank == 1]
-        return first[0] if len(first) == 1 else ""
+    def _pair(self, one: str, other: str, metric: str | None = None) -> Pair:
+        """Return how much better the first of two predictions is on all items, and how sure that is."""
+        key = {"bin": ALL, "statistic": metric or self.found.main}
+        frame = self.found.comparisons()
+        straight, turned = frame.filter(model=one, other=other, **key), frame.filter(model=other, other=one, **key)
+        row, sign = (straight.row(0, named=True), -1.0) if straight.height else (turned.row(0, named=True), 1.0)
+        known = row["ci_low"] is not None
+        low, high = sorted((sign * row["ci_low"], sign * row["ci_high"])) if known else (None, None)
+        n = None if row["exact"] else row["n_permutations"]
+        return Pair(sign * row["difference"], low, high, row["p_adjusted"], row["claim"], n, row["n_items"])
 
-    def _equal(self, metric: str, one: str, other: str) -> bool:
-        return shortened(self.found.value(one, metric)) == shortened(self.found.value(other, metric))
+    def _certainly_first(self, metric: str) -> str:
+        """Return the model that is better than every other after correction over all pairs, if any is."""
+        first, *others = self.found.ranking(metric)
+        rows = [self._pair(first, other, metric) for other in others]
+        return first if all(row.better > 0 and row.p is not None and row.p < SIGNIFICANT for row in rows) else ""
 
-    def _told_apart(self, metric: str, order: Sequence[str]) -> bool:
-        """Tell whether no two neighbours are equal, infinite or undefined."""
-        values = [shortened(self.found.value(name, metric)) for name in order]
-        return all(one < other for one, other in itertools.pairwise(values))
+    def _sure(self, row: Pair, metric: str) -> bool:
+        """Tell whether a pair differs for certain; metrics that make no claims are corrected for their number, too."""
+        if metric == self.found.main:
+            return row.claim
+        return row.p is not None and row.p < SIGNIFICANT / len(self.found.metrics)
+
+    def _claimed(self, text: str, rows: Sequence[Pair], *, claim: bool = True, least: float | None = None) -> Statement:
+        """Return a statement that stands if all of some pairs differ: its p is the largest of theirs."""
+        known = [row.p for row in rows if row.p is not None]
+        p = max(known) if known else None
+        n, exact = rows[0].n, rows[0].n is None
+        times = f"all {2 ** rows[0].n_items:,} ways" if exact else f"{n:,} times"
+        basis = f"signs of the differences of {rows[0].n_items:,} items flipped, {times}; {self._corrected()}"
+        weight = (4.0 - (p or 0.0) if least is None else least) if claim else 2.4
+        return Statement(
+            text, weight, statistic=self.found.main, claim=claim, p=p, rests_on=basis if claim else "", n_permutations=n
+        )
+
+    def _p(self, rows: Sequence[Pair]) -> str:
+        """Write the largest of some p-values, and over how many it is corrected."""
+        known = [row.p for row in rows if row.p is not None]
+        if not known:
+            return "since they score alike on every item"
+        return f"{p_text(max(known))} corrected over {counted(self._n_tested(), 'comparison')}"
+
+    def _n_tested(self) -> int:
+        """Return how many hypotheses are in the family of what may be claimed."""
+        pairs = self.found.comparisons().filter(pl.col("p_value").is_not_null(), bin=ALL, statistic=self.found.main)
+        return pairs.height + self.found.interactions().filter(pl.col("p_value").is_not_null()).height
+
+    def _corrected(self) -> str:
+        how = CORRECTIONS[self.found.settings["correction"]]
+        return f"corrected over {counted(self._n_tested(), 'comparison')} by {how}"
 
 
 def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
@@ -285,6 +375,13 @@ def _habits(row: dict[str, Any], *, by_pit: bool) -> list[str]:
     return habits
 
 
+def _lead(row: dict[str, Any], name: str) -> str:
+    """Tell which of two models is better, and by how much."""
+    difference = row[name]
+    first = row["model"] if difference <= 0 else row["other"]
+    return f"{first} is better by {abs(difference):.3f}"
+
+
 def _like(prior: Sequence[float]) -> str:
     return "that are flat, as it is" if max(prior) == min(prior) else "that are like it"
 
@@ -307,7 +404,7 @@ def _runs(orders: Sequence[tuple[float, tuple[str, ...]]]) -> str:
             runs[-1] = (name, runs[-1][1], strength)
         else:
             runs.append((name, strength, strength))
-    what = "is best" if firsts else ""
+    what = "is first" if firsts else ""
     texts = [
         f"{name}{' ' + what if what else ''} " + (f"at {low:g}" if low == high else f"from {low:g} to {high:g}")
         for name, low, high in runs
@@ -316,5 +413,6 @@ def _runs(orders: Sequence[tuple[float, tuple[str, ...]]]) -> str:
 
 
 def _with_interval(row: Row) -> str:
-    interval = "" if row.ci_low is None or row.ci_high is None else f" ({row.ci_low:.3f} to {row.ci_high:.3f})"
+    known = row.ci_low is not None and row.ci_high is not None
+    interval = f" ({row.ci_low:.3f} to {row.ci_high:.3f} over items)" if known else ""
     return f"{row.value:.3f}{interval}"

@@ -23,10 +23,12 @@ LEAD = (
     "votes, and a uniform draw."
 )
 METHODS = (
-    "The closest group of an attribute is sought on the items that all of its groups rated. Its lead over the second "
-    "is compared with what it would be if whole raters were shuffled between groups. Large groups have steadier "
-    "modes, which alone brings them closer or farther; so all of it is also given at equal sizes, drawing from each "
-    "group as many raters as the smallest has. Intervals come from drawing items anew."
+    "Groups are compared two at a time, on the items that both rated. The closest group of an attribute is claimed "
+    "only if its lead over the next is larger than when whole raters are shuffled between groups, if intervals over "
+    "items exclude 0 against every other group, and if they also do beyond what the same answers give in random order: "
+    "answers that follow no group item by item, such as a coin's, lie nearer to a group with less extreme scores. "
+    "Distances are from modes, or from single votes where groups have few for an item. At equal sizes, each group "
+    "has as many raters drawn as the smallest has."
 )
 STANDING_IN = (
     "Each human with 30 or more items that others rated, too, is compared with the model: who of the two is closer to "
@@ -41,7 +43,8 @@ TERMS = (
     ("Failed, missing", "The question was never answered, for reasons that are not the model's, or never asked. Such "
                         "items cost nothing and are left out for that model."),
     ("Wins", "How often a group is the closest one when items are drawn anew; ties are shared."),
-    ("At equal sizes", "The mean over draws of raters in which every group is as large as the smallest."),
+    ("Follows", "The lead is larger than that of the same answers in random order, by an interval over items."),
+    ("At equal sizes", "The mean lead over draws of raters in which every group is as large as the smallest."),
     ("ω, ρ", "For which share of humans a model may stand in, and how often it is at least as close to the others as "
              "the human is (the alternative annotator test, Calderon et al. 2025)."),
     ("Reference", "Answers that judge nothing: each point given always, a draw from all votes, a uniform draw. They "
@@ -138,25 +141,33 @@ def _closest(found: Alignment) -> list[Block]:
     if frame.is_empty():
         return []
     names = {
-        "group": "closest group", "value": "distance", "gap": "gap", "null_median": "chance",
-        "p_value": "p", "p_adjusted": "p corrected", "wins": "wins", "matched": "at equal sizes",
-        "n_items": "items",
+        "group": "closest group", "next": "next", "by": "by", "gap": "gap", "null_median": "chance",
+        "beyond_order": "beyond order", "p_value": "p", "p_adjusted": "p corrected", "over_items": "over items",
+        "follows": "follows", "claim": "claimed", "wins": "wins", "matched": "at equal sizes", "n_items": "items",
     }  # fmt: skip
-    closest = tidy(frame.select("model", "prompt", "axis", *names)).rename(names)
+    words = frame.with_columns(
+        pl.col("by").replace(LABELS),
+        *(pl.col(name).replace_strict({True: "yes", False: "no"}) for name in ("over_items", "follows", "claim")),
+    )
+    closest = tidy(words.select("model", "prompt", "axis", *names)).rename(names)
     said = (
-        "Gap: how much farther the second group is; chance: what shuffled raters give. p is corrected over all models "
-        "and attributes."
+        "Gap: how much farther the next group is; chance: what shuffled raters give; beyond order: the least lead "
+        "beyond what the same answers give in random order. Over items, follows: whether intervals over items exclude 0 "
+        "for both. p is corrected over all models and attributes."
     )
     farther = {
-        "group": "closest group", "other": "other group", "difference": "farther by", "ci_low": "low",
-        "ci_high": "high", "matched": "at equal sizes", "matched_low": "its low", "matched_high": "its high",
+        "other": "other group", "difference": "farther by", "ci_low": "low", "ci_high": "high",
+        "beyond_order": "beyond order", "beyond_low": "its low", "beyond_high": "its high", "matched": "at equal sizes",
         "n_items": "items",
     }  # fmt: skip
-    others = tidy(found.contrasts()).rename(farther)
-    note = "By how many points another group is farther than the closest, with 95 % intervals over items."
+    others = tidy(found.contrasts().with_columns(pl.col("by").replace(LABELS))).rename(farther)
+    note = (
+        "By how many points the other group is farther than the first, on the items that both rated. Intervals are "
+        "over items, and hold at 95 % over all models and attributes together; pairs are in a fixed order."
+    )
     return [
         table("alignment-closest", "The closest groups", closest, MAX_ROWS, said, digits={"wins": 2}, search=True),
-        table("alignment-contrasts", "How much farther the others are", others, MAX_ROWS, note, search=True),
+        table("alignment-contrasts", "Groups beside each other", others, MAX_ROWS, note, search=True),
     ]
 
 

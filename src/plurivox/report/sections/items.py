@@ -60,6 +60,15 @@ def _how_many(found: Items) -> str:
     return f"{text} Ratings of the items shown: {_numbers(shown)}; of all {len(everywhere):,}: {_numbers(everywhere)}."
 
 
+def _prior_shown(found: Items) -> str:
+    """Tell how much of the circles and lines shown is the prior's."""
+    shown = plots.items_uncertain_data(found)["share of prior"]
+    if shown.is_empty():
+        return ""
+    low, high = f"{shown.min():.0%}", f"{shown.max():.0%}"
+    return f"Of circle and line {low if low == high else f'{low} to {high}'} is the prior's, the rest the ratings'."
+
+
 def _numbers(counts: pl.Series) -> str:
     low, middle, high = np.quantile(counts.to_numpy(), [0, 0.5, 1])
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, median {middle:,g}"
@@ -69,16 +78,16 @@ def _uncertain(found: Items, brief: Brief) -> list[Block]:
     chart = drawn(
         "items_uncertain", found, "items-unsure", "Items that deserve more ratings",
         "For the items that one more rating tells most about, the expected mean score with its credible interval.",
-        _how_many(found),
+        f"{_how_many(found)} {_prior_shown(found)}",
     )  # fmt: skip
     names = {
         "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
-        "information_gain": "gain of one more", "ratings_needed": "ratings needed",
+        "information_gain": "gain of one more", "ratings_needed": "ratings needed", "prior_share": "share of prior",
     }  # fmt: skip
     frame = with_text(found.uncertain.head(SHOWN), brief).rename(names)
     note = (
         f"The {frame.height:,} of {found.uncertain.height:,} items that one more rating tells most about: what it is "
         "expected to tell, and the entropy of the ratings, in nats; the expected mean score, its 95 % credible "
-        f"interval; how many ratings the mean ± {found.settings['precision']:g} takes."
+        f"interval; how many ratings the mean ± {found.settings['precision']:g} takes. {found.settings['prior_note']}"
     )
     return [chart, DataTable("items-uncertain", "More ratings wanted", frame, _DIGITS, note, search=True)]

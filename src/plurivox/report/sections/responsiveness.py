@@ -9,6 +9,7 @@ import polars as pl
 from plurivox import plots
 from plurivox.actions.advise.result import MEANING, NAMES, NEXT, REMINDER, Advice
 from plurivox.actions.advise.run import advice_on
+from plurivox.actions.advise.tables import LISTS
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
@@ -51,14 +52,15 @@ def section(brief: Brief) -> Section:
     reference = brief.study.inputs.get("reference")
     found: Responsiveness = brief.ask("responsiveness", psychometrics=True)
     advice = brief.study.once(
-        ("advice", id(found)), lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference)
+        ("advice", id(found)),
+        lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference, how=brief.study.how),
     )
     blocks: list[Block] = [
         Prose(_reference(found)),
         _forest(found),
         _plane(found),
         Prose(poles.fill(REGIONS)),
-        *_advice(advice),
+        *_advice(advice, brief),
     ]
     blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
     for axis in found.axes:
@@ -75,7 +77,7 @@ def section(brief: Brief) -> Section:
     return Section("responsiveness", "Responsiveness", poles.fill(LEAD), blocks, findings, remarks)
 
 
-def _advice(advice: Advice) -> list[Block]:
+def _advice(advice: Advice, brief: Brief) -> list[Block]:
     """Return what was seen of each group next to its MPA and WRA, and what it may mean."""
     poles = Poles.of(advice.settings)
     members = advice.table("members").select("axis", "group", *(_with_ends(name) for name in ("mpa", "wra")))
@@ -102,6 +104,23 @@ def _advice(advice: Advice) -> list[Block]:
         title = f"Items to compare: one {poles.high} and one {poles.low}, with the same score"
         digits = {f"{word} share": 2 for word in ends.values()}
         blocks.append(DataTable("advice-pairs", title, first.rename(names), digits, search=True))
+    return blocks + _lists(advice, brief)
+
+
+def _lists(advice: Advice, brief: Brief) -> list[Block]:
+    """Return the items behind what was seen, a table for each list."""
+    poles, items = Poles.of(advice.settings), advice.table("items")
+    blocks: list[Block] = []
+    for name, title in LISTS.items():
+        own = items.filter(pl.col("list") == name).drop("list")
+        if own.height:
+            first = own.group_by("axis", "group", "score", maintain_order=True).head(SOME_PAIRS).select(own.columns)
+            share = f"{poles.high} share"
+            frame = with_text(first.rename({"unsafe_share": share}), brief)
+            full = poles.fill(title)
+            blocks.append(
+                table(f"advice-{name}", full[0].upper() + full[1:], frame, SEVEREST, digits={share: 2}, search=True)
+            )
     return blocks
 
 

@@ -15,8 +15,9 @@ from plurivox.statistics.registry import LABELS
 
 LEAD = (
     "How good are predicted distributions over the scale, and how sure is that where items have few ratings? Lower is "
-    "better. Expected scores, E[…], average over the distributions that are likely given a prior and the ratings; the "
-    "others take the shares of an item's ratings for the truth."
+    "better. Models are put in order by RPS: it scores the ratings themselves, needs no prior and, however few the "
+    "ratings are, does not reward flat predictions. Expected scores, E[…], average over the distributions that are "
+    "likely given a prior and the ratings."
 )
 MAX_ROWS = 1000
 _WEIGHTS = {"bin": "ratings of an item", "n_items": "items", "n_ratings": "ratings", "prior_share": "share of prior"}
@@ -29,18 +30,17 @@ def section(brief: Brief) -> Section | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftScoresWarning)  # they are among the findings
         found: SoftScores = brief.ask("soft_scores")
-    blocks = [Prose(_beside(found)), *_charts(found), _comparisons(found), _table(found)]
-    findings = findings_of(found, "soft-ranking", {"prior": "soft-prior", "pit": "soft-pit"})
+    blocks = [Prose(_beside(found)), *_charts(found), _comparisons(found), *_interactions(found), _table(found)]
+    anchors = {"prior": "soft-prior", "pit": "soft-pit", "design": "soft-interactions"}
+    findings = findings_of(found, "soft-ranking", anchors)
     return Section("soft", "Soft scores", LEAD, blocks, findings, remarks_of(found))
 
 
 def _beside(found: SoftScores) -> str:
-    prior = ", ".join(f"{weight:.3g}" for weight in found.settings["prior"][:12])
-    prior = prior.split(",")[0] if len(set(found.settings["prior"])) == 1 else prior
     of = "training items" if found.settings["train"] else "other items"
     return (
         f"{len(found.models)} models on {found.settings['n_items']:,} items with {found.settings['n_ratings']:,} "
-        f"ratings; weight of each point in the prior: {prior}. Beside them stand the uniform prediction, which knows "
+        f"ratings. {found.settings['prior_note']} Beside the models stand the uniform prediction, which knows "
         f"nothing; the marginal one, the shares of points among ratings of {of}; and the posterior mean, which knows "
         "the item's own ratings."
     )
@@ -51,14 +51,15 @@ def _charts(found: SoftScores) -> list[Block]:
     blocks: list[Block] = [
         drawn(
             "soft_ranking", found, "soft-ranking", "Which model predicts best",
-            "Scores of each model and of predictions to compare with, by every metric, with 95 % intervals.",
-            "KL is not drawn: two predictions differ in it by as much as in CE.",
+            "Scores of each model and of predictions to compare with, by every metric, with 95 % intervals over items.",
+            "Whether two models differ for certain is told by the test below, not by whether lines overlap: both are "
+            "scored on the same items. KL is not drawn: two predictions differ in it by as much as in CE.",
         ),
         *_bins(found),
         drawn(
             "prior_sensitivity", found, "soft-prior", "How scores move with the prior",
             "Expected scores of each model for prior weights of a point from 0.01 to 100.",
-            "A ranking that holds over the whole range does not hang on the prior.",
+            "An order that holds over the whole range does not hang on the prior. Nothing here is tested.",
         ),
         DataTable("soft-prior-weight", "How much the prior weighs", found.prior_weight().rename(_WEIGHTS)),
         drawn(
@@ -86,8 +87,8 @@ def _weights(found: SoftScores) -> str:
 def _bins(found: SoftScores) -> list[Block]:
     return [] if len(found.bins) < 2 else [drawn(
         "soft_by_bin", found, "soft-bins", "With few ratings and with many",
-        "Expected scores by how many ratings an item has, with 95 % intervals.",
-        _weights(found),
+        f"{LABELS[found.main]} and expected scores by how many ratings an item has, with 95 % intervals over items.",
+        f"{_weights(found)} Whether the number of ratings changes how models compare is told by its test below.",
     )]  # fmt: skip
 
 
@@ -95,10 +96,37 @@ def _comparisons(found: SoftScores) -> DataTable:
     names = {
         "bin": "ratings of an item", "statistic": "metric", "ci_low": "low", "ci_high": "high",
         "p_better": "first is better", "p_value": "p", "p_adjusted": "p corrected", "n_items": "items",
+        "n_permutations": "sign-flips",
     }  # fmt: skip
-    frame = _shown_bins(found, found.comparisons()).with_columns(pl.col("statistic").replace(LABELS)).rename(names)
-    note = "A negative difference: the first is better; how often so when items are drawn anew."
+    frame = _shown_bins(found, found.comparisons())
+    leads = (pl.col("statistic") != found.main, pl.col("bin") != ALL)
+    frame = frame.sort(*leads, maintain_order=True).with_columns(pl.col("statistic").replace(LABELS))
+    frame = frame.drop("exact", "claim").rename(names)
+    note = (
+        "A negative difference: the first is better. The interval, and how often the first is better, are of items "
+        "drawn anew; p is of the items' differences with their signs flipped, corrected over all pairs, in bins over "
+        f"all pairs and bins. What is claimed goes by {LABELS[found.main]} on all items."
+    )
     return table("soft-comparisons", "Two predictions on the same items", frame, MAX_ROWS, note, search=True)
+
+
+def _interactions(found: SoftScores) -> list[Block]:
+    """Return how models compare in each bin and for each group, beside elsewhere."""
+    frame = found.interactions()
+    if frame.is_empty():
+        return []
+    names = {
+        "group": "bin or group", "statistic": "metric", "p_value": "p", "p_adjusted": "p corrected", "n_items": "items",
+        "n_permutations": "draws",
+    }  # fmt: skip
+    shown = frame.sort("p_adjusted", maintain_order=True, nulls_last=True)
+    shown = shown.with_columns(pl.col("statistic").replace(LABELS)).drop("claim").rename(names)
+    note = (
+        "The difference of two models in a bin of ratings beside that in all other bins, items put into other bins at "
+        "random; and by a group's ratings beside those of the others on the same items, raters shuffled between groups."
+    )
+    title = "Does it depend on how many ratings, or on whose"
+    return [table("soft-interactions", title, shown, MAX_ROWS, note, search=True)]
 
 
 def _shown_bins(found: SoftScores, frame: pl.DataFrame) -> pl.DataFrame:
@@ -110,8 +138,8 @@ def _table(found: SoftScores) -> DataTable:
     frame = _shown_bins(found, found.to_frame()).select(
         "model", pl.col("bin").alias("ratings of an item"), "axis", "group",
         pl.col("statistic").replace(LABELS).alias("metric"), "value", "rank", low="ci_low", high="ci_high",
-        items="n_items", note="note",
-    )  # fmt: skip
+        items="n_items", prior="prior_share", note="note",
+    ).rename({"prior": "share of prior"})  # fmt: skip
     if (frame["axis"] == ALL).all():
         frame = frame.drop("axis", "group")
     return table("soft-table", "All scores", frame, MAX_ROWS, search=True)

@@ -1,0 +1,152 @@
+"""What is seen of raters and groups: the verdict on MPA and WRA, and habits, each held against chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.actions.advise.settings import Thresholds
+from plurivox.axis import Axis
+from plurivox.engine.draws import Draws
+from plurivox.engine.exchange import Exchange
+from plurivox.engine.grouping import Compared
+from plurivox.engine.running import Running
+from plurivox.lenses.responsiveness.habits import Habit, Looked, Rules, adjusted, habits, of_raters
+from plurivox.lenses.responsiveness.raters import RaterResponses
+from plurivox.lenses.responsiveness.references import Reference
+from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.lenses.responsiveness.sums import Responses
+from plurivox.lenses.responsiveness.verdicts import CHANCE, Verdict, verdicts
+from plurivox.ratings import Ratings
+
+Floats = NDArray[np.float64]
+
+MIN_ITEMS = 20
+"""With a score of fewer items with a reference nothing is looked for."""
+FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to look at"
+FEW_PEERS = "too few others rated the same items to compare with"
+
+
+class Seen(NamedTuple):
+    """What was seen of one rater or group, each with whether it is clear; and why nothing could be looked at, if so."""
+
+    habits: list[tuple[Habit, bool]]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looking:
+    """What to look at: a result of responsiveness, the data that it is about, and from where on something counts."""
+
+    found: Responsiveness
+    ratings: Ratings
+    reference: Reference
+    thresholds: Thresholds
+    how: Running
+
+    @property
+    def labels(self) -> list[str]:
+        """The points of the scale."""
+        return [str(label) for label in self.ratings.scale.labels]
+
+    @property
+    def items(self) -> list[str]:
+        """The ids of the items."""
+        return self.ratings.items["item"].cast(pl.String).to_list()
+
+    def seen(self, axes: Sequence[Compared]) -> dict[tuple[str, str], Seen]:
+        """Return what is seen of every rater or group that may be shown, by axis and name."""
+        groups = [one for one in axes if one.axis.attributes != ("rater",)]
+        found = dict(self._groups(groups)) if groups else {}
+        for one in axes:
+            if one not in groups:
+                found |= dict(self._raters(one))
+        return found
+
+    # Groups ----------------------------------------------------------------------------------------------------------
+
+    def _groups(self, axes: Sequence[Compared]) -> Iterator[tuple[tuple[str, str], Seen]]:
+        """Yield what is seen of groups.
+
+        The verdict on MPA and WRA is what the lens claims, at an error rate of .05 over all groups. Habits are a family
+        of their own, said at ``error_rate`` where the verdict asks what is behind it, at the rate ``alone`` elsewhere.
+        """
+        at, judged = self.thresholds, verdicts(self.found.rows, self.found.settings)
+        looked = [(one.axis.name, axis, places, self._looked(one, axis, places))
+                  for one in axes for axis, places in one.shown]  # fmt: skip
+        p_values = adjusted([marks for *_, marks in looked])
+        for (name, axis, places, marks), p in zip(looked, p_values, strict=True):
+            for row, place in enumerate(places):
+                key = (name, axis.groups[place])
+                verdict = judged[key]
+                why = FEW_ITEMS if verdict.mpa.n_items < MIN_ITEMS else verdict.why
+                first = [] if why else list(_of_verdict(verdict))
+                rate = at.error_rate if first else at.alone
+                more = [] if why else self._habits(marks.observed[row], marks.usual[row], p[row], rate)
+                yield key, Seen([(one, one.p <= at.alone) for one in [*first, *more]], why)
+
+    def _looked(self, one: Compared, axis: Axis, places: list[int]) -> Looked:
+        settings = self.found.settings
+        within = settings["within"]
+        exchange = Exchange.of(self.ratings, None if within is None else tuple(within))
+        responses = Responses.of(
+            self.ratings, axis.codes, len(axis), self.reference, strata=exchange.strata,
+            **{name: settings[name] for name in ("group_score", "ties", "seed")},
+        )  # fmt: skip
+        shuffles = Draws.permuted(settings["permutations"], settings["seed"])
+        how = self.how.doing(f"looking at {one.axis.name}")
+        return Looked.of(self.ratings, responses, places, shuffles, how, settings["min_support"])
+
+    def _habits(self, values: Floats, usual: Floats, p: Floats, rate: float) -> list[Habit]:
+        at = self.thresholds
+        return habits(values, usual, p, rate, len(self.ratings.scale), Rules(at.part, at.most))
+
+    # Raters ----------------------------------------------------------------------------------------------------------
+
+    def _raters(self, one: Compared) -> Iterator[tuple[tuple[str, str], Seen]]:
+        """Yield what is seen of raters one by one, held against other raters of the same items.
+
+        Corrected over what is looked at of one rater, so that few of those who score like all others get a remark at
+        all; what also survives correction over all raters is clear.
+        """
+        settings, axis, rate = self.found.settings, one.axis, self.thresholds.error_rate
+        within = settings["within"]
+        exchange = Exchange.of(self.ratings, None if within is None else tuple(within))
+        responses = RaterResponses.of(self.ratings, self.reference)
+        beside = of_raters(self.ratings, responses, exchange, settings["min_support"])
+        n_items, codes = responses.votes().n_items, axis.codes.tolist()
+        n_raters = max(len(codes), 1)
+        for rater, code in enumerate(codes):
+            if axis.withheld[code]:
+                continue
+            values, usual, p = (part[rater] for part in beside)
+            why = FEW_ITEMS if n_items[rater] < MIN_ITEMS else FEW_PEERS if np.isnan(p).all() else ""
+            own = [] if why else [*_low_areas(values[-2:], usual[-2:], p[-2:], rate),
+                                  *self._habits(values[:-2], usual[:-2], p[:-2], rate)]  # fmt: skip
+            yield (axis.name, axis.groups[code]), Seen([(each, each.p * n_raters <= rate) for each in own], why)
+
+
+def _of_verdict(verdict: Verdict) -> Iterator[Habit]:
+    """Yield the verdict on a group as something seen."""
+    rows = (verdict.mpa, verdict.wra)
+    low = [row for row, is_low in zip(rows, (verdict.low_mpa, verdict.low_wra), strict=True) if is_low]
+    if low:
+        p = max(row.p_adjusted or 0.0 for row in low)
+        usual = np.nan if low[0].null_median is None else low[0].null_median
+        yield Habit("both_low" if len(low) == 2 else f"low_{low[0].statistic}", (), low[0].value, usual, p)
+    if verdict.against:
+        yield Habit("against", (), verdict.auroc.value, CHANCE, verdict.p_against)
+
+
+def _low_areas(values: Floats, usual: Floats, p: Floats, rate: float) -> Iterator[Habit]:
+    """Yield whether a rater's MPA, WRA or both are below what other raters of the same items have."""
+    low = (values < usual) & (p <= rate)
+    first = 0 if low[0] else 1
+    if low.any():
+        name = "both_low" if low.all() else ("low_mpa", "low_wra")[first]
+        yield Habit(name, (), float(values[first]), float(usual[first]), float(p[low].max()))

@@ -1,0 +1,340 @@
+"""Habits of scoring: what the use of the scale and the precision at each score show, held against chance.
+
+A mark is a number about how somebody scores: the share of a score, of both ends together, or how much precision rises
+over a range of scores. It becomes a habit where it lies beyond what raters of the same items have: of a group, beyond
+what shuffled raters give it; of a rater, beyond what the other raters of these items do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.draws import Draws
+from plurivox.engine.exchange import Exchange
+from plurivox.engine.families import adjust, step_down
+from plurivox.engine.grouping import Grouping
+from plurivox.engine.run import Sums, Values, run
+from plurivox.engine.running import Running
+from plurivox.lenses.responsiveness.peers import EFFICIENCY, against_peers
+from plurivox.lenses.responsiveness.raters import RaterResponses
+from plurivox.lenses.responsiveness.sums import Responses
+from plurivox.ratings import Ratings
+from plurivox.statistics.responsiveness_records import MEASURES
+
+Floats = NDArray[np.float64]
+
+MANY_POINTS = 20
+"""On longer scales only neighbouring scores are compared."""
+AT_ONCE = 500
+"""Shuffles whose use of the scale is counted at a time."""
+HARDLY = 0.01
+"""Where both ends are preferred, all scores between them are used less; only those below this share are named."""
+EDGE = 0.02
+"""MPA and WRA are compared as logits, so far within their ends."""
+TWICE = 2.0
+"""A share within so many of its sampling errors from what is usual shows nothing, however alike the others are."""
+
+
+class Rules(NamedTuple):
+    """From where on something is called a habit, beyond chance."""
+
+    part: float = 0.5
+    """A score is hardly used, and precision stands still, below this part of what is usual."""
+    most: float = 0.5
+    """One score is given to most items above this share."""
+
+
+class Mark(NamedTuple):
+    """A number about how somebody scores, and the scores that it is about."""
+
+    kind: str
+    scores: tuple[int, ...]
+
+
+class Habit(NamedTuple):
+    """Something seen: which scores it concerns, its value, what is usual, and how unlikely that is by chance."""
+
+    name: str
+    scores: tuple[int, ...]
+    value: float
+    usual: float
+    p: float
+
+
+def marks(n_points: int) -> list[Mark]:
+    """Return what is looked at on a scale: each score, both ends, and ranges of scores.
+
+    Examples
+    --------
+    >>> [mark.scores for mark in marks(3)]
+    [(0,), (1,), (2,), (0, 2), (0, 1), (0, 2), (1, 2)]
+    """
+    ranges = [(a, b) for a, b in combinations(range(n_points), 2) if n_points <= MANY_POINTS or b == a + 1]
+    if n_points > MANY_POINTS:
+        ranges.append((0, n_points - 1))
+    ends = [Mark("ends", (0, n_points - 1))] if n_points > 2 else []
+    return [*(Mark("share", (c,)) for c in range(n_points)), *ends, *(Mark("rise", one) for one in ranges)]
+
+
+def precision(tables: Floats) -> Floats:
+    """Return the mean of the reference, from 0 to 1, at each score: … × scores of … × scores × reference points.
+
+    Against a reference of two points it is precision; else the mean of the precisions at all boundaries.
+    """
+    steps = np.arange(tables.shape[-1]) / max(tables.shape[-1] - 1, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((tables * steps).sum(axis=-1) / tables.sum(axis=-1))
+
+
+def measured(usage: Floats, curve: Floats) -> Floats:
+    """Return all marks, in the order of :func:`marks`, from the use of each score and the precision at it.
+
+    A rise is that of the precision over the range; NaN where one of its ends has none.
+    """
+    n_points = usage.shape[-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = usage / usage.sum(axis=-1, keepdims=True)
+    found = []
+    for mark in marks(n_points):
+        if mark.kind == "rise":
+            found.append(curve[..., mark.scores[1]] - curve[..., mark.scores[0]])
+        else:
+            found.append(share[..., list(mark.scores)].sum(axis=-1))
+    return np.stack(found, axis=-1)
+
+
+# Groups --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """From tables to the precision at each score, draws × groups × scores."""
+
+    def __call__(self, sums: Sums) -> Values:
+        """Finish the tables of all draws."""
+        return precision(sums["tables"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """The marks of some groups, beside those of shuffled raters.
+
+    Attributes
+    ----------
+    observed, null
+        Groups × marks, and shuffles × groups × marks.
+    alone
+        Which groups have nobody to be exchanged with.
+    """
+
+    observed: Floats
+    null: Floats
+    alone: NDArray[np.bool_]
+
+    @property
+    def usual(self) -> Floats:
+        """What shuffled raters give: the median of each mark."""
+        found = np.full(self.observed.shape, np.nan)
+        known = np.isfinite(self.null).any(axis=0)
+        found[known] = np.nanmedian(self.null[:, known], axis=0)
+        return found
+
+    @classmethod
+    def of(
+        cls, ratings: Ratings, responses: Responses, places: Sequence[int], shuffles: Draws, how: Running,
+        min_support: float,
+    ) -> Looked:  # fmt: skip
+        """Look at some groups of an axis; scores given to fewer items than ``min_support`` have no precision."""
+        grouping, own = responses.scored.grouping, list(places)
+        tables, _ = responses.observed()
+        curve = precision(tables)
+        curve[responses.votes().votes < min_support] = np.nan
+        use = _use_of_raters(ratings)
+        observed = measured(_use_of_groups(use, grouping.codes[np.newaxis], grouping.n_groups)[0], curve)
+        made = run(ratings.parts(), responses.scored, shuffles, Curves(), how)
+        curves = np.concatenate([np.zeros((0, *curve.shape)), *made])
+        null = measured(_shuffled_use(use, grouping, shuffles), curves)
+        return cls(observed[own], null[:, own], ~grouping.exchangeable[own])
+
+
+def _use_of_raters(ratings: Ratings) -> Floats:
+    """Return how often each rater gave each score."""
+    n_points = len(ratings.scale)
+    cells = ratings.codes_of_raters.astype(np.int64) * n_points + ratings.scores
+    counted = np.bincount(cells, minlength=ratings.n_raters * n_points)
+    return np.asarray(counted.reshape(-1, n_points), dtype=np.float64)
+
+
+def _use_of_groups(use: Floats, labels: NDArray[np.int32], n_groups: int) -> Floats:
+    """Return how often groups gave each score, for each row of the labels of all raters."""
+    n_draws, n_points = len(labels), use.shape[1]
+    cell = np.where(labels < 0, n_groups, labels) + (n_groups + 1) * np.arange(n_draws)[:, np.newaxis]
+    found = np.zeros((n_draws * (n_groups + 1), n_points))
+    for c in range(n_points):
+        found[:, c] = np.bincount(cell.ravel(), np.tile(use[:, c], n_draws), len(found))
+    return found.reshape(n_draws, n_groups + 1, n_points)[:, :n_groups]
+
+
+def _shuffled_use(use: Floats, grouping: Grouping, shuffles: Draws) -> Floats:
+    starts = range(0, shuffles.total, AT_ONCE)
+    pieces = [shuffles.between(start, min(start + AT_ONCE, shuffles.total)) for start in starts]
+    empty = np.zeros((0, grouping.n_groups, use.shape[1]))
+    return np.concatenate([empty, *(_use_of_groups(use, grouping.labels(one), grouping.n_groups) for one in pieces)])
+
+
+def adjusted(looked: Sequence[Looked]) -> list[Floats]:
+    """Return the p-values of all marks, corrected over all of them by the largest deviation of every shuffle."""
+    kept = [np.broadcast_to(~one.alone[:, np.newaxis], one.observed.shape) for one in looked]
+    if not looked or not any(one.any() for one in kept):
+        return [np.full(one.observed.shape, np.nan) for one in looked]
+    observed = np.concatenate([one.observed[inside] for one, inside in zip(looked, kept, strict=True)])
+    null = np.concatenate([one.null[:, inside] for one, inside in zip(looked, kept, strict=True)], axis=1)
+    p = step_down(observed, null)
+    found, start = [], 0
+    for one, inside in zip(looked, kept, strict=True):
+        each = np.full(one.observed.shape, np.nan)
+        each[inside] = p[start : start + int(inside.sum())]
+        start += int(inside.sum())
+        found.append(each)
+    return found
+
+
+# Raters --------------------------------------------------------------------------------------------------------------
+
+
+AREAS = (Mark("mpa", ()), Mark("wra", ()))
+
+
+class Beside(NamedTuple):
+    """The marks of every rater, and MPA and WRA, beside those of other raters of the same items.
+
+    Raters × marks and two more: the values, what is usual, and p-values, of shares on both sides, of all else below.
+    They are corrected after Holm over those of the rater, marks and the two areas apart, each for half the errors.
+    """
+
+    values: Floats
+    usual: Floats
+    p: Floats
+
+
+def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, min_support: float) -> Beside:
+    """Hold every rater's marks against what raters of the same items do.
+
+    Shares are compared as arcsines of their roots, whose error depends on the number of ratings alone; where raters do
+    not form blocks, less the share that the others of the rater's items gave. MPA and WRA are compared as logits.
+    """
+    tables, values = responses.observed()
+    curve = precision(tables)
+    curve[responses.votes().votes < min_support] = np.nan
+    use = _use_of_raters(ratings)
+    areas = values[:, [MEASURES.index("mpa"), MEASURES.index("wra")]]
+    own = np.concatenate([measured(use, curve), areas], axis=1)
+    others = measured(_use_of_others(ratings), curve) if exchange.kind == "all" else np.zeros_like(own)
+    together = replace(exchange, kind="blocks") if exchange.kind == "all" else exchange
+    usual, p = np.full(own.shape, np.nan), np.full(own.shape, np.nan)
+    for at, mark in enumerate([*marks(len(ratings.scale)), *AREAS]):
+        if mark.kind in ("share", "ends"):
+            usual[:, at], p[:, at] = _of_share(own[:, at], others[:, at], use.sum(axis=1), ratings, together)
+        elif mark in AREAS:
+            beside = against_peers(_logit(own[:, at]), ratings, exchange)
+            usual[:, at], p[:, at] = (1 + 2 * EDGE) / (1 + np.exp(-beside.expected)) - EDGE, beside.below
+        else:
+            beside = against_peers(own[:, at], ratings, together)
+            usual[:, at], p[:, at] = beside.expected, beside.below
+    corrected = [np.concatenate([adjust(part, "holm") for part in (row[:-2], row[-2:])]) for row in p]
+    return Beside(own, usual, np.minimum(1.0, 2 * np.array(corrected).reshape(p.shape)))
+
+
+def _of_share(share: Floats, others: Floats, n: Floats, ratings: Ratings, exchange: Exchange) -> tuple[Floats, Floats]:
+    """Return the usual share for each rater, and how unlikely theirs is, on both sides; arcsines are about normal."""
+    from scipy.stats import t
+
+    error = 0.5 / np.sqrt(np.maximum(n, 1))
+    start = _arcsine(others)
+    beside = against_peers(_arcsine(share) - start, ratings, exchange, error)
+    usual = np.sin(np.clip(beside.expected + start, 0, np.pi / 2)) ** 2
+    p = 2 * t.sf(np.abs(beside.z), np.maximum(EFFICIENCY * (beside.n_peers - 1), 1))
+    near = np.abs(share - usual) <= TWICE * np.sqrt(usual * (1 - usual) / np.maximum(n, 1))
+    return usual, np.where(near, 1.0, p)
+
+
+def _logit(area: Floats) -> Floats:
+    """Return MPA or WRA on a scale without ends, on which raters scatter about evenly."""
+    return np.asarray(np.log((area + EDGE) / (1 - area + EDGE)))
+
+
+def _arcsine(share: Floats) -> Floats:
+    return np.arcsin(np.sqrt(np.clip(share, 0, 1)))
+
+
+def _use_of_others(ratings: Ratings) -> Floats:
+    """Return the mean use of each score by the other raters of a rater's items; NaN where nobody else rated them."""
+    counts = ratings.counts().astype(float)[ratings.item_codes]
+    counts[np.arange(len(counts)), ratings.scores] -= 1
+    n = counts.sum(axis=1)
+    shares = counts[n > 0] / n[n > 0, np.newaxis]
+    rater = ratings.codes_of_raters[n > 0]
+    total = np.stack([np.bincount(rater, each, ratings.n_raters) for each in shares.T], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total / np.bincount(rater, minlength=ratings.n_raters)[:, np.newaxis])
+
+
+# Habits --------------------------------------------------------------------------------------------------------------
+
+
+def habits(values: Floats, usual: Floats, p: Floats, most: float, n_points: int, rules: Rules) -> list[Habit]:
+    """Return what marks show: those whose p is at most ``most``, said once each.
+
+    Parameters
+    ----------
+    values, usual, p
+        One number for each of :func:`marks`; undefined ones show nothing.
+    """
+    found = {
+        mark: Habit(mark.kind, mark.scores, *numbers)
+        for mark, *numbers in zip(marks(n_points), values.tolist(), usual.tolist(), p.tolist(), strict=True)
+    }
+    sure = {mark: one for mark, one in found.items() if one.p <= most and one.value == one.value}  # NaN is neither
+    return [*_in_use(found, sure, n_points, rules), *_in_curve(sure, n_points, rules)]
+
+
+def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
+    """Yield what the use of the scale shows: both ends preferred or avoided, scores hardly used, one for most items."""
+    share = [found[Mark("share", (c,))] for c in range(n_points)]
+    rare = [one for mark, one in sure.items() if mark.kind == "share" and one.value < rules.part * one.usual]
+    ends = sure.get(Mark("ends", (0, n_points - 1)))
+    inner = tuple(range(1, n_points - 1))
+    if ends is not None and all(one.value > one.usual for one in (share[0], share[-1])):
+        yield ends._replace(name="extreme")
+        rare = [one for one in rare if one.value < HARDLY]
+    elif ends is not None and all(one.value < one.usual for one in (share[0], share[-1])):
+        yield Habit("central", inner, 1 - ends.value, 1 - ends.usual, ends.p)
+        rare = [one for one in rare if one.scores[0] in inner]
+    else:
+        for mark, one in sure.items():
+            if mark.kind == "share" and one.value > max(rules.most, one.usual):
+                yield one._replace(name="piled")
+    if rare:
+        value, usual = sum(one.value for one in rare), sum(one.usual for one in rare)
+        yield Habit("unused", tuple(one.scores[0] for one in rare), value, usual, max(one.p for one in rare))
+
+
+def _in_curve(sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
+    """Yield where precision falls, and the longest ranges over which it stands still; over all of it, only that."""
+    ranges = [one for mark, one in sure.items() if mark.kind == "rise" and one.value < rules.part * one.usual]
+    ranges.sort(key=lambda one: (one.scores[0] - one.scores[1], one.scores))
+    if ranges and ranges[0].scores == (0, n_points - 1) and ranges[0].value < 0:
+        yield ranges[0]._replace(name="reversed")
+        return
+    taken: set[int] = set()
+    for one in [*(one for one in ranges if one.value < 0), *(one for one in ranges if one.value >= 0)]:
+        scores = set(range(one.scores[0], one.scores[1] + 1))
+        if len(taken & scores) < 2:
+            taken |= scores
+            yield one._replace(name="falling" if one.value < 0 else "still")
