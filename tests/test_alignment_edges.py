@@ -135,7 +135,6 @@ def batches() -> tuple[pv.Ratings, pl.DataFrame]:
     return ratings, pl.DataFrame({"model": "m", "item": range(30), "answer": rng.integers(1, 4, size=30)})
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.DifferentItemsWarning")
 def test_a_group_that_rated_nothing_answered_has_no_value_and_a_reason(batches: Any) -> None:
     ratings, answers = batches
     found = pv.alignment(ratings, answers, "batch", **{**QUICK, "as_rater": True, "bootstrap": 9, "subsamples": 9})
@@ -160,7 +159,6 @@ def test_a_selection_that_rated_nothing_answered_is_no_error(batches: Any) -> No
         pv.alignment(ratings, answers.with_columns(item=pl.format("x{}", "item")), **QUICK)
 
 
-@pytest.mark.filterwarnings("ignore::plurivox.errors.DifferentItemsWarning")
 def test_a_part_of_the_items_without_answers_is_no_error(batches: Any) -> None:
     ratings, answers = batches
     some = answers.filter(pl.col("item") % 2 == 0)
