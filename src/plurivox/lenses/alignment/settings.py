@@ -49,7 +49,7 @@ class AlignmentSettings(Settings):
     level: Any = shared.level(
         "ordinal",
         doc="How XRR between a model and a group weighs points: nominal, ordinal, interval, or a matrix of distances. "
-        "Standing in for a rater goes by agreement on the nominal level, by a matrix if one is given, else by distance.",
+        "Standing in for a rater goes by agreement on the nominal level, by a matrix if one is given, or by distance.",
     )
     prior: Any = shared.prior(
         help="Weight of each point before any vote: a number, or one for each point (1,1,2).",
