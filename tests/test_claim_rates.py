@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from claims import closest, designs, rates
+from claims import closest, designs, rates, stand_in
 from claims.interval_coverage import DESIGNS, DIFFERENT, coverage
 from claims.rates import Rate, claimed, rate
 from plurivox.engine.intervals import wilson
@@ -128,3 +128,17 @@ def test_intervals_hold_the_truth(at: int) -> None:
     """
     for name, found in coverage(DESIGNS[at], DIFFERENT, n=60, seed=100 + at).items():
         assert wilson(found.share, found.n, 3.29)[1] >= 0.92, f"{name}: {found}"
+
+
+@CLAIMS
+@pytest.mark.parametrize("design", list(stand_in.DESIGNS))
+@pytest.mark.parametrize("answerer", [name for name in stand_in.ANSWERERS if name not in stand_in.JUDGES])
+def test_answers_without_judgement_do_not_stand_in(design: str, answerer: str) -> None:
+    at_most(rate(partial(stand_in.stands_in, design, answerer), 40), 0.05)
+
+
+@CLAIMS
+@pytest.mark.parametrize("design", list(stand_in.DESIGNS))
+def test_a_judge_with_half_the_noise_of_a_human_stands_in(design: str) -> None:
+    found = rate(partial(stand_in.stands_in, design, "half the noise"), 40)
+    assert found.high >= 0.9, str(found)

@@ -175,7 +175,8 @@ def test_heat_holds_the_values_and_marks_the_closest(demo: Alignment) -> None:
     chart, table = drawn("alignment_heat", demo)
     cells = {(row["model"], row["axis"], row["group"]): row for row in records(chart, "value", "closest")}
     for row in demo.rows:
-        if row.statistic == "ada_met" and row.subset == "all":
+        shown = row.kind != "reference" or row.model in demo.references()
+        if shown and row.statistic == "ada_met" and row.subset == "all":
             group = "all raters" if row.axis == "all" else row.group
             assert cells[row.model, row.axis, group]["value"] == row.value
     framed = {(row["model"], row["axis"], row["group"]) for row in cells.values() if row["closest"]}
@@ -186,6 +187,9 @@ def test_heat_holds_the_values_and_marks_the_closest(demo: Alignment) -> None:
     assert starred == set(claims.iter_rows())
     assert ("model-a", "18-29") in starred
     assert table.height == len(cells)
+    assert table["model"].unique(maintain_order=True).to_list()[-3:] == demo.references()
+    assert table.filter("reference")["model"].unique(maintain_order=True).to_list() == demo.references()
+    assert "Reference: answers that judge nothing" in subtitle(chart)
     assert "withheld" in subtitle(chart)
     assert set(plots.alignment_heat_data(demo, "age")["axis"]) == {"all", "age"}
 
@@ -200,7 +204,9 @@ def test_heat_of_another_statistic(demo: Alignment) -> None:
 
 def test_dots_are_sorted_with_intervals(demo: Alignment) -> None:
     table = plots.alignment_dots_data(demo, axis="age")
-    assert table.filter(axis="all")["value"].is_sorted()
+    assert table.filter(~pl.col("reference"), axis="all")["value"].is_sorted()
+    assert table.tail(3)["model"].to_list() == demo.references()  # once each, for all raters
+    assert table["reference"].to_list() == [False] * (table.height - 3) + [True] * 3
     for model in ("model-a", "model-b", "model-c"):
         own = table.filter(model=model)
         assert own["group"][0] == "all raters"
@@ -278,7 +284,8 @@ def test_a_model_without_a_value_keeps_its_row(prompted: Alignment) -> None:
 def test_several_prompts_are_told_apart(prompted: Alignment) -> None:
     for name in NAMES:
         chart, table = drawn(name, prompted)
-        assert set(table["prompt"]) == {"plain", "as a friend"}
+        models = table.filter(~pl.col("reference")) if "reference" in table.columns else table
+        assert set(models["prompt"]) == {"plain", "as a friend"}
         assert "one (as a friend)" in chart.to_json()
 
 
@@ -291,11 +298,10 @@ def test_many_models_and_groups_are_cut_and_that_is_said(many: Alignment) -> Non
     chart, table = drawn("alignment_heat", many)
     assert "30 of 60 models shown" in subtitle(chart)
     assert "24 of 60 groups shown" in subtitle(chart)
-    assert table["model"].n_unique() == 30
     best = sorted(many.rows, key=lambda row: (row.value, row.model))
-    first = [row.model for row in best if (row.statistic, row.axis, row.subset) == ("ada_met", "all", "all")]
-    assert table["model"].unique(maintain_order=True).to_list() == first[:30]
-    assert plots.alignment_heat_data(many, max_models=None, max_groups=None).height == 60 * 61
+    first = [row.model for row in best if (row.kind, row.statistic, row.subset) == ("voice", "ada_met", "all")]
+    assert table["model"].unique(maintain_order=True).to_list() == [*first[:30], *many.references()]
+    assert plots.alignment_heat_data(many, max_models=None, max_groups=None).height == (60 + 3) * 61
     assert "9 of 60 models shown" in subtitle(drawn("distance_histogram", many)[0])
     assert "those that answered least" in subtitle(drawn("refusals", many)[0])
 

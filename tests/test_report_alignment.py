@@ -214,7 +214,7 @@ def test_many_models_have_a_heat_map_for_each_attribute() -> None:
     assert "alignment-heat" not in blocks
 
 
-def test_points_that_are_not_numbers_from_zero_are_explained() -> None:
+def test_items_are_on_the_points_of_the_scale() -> None:
     made = study()
     assert made.answers is not None
     labels = ["never", "rarely", "at times", "often", "always"]
@@ -225,7 +225,9 @@ def test_points_that_are_not_numbers_from_zero_are_explained() -> None:
     (section,) = sections_of(ratings, "gender", answers=answers)
     items = blocks_of(section)["alignment-items"]
     assert isinstance(items, DataTable)
-    assert items.note.endswith("Points are counted from 0, which is never.")
+    assert items.note.endswith("Means are on the numbers of the points, from never = 0 to always = 4.")
+    for column in ("most votes", "most answers"):
+        assert {one for text in items.frame[column] for one in text.split(" / ")} <= {*labels, ""}
 
 
 def test_every_term_is_explained_once() -> None:

@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_1samp
 
 import plurivox as pv
+from claims import stand_in
 from plurivox.errors import InputError
 from plurivox.lenses.alignment.references import MOST_CONSTANTS, constant_points
 from plurivox.lenses.alignment.stand_ins import DRAWS
@@ -33,7 +34,7 @@ def closeness(point: int, others: list[int], values: list[float], level: Any) ->
         return sum(other == point for other in others) / len(others)
     if isinstance(level, str):
         return -math.sqrt(sum((values[other] - values[point]) ** 2 for other in others) / len(others))
-    return -sum(level[other][point] for other in others) / len(others)
+    return -float(sum(level[other][point] for other in others)) / len(others)
 
 
 def contests_of(
@@ -288,17 +289,20 @@ def exact_p(votes: Any, given: Given, point: int, n: int, seed: int) -> float:
     """Return the bootstrap p by drawing whole items, human by human."""
     rng = np.random.default_rng(seed)
     items = list(votes)
-    own, flat = ({human: {} for item in votes for human in votes[item]} for _ in range(2))  # type: tuple[dict[str, dict[int, float]], dict[str, dict[int, float]]]
-    for answers, into in ((given, own), ({item: [point] for item in items}, flat)):
+    humans = {human for item in items for human in votes[item]}
+    own: dict[str, dict[int, float]] = {human: {} for human in humans}
+    flat: dict[str, dict[int, float]] = {human: {} for human in humans}
+    constant: Given = {item: [point] for item in items}
+    for answers, into in ((given, own), (constant, flat)):
         for item in items:
             for human, pairs in contests_of({item: votes[item]}, answers, [0.0, 1.0, 2.0], "nominal").items():
                 into[human][item] = pairs[0][0]
-    humans = [human for human, met in own.items() if len(met) >= 30]
+    enough = [human for human, met in own.items() if len(met) >= 30]
     gone = 0
     for _ in range(n):
         drawn = rng.choice(len(items), size=len(items)).tolist()
         leads = []
-        for human in humans:
+        for human in enough:
             mine = [items[at] for at in drawn if items[at] in own[human]]
             if mine:
                 leads.append(sum(own[human][item] - flat[human][item] for item in mine) / len(mine))
@@ -339,6 +343,14 @@ def test_p_is_corrected_over_all_models_of_the_call() -> None:
     assert (poor["p_value"], poor["p_adjusted"], poor["stands_in"]) == (None, None, False)
 
 
+@pytest.mark.parametrize("design", ["crossed", "three experts"])
+def test_judges_stand_in_and_others_do_not(design: str) -> None:
+    """A slice of what tests/claims/stand_in.py measures."""
+    for answerer in ("coin", "marginal", "always the first", "always the second", "no noise"):
+        found = [stand_in.stands_in(design, answerer, seed) for seed in range(2)]
+        assert found == [answerer == "no noise"] * 2
+
+
 # References ----------------------------------------------------------------------------------------------------------
 
 
@@ -361,7 +373,7 @@ def test_references_have_the_distances_of_what_they_answer(study: tuple[pv.Ratin
                 assert found.value(f"always {label}", statistic, **key) == alone.value("x", statistic, **key)
     frame = found.to_frame()
     named = set(frame.filter("reference")["model"])
-    assert named == {*(f"always {label}" for label in ratings.scale.labels), "a draw from all votes", "a uniform draw"}
+    assert named == {*(f"always {label}" for label in ratings.scale.labels), "draw from votes", "uniform draw"}
     assert not named & {voice.model for voice in found.voices}
     assert not named & set(found.closest()["model"]) | named & set(found.standings()["model"])
     assert not named & set(found.accounts()["model"])
@@ -397,7 +409,7 @@ def test_random_references_have_the_shares_they_are_drawn_by() -> None:
     from plurivox.lenses.alignment.references import References
 
     made = References.of(match(ratings, as_answers(answers, ratings), None), 7).matched
-    for name, expected in (("a draw from all votes", shares), ("a uniform draw", [1 / 3] * 3)):
+    for name, expected in (("draw from votes", shares), ("uniform draw", [1 / 3] * 3)):
         own = made.voice == [voice.model for voice in made.voices].index(name)
         assert np.bincount(made.point[own], minlength=3) / n == pytest.approx(expected, abs=0.03)  # four errors
 

@@ -160,7 +160,7 @@ class Claimed(NamedTuple):
 def claimed(design: str, model: str, seed: int, by: str = "auto") -> Claimed:
     """Return what is claimed of a model in one study."""
     study, found = found_in(design, model, seed, by)
-    groups = [one.group for one in found.statements() if one.claim]
+    groups = [one.group for one in found.statements() if one.claim and one.statistic != "stand_in"]
     sure = found.closest().filter(pl.col("p_adjusted") < SIGNIFICANT)
     return Claimed(bool(groups), groups == [f"g{study.group}"], sure.height > 0, sure["over_items"].any())
 

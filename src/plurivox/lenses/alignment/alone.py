@@ -10,7 +10,7 @@ import polars as pl
 from plurivox.answers import Answers
 from plurivox.errors import SelectionError
 from plurivox.lenses.alignment import models
-from plurivox.lenses.alignment.closest import CONTRASTS, STANDINGS
+from plurivox.lenses.alignment.closest import frames
 from plurivox.lenses.alignment.matching import account_items, on_scale
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.settings import AlignmentSettings
@@ -42,10 +42,9 @@ def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
     item = answers.item.astype(np.int64)
     accounts = account_items(answers, item, everything, (), np.zeros(len(answers.items), dtype=np.int64))
     families = models.families_of(answers, settings.families)
-    frames = {
+    found = {
         "accounts": accounts,
-        "standings": pl.DataFrame(schema=STANDINGS),
-        "contrasts": pl.DataFrame(schema=CONTRASTS),
+        **frames([], answers.voices, {}),
         "alphas": models.alphas(answers, None, families, published=settings.convention == "published"),
         "stand ins": pl.DataFrame(schema=STAND_INS),
         "prompts": models.between_prompts(answers),
@@ -58,6 +57,6 @@ def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
         **settings.as_dict(), "by": [], "several": {}, "voices": [list(voice) for voice in answers.voices],
         "references": [], "labels": [str(label) for label in answers.scale.labels],
         "values": list(answers.scale.values), "subsets": [], "n_items": len(answers.items), "n_unrated": 0,
-        "n_elsewhere": answers.n_elsewhere, "n_unsorted": 0, "n_raters": 0, "humans": False,
+        "n_elsewhere": answers.n_elsewhere, "n_unsorted": 0, "n_raters": 0, "humans": False, "design": {},
     }  # fmt: skip
-    return Alignment((), {}, {}, (), told, tuple(Table(name, frame) for name, frame in frames.items()))
+    return Alignment((), {}, {}, (), told, tuple(Table(name, frame) for name, frame in found.items()))

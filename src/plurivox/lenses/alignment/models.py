@@ -250,7 +250,7 @@ def item_table(matched: AnsweredItems) -> pl.DataFrame:
     })  # fmt: skip
     frame = frame.select([pl.col(name).cast(kind) for name, kind in ITEMS.items()])
     asked = (pl.col("n_voices") + pl.col("n_silent") > 0) & (pl.col("n_votes") > 0)
-    apart = (pl.col("answer") - pl.col("mean")).abs()
+    apart = (pl.col("answer") - pl.col("mean")).abs().fill_nan(None)  # those without an answer come last
     return frame.filter(asked).sort(apart, "item", descending=[True, False], nulls_last=True)
 
 

@@ -18,7 +18,7 @@ from plurivox.statistics.ties import tie_priorities
 
 MOST_CONSTANTS = 21
 """On a scale of more points, constants are the points that cut the votes into parts of 5 %, and the most frequent."""
-MARGINAL, UNIFORM = "a draw from all votes", "a uniform draw"
+MARGINAL, UNIFORM = "draw from votes", "uniform draw"
 N_RANDOM = 2
 """How many of the references are random; they come last."""
 

@@ -49,7 +49,7 @@ class AlignmentSettings(Settings):
     level: Any = shared.level(
         "ordinal",
         doc="How XRR between a model and a group weighs points: nominal, ordinal, interval, or a matrix of distances. "
-        "On the nominal level, standing in for a rater is about agreement, not distance.",
+        "Standing in for a rater goes by agreement on the nominal level, by a matrix if one is given, or by distance.",
     )
     prior: Any = shared.prior(
         help="Weight of each point before any vote: a number, or one for each point (1,1,2).",
@@ -72,8 +72,10 @@ class AlignmentSettings(Settings):
     )
     as_rater: bool = setting(True, "Whether to judge models as raters at all.", cli=False)
     tolerance: float = setting(
-        0.1, "How much a model may fall behind a human and still stand in.", check=_tolerance,
-        doc="How much less often than a human a model may be the closer one and still stand in.",
+        0.1, "How much more often a human may win and a model still stand in: .1 crowd, .15 skilled, .2 experts.",
+        check=_tolerance,
+        doc="How much more often than a model a human may be the closer one to the others, and the model still stand "
+        "in (ε): .1 where humans are crowd workers, .15 where they are skilled, .2 where they are experts.",
     )  # fmt: skip
     bootstrap: int = shared.bootstrap(1000, doc="How many times items are drawn anew for 95 % intervals.")
     permutations: int = shared.permutations(

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.draws import Draws, item_weights
+from plurivox.engine.draws import Draws
 from plurivox.engine.families import SIGNIFICANT, adjust, undecided
 from plurivox.engine.part import Part
 from plurivox.engine.run import Sums
@@ -37,6 +37,7 @@ DRAWS, MORE_DRAWS = 1_999, 19_999
 """How often items are drawn anew, and how often where the p-value is too close to .05."""
 _AT_ONCE = 500
 _EQUAL = 1e-12
+_CHILD = 1011  # of the seed; others draw what others do
 _MOST_UNITS = 5_000  # of items; with more, a unit is a few of them
 
 
@@ -250,10 +251,13 @@ class StandIns:
         A rater's share keeps the number of items that the rater has, which a draw may change where raters rated
         different items. That hardly moves the mean over raters across 0.
         """
-        gone = np.zeros(leads.shape[1])
+        gone, size = np.zeros(leads.shape[1]), len(leads)
+        rng = np.random.default_rng(np.random.SeedSequence(self.aligner.seed, spawn_key=(_CHILD,)))
         for first in range(0, n, _AT_ONCE):
-            drawn = item_weights(len(leads), min(_AT_ONCE, n - first), self.aligner.seed, first)
-            gone += np.count_nonzero(drawn.astype(float) @ leads <= _EQUAL, axis=0)
+            draws = min(_AT_ONCE, n - first)
+            drawn = rng.integers(size, size=(draws, size)) + size * np.arange(draws)[:, np.newaxis]
+            times = np.bincount(drawn.ravel(), minlength=draws * size).reshape(draws, size)
+            gone += np.count_nonzero(times.astype(float) @ leads <= _EQUAL, axis=0)
         return np.asarray((gone + 1) / (n + 1))
 
 

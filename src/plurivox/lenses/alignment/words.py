@@ -169,7 +169,7 @@ class AlignmentFindings:
         if not rows or not models:
             return []
         best, *others = (rows[name] for name in self.found.references())
-        beside = " and ".join(f"{row.model} {row.value:.2f}" for row in others)
+        beside = " and ".join(f"a {row.model} {row.value:.2f}" for row in others)
         text = f"For comparison: {best.model} is {best.value:.2f} points from it, {beside}."
         beaten = [self._voice(row) for row in models if row.value >= best.value]
         if len(beaten) == len(models):

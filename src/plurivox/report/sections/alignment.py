@@ -14,6 +14,7 @@ from plurivox.report.making import drawn, findings_of, remarks_of, table, with_t
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, Terms, slug
 from plurivox.settings import Axes
 from plurivox.statistics.registry import LABELS
+from plurivox.statistics.stand_in import LEAST_ITEMS
 
 LEAD = (
     "Whose view do the answers of language models reflect? ADA-Met is how far a model's answer is on average from what "
@@ -31,8 +32,8 @@ METHODS = (
 )
 STANDING_IN = (
     "Each human with 30 or more items that others rated, too, is compared with the model: who of the two is closer to "
-    "the other raters of an item? A tie is won by both, a refusal loses. ρ is the share of items that the model wins or "
-    "ties. ω is the share of humans who do not win more often than the model by the tolerance or more (one-sided "
+    "the other raters of an item? A tie is won by both, a refusal loses. ρ is the share of items that the model wins "
+    "or ties. ω is the share of humans who do not win more often than the model by the tolerance or more (one-sided "
     "t-test, corrected over humans). The published test lets a model stand in from an ω of one half on. Where one "
     "point dominates, a constant answer passes it, too. So a model stands in here only if its ρ is also above that of "
     "the best constant (items drawn anew, corrected over models)."
@@ -151,8 +152,8 @@ def _closest(found: Alignment) -> list[Block]:
     closest = tidy(words.select("model", "prompt", "axis", *names)).rename(names)
     said = (
         "Gap: how much farther the next group is; chance: what shuffled raters give; beyond order: the least lead "
-        "beyond what the same answers give in random order. Over items, follows: whether intervals over items exclude 0 "
-        "for both. p is corrected over all models and attributes."
+        "beyond what the same answers give in random order. Over items, follows: whether intervals over items exclude "
+        "0 for both. p is corrected over all models and attributes."
     )
     farther = {
         "other": "other group", "difference": "farther by", "ci_low": "low", "ci_high": "high",
@@ -198,17 +199,18 @@ def _stand_ins(found: Alignment) -> list[Block]:
         return []
     names = {
         "omega": "ω", "advantage": "ρ", "constant": "best constant", "constant_advantage": "its ρ",
-        "p_adjusted": "p corrected", "n_humans": "humans", "n_rejected": "may stand in for",
-        "n_few": "humans with too few items",
+        "p_adjusted": "p corrected", "n_humans": "humans", "why": "why",
     }  # fmt: skip
     stands = (
         pl.when("reference").then(pl.lit("reference")).when("stands_in").then(pl.lit("yes")).otherwise(pl.lit("no"))
     )
-    shown = frame.select("model", "prompt", *names, stands.alias("stands in"), "why").rename(names)
+    shown = frame.select("model", "prompt", stands.alias("stands in"), *names).rename(names)
     note = (
         f"Tolerance {found.settings['tolerance']:g}: by so much a human may win more often than the model. Best "
         "constant: the point that has the highest ρ when it is always given, on the items of the model."
     )
+    few = int(frame["n_few"].max() or 0)  # type: ignore[arg-type]
+    note += f" Humans with fewer than {LEAST_ITEMS} such items are left out: up to {few:,}." if few else ""
     title = "Could a model stand in for a rater?"
     digits = {"ω": 2, "ρ": 2, "its ρ": 2, "p corrected": 3}
     return [Prose(STANDING_IN), table("alignment-stand-in", title, tidy(shown), MAX_ROWS, note, digits=digits)]
