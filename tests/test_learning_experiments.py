@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -212,8 +213,11 @@ def test_scores_against_soft_scores() -> None:
         pl.DataFrame({"model": name, "item": parts.test.items["item"], **dict(zip(points, q[0].T, strict=True))})
         for name, q in predictions.items()
     )
-    with pytest.warns(SoftScoresWarning):
-        lens = pv.soft_scores(parts.test, frame, train=parts.train, bins=["5-10", "11+"], bootstrap=0, curve=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftScoresWarning)
+        lens = pv.soft_scores(
+            parts.test, frame, 1.0, train=parts.train, bins=["5-10", "11+"], bootstrap=0, permutations=0, curve=False
+        )
     counts = parts.test.counts()
     ours = Scores.of(
         {**predictions, **learning.references(counts, parts.train.counts())},

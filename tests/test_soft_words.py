@@ -11,6 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from plurivox.report.build import top_findings
+from plurivox.report.making import findings_of
+from plurivox.report.parts import Section
 from soft_studies import (
     EXPECTED,
     LEFT,
@@ -211,6 +214,16 @@ def test_the_best_model_beats_each_of_the_others() -> None:
     assert best.claim
     assert best.rests_on.startswith("signs of the differences of 80 items flipped, ")
     assert best.rests_on.endswith("corrected over 9 comparisons by the largest deviation of every shuffle (max-T)")
+
+
+def test_the_best_model_is_a_headline_of_a_report() -> None:
+    """A claim stands at the top of a report; of models that cannot be told apart there is none."""
+    ratings, q = truthful(25, 60, n_ratings=5)
+    for other, headline in ((0.3 * q + 0.14, True), (0.99 * q + 0.002, False)):
+        found = soft(ratings, predictions_of({"a": q, "b": other}), bootstrap=0, curve=False)
+        section = Section("soft", "Soft scores", "", findings=findings_of(found, "soft-ranking"))
+        texts = [one.text for one in top_findings([section])]
+        assert any(" is the best of 2 models by RPS" in text for text in texts) == headline
 
 
 def test_models_that_cannot_be_told_apart_for_the_first_place() -> None:

@@ -112,7 +112,7 @@ class Comparing:
             *_difference(self.values[b, :, m], self.draws[:, b, :, m], first, second, n_items),
             p if tested else None, adjusted if tested else None, n_items, family.n_draws if tested else None,
             family.exact if tested else None,
-            bool(family.claims[place]) and leads and overall and self.asked.correction != "none", why[b][at],
+            bool(family.claims[place]) and leads and overall, why[b][at],
         )  # fmt: skip
 
 

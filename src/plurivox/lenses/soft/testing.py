@@ -56,6 +56,7 @@ class Family(NamedTuple):
     p_adjusted: Floats
     n_draws: int
     exact: bool
+    corrected: bool = True
 
     @classmethod
     def untested(cls, n: int) -> Family:
@@ -65,7 +66,7 @@ class Family(NamedTuple):
     @property
     def claims(self) -> NDArray[np.bool_]:
         """Which hypotheses are certain: below .05 after correction, whatever more draws would give."""
-        certain = np.nan_to_num(self.p_adjusted, nan=1.0) < SIGNIFICANT
+        certain = (np.nan_to_num(self.p_adjusted, nan=1.0) < SIGNIFICANT) & self.corrected
         return certain if self.exact else certain & ~undecided(self.p_adjusted, self.n_draws)
 
 
@@ -99,7 +100,9 @@ def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction:
     own = [block.p(null[:, a:b]) for block, a, b in zip(blocks, at[:-1], at[1:], strict=True)]
     p = np.concatenate([np.zeros(0), *own])
     adjusted = step_down(observed, null) if correction == "maxt" else adjust(p, correction)
-    return Family(p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null) + exact, exact)
+    return Family(
+        p, np.where(np.isnan(p), np.nan, np.fmax(p, adjusted)), len(null) + exact, exact, correction != "none"
+    )
 
 
 # Two predictions on the same items -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from plurivox.engine.families import SIGNIFICANT
+from plurivox.lenses.soft.habits import calibrated
 from plurivox.lenses.soft.interactions import BINS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 
 HALF = 0.5
 """A prior with a larger share of the weight than this outweighs the ratings."""
-TOO_SURE, TOO_VAGUE = 1.15, 0.85
-"""PIT variances beyond these multiples of 1/12 are worth a sentence."""
-LEANING = 0.05
-SLOPE_LOW, SLOPE_HIGH = 0.9, 1.1
-"""A slope of observed on predicted shares that is certainly beyond these is worth a sentence."""
 FEW = 3
 WHY_RPS = (
     "RPS against the ratings: it needs no prior and, however few the ratings are, is lowest on average for the true "
@@ -68,7 +64,7 @@ class SoftFindings:
             *self._interactions(),
             *entangled_statements(self.found.settings, self.found.interactions()["axis"].to_list()),
             *self._over_priors(),
-            *self._calibrated(),
+            *calibrated(self.found.calibration()),
             *(Statement(text, 0.0) for text in self._left_out()),
             *self.found.withheld_statement(),
         ]
@@ -271,18 +267,6 @@ class SoftFindings:
         text = f"The order of the models on these items moves with the strength of the prior (not tested): {parts}."
         return [Statement(text, 1.4, statistic="prior")]
 
-    def _calibrated(self) -> list[Statement]:
-        rows = list(self.found.calibration().iter_rows(named=True))
-        found = []
-        for row in rows:
-            habits = _habits(row, by_pit=row["p_value"] < SIGNIFICANT / len(rows))
-            if habits:
-                found.append(Statement(f"{row['model']} {listed(habits)}.", 2.3, statistic="pit"))
-        if rows and not found:
-            text = "No model is clearly miscalibrated, by its PITs and by how observed shares rise with predicted ones."
-            found.append(Statement(text, 1.1, statistic="pit"))
-        return found
-
     def _left_out(self) -> Iterable[str]:
         s = self.found.settings
         whole = s["n_items"] + s["n_unpredicted"] + s["n_few"]
@@ -370,26 +354,6 @@ class SoftFindings:
 def _listed(metrics: Sequence[str], n_all: int = len(METRICS)) -> str:
     """Return the names of metrics; all of them are ``every metric``."""
     return "every metric" if len(metrics) == n_all > 1 else listed([LABELS[metric] for metric in metrics])
-
-
-def _habits(row: dict[str, Any], *, by_pit: bool) -> list[str]:
-    """Return how the predictions of a model are off, as far as that is clear."""
-    ratio, leans = 12 * row["pit_variance"], abs(row["pit_mean"] - HALF) > LEANING
-    habits = []
-    if by_pit and ratio > TOO_SURE:
-        variance = f"PIT variance {ratio:.1f} times what is right, {p_text(row['p_value'])}"
-        habits.append(f"is too sure: ratings fall outside its narrow predictions ({variance})")
-    elif by_pit and ratio < TOO_VAGUE and not leans:  # PITs that are all at one end vary little, too
-        habits.append(f"is too vague (PIT variance {ratio:.1f} times what is right, {p_text(row['p_value'])})")
-    elif row["slope_high"] < SLOPE_LOW or row["slope_low"] > SLOPE_HIGH:
-        what = "sure" if row["slope"] < 1 else "vague"
-        interval = f"{row['slope_low']:.2f} to {row['slope_high']:.2f}"
-        habits.append(f"is too {what}: for 10 % more that it predicts, {10 * row['slope']:.1f} % more ratings follow "
-                      f"(slope {interval}, right is 1)")  # fmt: skip
-    if by_pit and leans:
-        side = "low" if row["pit_mean"] > HALF else "high"
-        habits.append(f"predicts too {side} (mean PIT {row['pit_mean']:.2f}, right is .50, {p_text(row['p_value'])})")
-    return habits
 
 
 def _lead(row: dict[str, Any], name: str) -> str:
