@@ -161,7 +161,9 @@ def check(study: Study, parts: Split, fitted: Fitted) -> None:
     frame = learning_tables.prediction_frame(fitted, parts.test).with_columns(model=pl.lit("one"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftScoresWarning)  # that the prior outweighs two ratings is a finding below
-        lens = pv.soft_scores(parts.test, frame, train=parts.train, bins=BINS, bootstrap=0, curve=False)
+        lens = pv.soft_scores(
+            parts.test, frame, prior=1.0, train=parts.train, bins=BINS, bootstrap=0, permutations=0, curve=False
+        )
     for row in lens.to_frame().iter_rows(named=True):
         subset = ALL if row["bin"] == ALL else f"{row['bin']} ratings"
         if subset in ours.subsets:

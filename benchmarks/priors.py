@@ -22,7 +22,7 @@ def _dirichlet(rng: np.random.Generator, n: int, n_points: int) -> Floats:
     """Items of a strength between 0.5 and 20, with unequal shares of points."""
     strength = float(np.exp(rng.uniform(np.log(0.5), np.log(20))))
     shares: Floats = np.maximum(rng.dirichlet(strength * rng.dirichlet(np.full(n_points, 2.0)) + 1e-3, n), 1e-12)
-    return shares / shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _ordered(rng: np.random.Generator, n: int, n_points: int) -> Floats:
@@ -34,7 +34,7 @@ def _ordered(rng: np.random.Generator, n: int, n_points: int) -> Floats:
     below = ndtr((cuts - rng.normal(0, 1, (n, 1))) / noise)
     edges = np.concatenate([np.zeros((n, 1)), below, np.ones((n, 1))], axis=1)
     shares: Floats = np.maximum(np.diff(edges, axis=1), 1e-9)
-    return shares / shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def study(

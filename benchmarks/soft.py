@@ -83,7 +83,7 @@ ratings = pv.Ratings(
 columns = {str(label): q[:, at] for at, label in enumerate(range(1, 6))}
 frame = pl.DataFrame({"model": ["one"] * len(q), "item": np.arange(len(q)), **columns})
 start = time.perf_counter()
-found = pv.soft_scores(ratings, frame)
+found = pv.soft_scores(ratings, frame, prior=1.0, max_permutations=1000)
 print(f"{time.perf_counter() - start:.1f}", end=" ")
 print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 """

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +19,8 @@ from plurivox.lenses.soft import LENS
 from support import Done, Write, only_sections
 from support import run_cli as run
 
-QUICK = ("--bootstrap", 20)
-FAST = ("--bootstrap", 0, "--fast")
+QUICK = ("--bootstrap", 20, "--permutations", 299)
+FAST = ("--bootstrap", 0, "--permutations", 0, "--fast")
 MODELS = ("careful", "confident", "vague")
 REFERENCES = ("uniform", "marginal", "posterior mean")
 ODD = "=cmd()", "[red]x[/red]", "a|b", ":smile:"
@@ -80,8 +81,11 @@ def hostile(study: Study, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
 
 def soft(study: Study, **options: Any) -> pv.SoftScores:
     """Score in Python what the program scores."""
-    with pytest.warns(SoftScoresWarning):
-        return pv.soft_scores(study.ratings, study.predictions, **{"bootstrap": 0, "curve": False, **options})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftScoresWarning)
+        return pv.soft_scores(
+            study.ratings, study.predictions, **{"bootstrap": 0, "permutations": 0, "curve": False, **options}
+        )
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +100,15 @@ def whole(study: Study) -> pv.SoftScores:
 def test_a_plain_run_prints_tables_and_findings(scored: Done) -> None:
     assert scored.code == 0
     for text in (
-        *MODELS, *REFERENCES, "Expected scores, given the prior and the ratings: 30 items",
+        *MODELS, *REFERENCES, "of the weight on average: 30 items",
         "Scores against the shares of each item's ratings", "E[EMD] by number of ratings of an item",
         "prior's share of the weight", "95 % intervals, items resampled", "careful − confident",
-        "E[CE] by strength of the prior", "Calibration; in parentheses what is right", "Lower is better",
-        "E[EMD] against the ratings of each group: gender",
+        "E[EMD] by strength of the prior", "Calibration; in parentheses what is right", "Lower is better",
+        "RPS against the ratings of each group: gender", "RPS by number of ratings of an item",
+        "Does RPS of two models differ otherwise in a bin or for a group",
     ):  # fmt: skip
         assert text in scored.out
-    assert "of 3 models by E[EMD]" in scored.words
+    assert "Models are put in order by RPS" in scored.words
     assert "rater-0" not in scored.out
     assert "\x1b" not in scored.out
     assert not any(len(line.rstrip()) > 120 for line in scored.out.splitlines())
@@ -116,18 +121,18 @@ def test_a_plain_run_says_what_it_took_for_what(scored: Done, study: Study) -> N
 
 
 def test_warnings_are_lines_on_standard_error(scored: Done) -> None:
-    warnings = [line for line in scored.err.splitlines()[2:] if line]
-    assert warnings
-    assert all(line.startswith("warning: ") for line in warnings)
-    assert any("confident loses to the uniform prediction, which knows nothing, by" in line for line in warnings)
-    assert any("The prior outweighs the ratings of items with few of them" in line for line in warnings)
+    lines = [line for line in scored.err.splitlines()[2:] if line]
+    assert lines
+    assert all(line.startswith("warning: ") for line in lines)
+    assert any("confident loses to the uniform prediction, which knows nothing, by" in line for line in lines)
+    assert any("The prior outweighs the ratings of items with few of them" in line for line in lines)
     assert "warning: " not in scored.out
 
 
 def test_json_is_the_python_result(study: Study) -> None:
     found = run("score", *study.files, *QUICK, "--json", "--by", "gender").json()
     with pytest.warns(SoftScoresWarning):
-        again = pv.soft_scores(study.ratings, study.predictions, by="gender", bootstrap=20)
+        again = pv.soft_scores(study.ratings, study.predictions, by="gender", bootstrap=20, permutations=299)
     assert found == json.loads(again.to_json(draws=False))
     assert {"kind", "rows", "settings", "tables", "findings", "withheld", "outside"} <= set(found)
     names = {table["name"].replace(" ", "_") for table in found["tables"]}
@@ -143,7 +148,7 @@ def test_every_table_as_csv(study: Study, whole: pv.SoftScores, name: str) -> No
     expected = getattr(whole, "to_frame" if name == "values" else name)()
     assert frame.columns == expected.columns
     assert name in ("values", "comparisons") or frame.height == expected.height
-    assert name == "missing" or frame.height > 0
+    assert name in ("missing", "interactions") or frame.height > 0  # without permutations none is tested
 
 
 def test_csv_values_are_the_python_ones(study: Study, whole: pv.SoftScores) -> None:
@@ -187,6 +192,7 @@ def test_an_empty_bin_has_no_winner(study: Study) -> None:
     assert found.code == 0
     assert "nan%" not in found.words
     assert "with 100-200" not in found.words
+    assert "compare depends on" not in found.words
 
 
 @pytest.mark.parametrize("bins", ["2-5,5-9", "two", "9-2", "5-0", "2-3;4", ""])
@@ -208,7 +214,7 @@ def test_priors_as_given(study: Study, text: str, prior: Any) -> None:
 
 def test_the_prior_that_the_items_suggest(study: Study) -> None:
     found = run("score", *study.files, *FAST, "--prior", "empirical-bayes")
-    assert "The prior was fitted to the scored items, 30 of them with two ratings or more: " in found.words
+    assert "The prior (fitted to these same items, 30 of them with two ratings or more: " in found.words
     items = run("items", study.files[0], "--prior", "empirical-bayes", "--json").json()
     assert items["settings"]["prior"] == pytest.approx(pv.statistics.fit_prior(study.ratings.counts()).alpha)
 
@@ -217,7 +223,7 @@ def test_the_prior_that_the_items_suggest(study: Study) -> None:
 @pytest.mark.parametrize(
     ("prior", "code", "problem"),
     [
-        ("nonsense", 2, "--prior is a number, one for each point with commas between, or empirical-bayes"),
+        ("nonsense", 2, "--prior is a number, one for each point with commas between, auto or empirical-bayes"),
         ("1,,1", 2, "not '1,,1'"),
         ("0", 1, "prior is 0"),
         ("nan", 1, "prior is nan"),
@@ -469,7 +475,7 @@ def test_only_uncertain_items(study: Study) -> None:
     assert "Items that deserve more ratings, 30" in whole.out
     told = run("items", study.files[0], "--uncertain", "--json").json()
     assert set(told) == {"kind", "settings", "uncertain", "statements"}
-    assert told["statements"] == []
+    assert [one["statistic"] for one in told["statements"]] == ["prior"]
 
 
 def test_items_as_json_and_csv_are_the_python_result(study: Study) -> None:
@@ -490,7 +496,10 @@ def test_items_as_json_and_csv_are_the_python_result(study: Study) -> None:
 
 def test_items_as_markdown(study: Study) -> None:
     found = run("items", study.files[0], "--markdown", "--precision", 1, "--top", 2)
-    assert "| item | ratings | mean | expected | 95 % interval | gain of one more | needed for ±1 |" in found.out
+    assert (
+        "| item | ratings | mean | expected | 95 % interval | prior's share | gain of one more | needed for ±1 |"
+        in found.out
+    )
     assert "### Differences between groups on items" in found.out
     assert "| item | axis | group | rates it | difference | shrunken | p alone | p corrected |" in found.out
 
@@ -537,7 +546,7 @@ def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path
     pytest.importorskip("altair")
     out, predictions = tmp_path / "report.html", tmp_path / "predictions.csv"
     pl.read_csv(study.files[1]).filter(model="confident").write_csv(predictions)  # fewer charts to draw
-    asked = ("report", study.files[0], "--by", "gender", "--permutations", 20, *QUICK, "-o", out)
+    asked = ("report", study.files[0], "--by", "gender", "--permutations", 20, "--bootstrap", 20, "-o", out)
     with only_sections("soft", "alignment", "items", "methods"):
         made = run(*asked, "--predictions", predictions)
         before = out.read_bytes()
@@ -551,7 +560,8 @@ def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path
     assert text.count('id="soft"') == 1
     assert 'id="soft-pit"' in text
     assert "SHA-256 of predictions.csv" in text
-    assert "confident loses to the uniform prediction" in text
+    assert "confident has RPS" in text
+    assert "Models are put in order by RPS" in text
     assert again == before
     assert 'id="soft' not in plain
     assert 'id="items"' in plain

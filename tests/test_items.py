@@ -23,7 +23,8 @@ Array = NDArray[Any]
 COUNTS = [[0, 0, 0, 0, 0], [2, 0, 0, 0, 0], [1, 0, 0, 0, 1], [0, 1, 3, 1, 0], [0, 0, 12, 8, 20], [0, 0, 1, 0, 0]]
 PRIORS: list[Any] = [1.0, 0.2, [1, 1, 2, 1, 0.5]]
 COLUMNS = [
-    "item", "n_ratings", "mean", "expected_mean", "ci_low", "ci_high", "information_gain", "ratings_needed", "entropy",
+    "item", "n_ratings", "mean", "expected_mean", "ci_low", "ci_high", "prior_share", "information_gain",
+    "ratings_needed", "entropy",
 ]  # fmt: skip
 
 
@@ -87,6 +88,7 @@ def test_the_list_against_literal_twins(prior: Any, scale: pv.Scale) -> None:
         assert row["entropy"] == (pytest.approx(stats.entropy(counts), abs=1e-12) if n else None)
         assert row["expected_mean"] == pytest.approx(np.dot(a, values) / a.sum())
         assert row["information_gain"] == pytest.approx(literal_gain(a), abs=1e-10)
+        assert row["prior_share"] == pytest.approx(1 - n / a.sum())
         assert row["ratings_needed"] == literal_need(a, n, values, precision)
         means = rng.dirichlet(a, 40_000) @ values
         error = 5 * math.sqrt(0.025 * 0.975 / len(means))
@@ -260,7 +262,7 @@ def test_bad_priors(prior: Any) -> None:
 @pytest.mark.parametrize("prior", PRIORS)
 def test_distributions_against_beta_distributions(prior: Any) -> None:
     found = pv.items(ratings_of(COUNTS), prior=prior).distributions()
-    assert found.columns == ["item", "point", "n_ratings", "probability", "ci_low", "ci_high"]
+    assert found.columns == ["item", "point", "n_ratings", "probability", "ci_low", "ci_high", "prior_share"]
     counts = np.array(COUNTS)
     a = counts + weights_of(prior, 5)
     rest = a.sum(axis=1, keepdims=True) - a

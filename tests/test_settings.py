@@ -266,7 +266,7 @@ def test_frozen_mappings() -> None:
         (read_two, "Man", "needs two groups with a comma between, not 'Man'"),
         (read_value, "ethnicity", "needs ATTRIBUTE=VALUE, not 'ethnicity'"),
         (read_value, "ethnicity= ", "needs ATTRIBUTE=VALUE, not 'ethnicity= '"),
-        (read_prior, "1,x", "is a number, one for each point with commas between, or empirical-bayes, not '1,x'"),
+        (read_prior, "1,x", "is a number, one for each point with commas between, auto or empirical-bayes, not '1,x'"),
     ],
 )
 def test_wrong_options_are_told(read: Any, text: str, told: str) -> None:

@@ -222,7 +222,10 @@ def test_convabuse(real_data: Path) -> None:
     shares = {str(label): share for label, share in zip(ratings.scale.labels, [0.1, 0.1, 0.1, 0.1, 0.6], strict=True)}
     predictions = ratings.items.select("item").with_columns(**{name: pl.lit(share) for name, share in shares.items()})
     metrics = ["expected_cross_entropy", "expected_emd"]
-    found = soft(ratings, predictions, min_ratings=2, normalized=False, metrics=metrics, **VALUES_ONLY)
+    asked = {"min_ratings": 2, "normalized": False, "metrics": metrics, **VALUES_ONLY}
+    found = soft(ratings, predictions, 1.0, **asked)
+    fitted = soft(ratings, predictions, **asked)
+    assert all(fitted.value(MARGINAL, metric) < fitted.value(UNIFORM, metric) for metric in metrics)
     assert found.settings["n_items"] == 4059
     assert found.settings["n_few"] == ratings.n_items - 4059
     assert [round(found.value(UNIFORM, metric), 3) for metric in metrics] == [1.609, 0.772]
@@ -424,7 +427,10 @@ def test_empirical_bayes() -> None:
     given = soft(ratings, predictions, "empirical-bayes", train=train, **VALUES_ONLY)
     assert given.settings["prior"] == pytest.approx(statistics.fit_prior(train.counts()).alpha)
     assert given.settings["prior_name"] == "fitted to training items"
-    assert any("The prior (fitted to training items: " in text for text in given.findings())
+    assert any(
+        "The prior (fitted to training items, 80 of them with two ratings or more: " in text
+        for text in given.findings()
+    )
     same = soft(ratings, predictions, fit.alpha, **VALUES_ONLY)
     for metric in METRICS:
         assert own.value("m", metric) == pytest.approx(same.value("m", metric), rel=1e-12)

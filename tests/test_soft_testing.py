@@ -188,19 +188,19 @@ def test_a_few_lenient_raters_are_not_a_view_of_their_group() -> None:
     """Item by item the lenient rater's group differs; shuffled between groups, one rater of ten is no group."""
     rng = np.random.default_rng(9)
     rows = [
-        (f"i{at:02}", f"r{r}", int(3 if r == 0 else rng.integers(1, 4))) for at in range(40) for r in range(10)
+        (f"i{at:02}", f"r{r}", int(3 if r == 0 else rng.integers(1, 4))) for at in range(90) for r in range(10)
     ]  # fmt: skip
     raters = pl.DataFrame({"rater": [f"r{r}" for r in range(10)], "g": ["x"] * 5 + ["y"] * 5})
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
     ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(1, 3), raters=raters)
-    models = constant(40, a=LEFT, b=RIGHT).with_columns(item=pl.Series([f"i{at:02}" for at in range(40)] * 2))
+    models = constant(90, a=LEFT, b=RIGHT).with_columns(item=pl.Series([f"i{at:02}" for at in range(90)] * 2))
     found = soft(ratings, models, by="g", metrics=["rps"], **PLAIN)
     (row,) = found.interactions().iter_rows(named=True)
     of_items = [
         found.row(m, "rps", axis="g", group=g).value for m, g in itertools.product("ab", "xy")
     ]  # fmt: skip
     assert row["difference"] - row["elsewhere"] == pytest.approx(of_items[0] - of_items[2] - of_items[1] + of_items[3])
-    table = np.zeros((2, 40, 3))
+    table = np.zeros((2, 90, 3))
     for item, rater, score in rows:
         table[int(rater[1:]) // 5, int(item[1:]), score - 1] += 1
     apart = [np.asarray(statistics.rps(one, LEFT)) - np.asarray(statistics.rps(one, RIGHT)) for one in table]

@@ -31,7 +31,8 @@ class Design:
     """Items, raters per group, raters per item (all, if None), and how groups differ.
 
     ``view`` is the standard deviation of what a group sees in an item by itself, out of 1; ``stretch`` and ``shift`` of
-    each group's latent scores. Groups of the same ``sees`` have the same view.
+    each group's latent scores. Groups of the same ``sees`` have the same view. A model echoes one of the
+    groups in ``echoed``, or of all.
     """
 
     n_items: int
@@ -41,6 +42,7 @@ class Design:
     stretch: tuple[float, ...] = ()
     shift: tuple[float, ...] = ()
     sees: tuple[int, ...] = ()
+    echoed: tuple[int, ...] = ()
 
     @property
     def n_groups(self) -> int:
@@ -56,13 +58,13 @@ DESIGNS: dict[str, Design] = {
     "sparse, styles": Design(1500, (90, 90, 82), 10, **STYLES),
     "sparse, styles and views": Design(1500, (90, 90, 82), 10, view=0.5, **STYLES),
     "sparse, opposed": Design(1500, (131, 131), 10, view=1.0),
-    "sparse, two alike": Design(1500, (90, 90, 82), 10, view=0.5, sees=(0, 0, 2)),
+    "sparse, two alike": Design(1500, (90, 90, 82), 10, view=0.5, sees=(0, 0, 2), echoed=(0, 1)),
     "dense": Design(350, (42, 34, 28), view=0.5),
     "dense, alike": Design(350, (42, 34, 28)),
     "dense, styles": Design(350, (42, 34, 28), **STYLES),
     "dense, extremes": Design(350, (52, 52), stretch=(1.5, 0.6)),
     "dense, opposed": Design(350, (52, 52), view=1.0),
-    "dense, two alike": Design(350, (42, 34, 28), view=0.5, sees=(0, 0, 2)),
+    "dense, two alike": Design(350, (42, 34, 28), view=0.5, sees=(0, 0, 2), echoed=(0, 1)),
 }
 
 
@@ -93,12 +95,13 @@ class Study(NamedTuple):
             rng, rated, {"g": [f"g{number}" for number in group.tolist()]}, ["g"], severity=severity,
             views=shifted[group], spread=stretch[group][:, np.newaxis], leniency=LENIENCY, noise=NOISE,
         )  # fmt: skip
-        return cls(design, made.ratings, severity, shifted, int(rng.integers(k)), rng)
+        return cls(design, made.ratings, severity, shifted, int(rng.choice(design.echoed or range(k))), rng)
 
-    def like(self, seen: Floats, noise: float, stretch: float = 1.0) -> NDArray[np.int64]:
-        """Answer as one who sees items so, with a leniency and noise of their own."""
-        latent = seen + noise * self.rng.normal(size=len(seen)) + (LENIENCY * self.rng.normal() if noise else 0.0)
-        return np.searchsorted(EVEN, stretch * latent / WIDTH)
+    def like(self, seen: Floats, n_raters: int = 0, stretch: float = 1.0) -> NDArray[np.int64]:
+        """Answer as one who sees items so; as one more rater, or each item as another one; without noise by default."""
+        leniency = LENIENCY * self.rng.normal(size=n_raters)[np.arange(len(seen)) % n_raters] if n_raters else 0.0
+        noise = NOISE * self.rng.normal(size=len(seen)) if n_raters else 0.0
+        return np.searchsorted(EVEN, stretch * (seen + leniency + noise) / WIDTH)
 
     @property
     def stretch(self) -> float:
@@ -109,7 +112,7 @@ class Study(NamedTuple):
 def _half(study: Study) -> NDArray[np.int64]:
     """Answer half of the items by what all groups see in them, the others by chance."""
     n = len(study.severity)
-    return np.where(study.rng.random(n) < 0.5, study.like(study.severity, 0.0), study.rng.integers(0, 5, n))
+    return np.where(study.rng.random(n) < 0.5, study.like(study.severity), study.rng.integers(0, 5, n))
 
 
 MODELS: dict[str, Callable[[Study], NDArray[np.int64]]] = {
@@ -118,12 +121,14 @@ MODELS: dict[str, Callable[[Study], NDArray[np.int64]]] = {
     "middle": lambda study: np.full(len(study.severity), 2),
     "top": lambda study: np.full(len(study.severity), 4),
     "half": _half,
-    "severity": lambda study: study.like(study.severity, 0.0),
-    "view": lambda study: study.like(study.views[study.group], 0.0, study.stretch),
-    "echo": lambda study: study.like(study.views[study.group], NOISE, study.stretch),
+    "severity": lambda study: study.like(study.severity),
+    "view": lambda study: study.like(study.views[study.group], 0, study.stretch),
+    "echo": lambda study: study.like(study.views[study.group], len(study.severity), study.stretch),
+    "peer": lambda study: study.like(study.views[study.group], 1, study.stretch),
 }
 """A coin, a draw from all ratings, constants, a judge of what all groups share who guesses half of the time, the same
-without guessing, the view of a group without noise, and one more rater of a group."""
+without guessing, the view of a group without noise, for each item what a rater of a group would say, and one more rater
+of a group, who has a leniency of their own."""
 
 
 def found_in(design: str, model: str, seed: int, by: str = "auto") -> tuple[Study, pv.Alignment]:

@@ -45,7 +45,7 @@ def truths(rng: np.random.Generator, n_items: int) -> Floats:
 def noisy(rng: np.random.Generator, truth: Floats, strength: float) -> Floats:
     """A model that knows each item as well as so many ratings would tell."""
     made = np.array([rng.dirichlet(strength * row + 0.05) for row in truth])
-    return np.maximum(made, 1e-6) / np.maximum(made, 1e-6).sum(axis=1, keepdims=True)
+    return np.asarray(np.maximum(made, 1e-6) / np.maximum(made, 1e-6).sum(axis=1, keepdims=True))
 
 
 def wrong_at_times(rng: np.random.Generator, truth: Floats, share: float) -> Floats:
@@ -64,8 +64,7 @@ def predicted(rng: np.random.Generator, truth: Floats, n: NDArray[np.int64], mod
 
 def _ratings(rows: Sequence[tuple[str, str, int]], raters: pl.DataFrame | None = None) -> pv.Ratings:
     frame = pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row")
-    tables = {} if raters is None else {"raters": raters}
-    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(1, 5), **tables)
+    return pv.Ratings.from_frame(frame, scale=pv.Scale.range(1, 5), raters=raters)
 
 
 def _frame(items: Sequence[str], models: dict[str, Floats]) -> pl.DataFrame:

@@ -318,7 +318,7 @@ class Inference:
             Of each group, notes by statistic.
         """
         return [
-            self.with_test(
+            self._row(
                 Row(
                     kind, axis, group, name, float(values[g, at]),
                     ci_low=None if interval is None else float(interval.low[g, at]),
@@ -344,7 +344,7 @@ class Inference:
         undefined = {name: "undefined in one of the two" for at, name in columns if np.isnan(values[0, at])}
         return self.rows(kind, pair.axis.name, (pair.label,), columns, values, [sizes], [undefined], interval, tested)
 
-    def with_test(self, row: Row, g: int, tested: Shuffled | None) -> Row:
+    def _row(self, row: Row, g: int, tested: Shuffled | None) -> Row:
         """Return a row with its test."""
         test = None if tested is None else tested.test
         if tested is None or test is None:

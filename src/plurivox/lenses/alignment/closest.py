@@ -2,7 +2,7 @@
 
 A group is claimed to be the closest one only if three things hold, each of which fails where another does not:
 
-- its lead is larger than shuffled raters give, so that the groups differ;
+- its lead, and its difference from every other group, are larger than shuffled raters give, so that the groups differ;
 - it is closer than every other group by an interval over items, so that the answers were not lucky;
 - both hold beyond what the same answers give in random order, so that they follow the group item by item: a coin is
   nearer to a group with less extreme scores, in every study.
@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.families import SIGNIFICANT
+from plurivox.engine.families import SIGNIFICANT, adjust, step_down
 from plurivox.engine.grouping import Grouping
-from plurivox.engine.permutation import compare, upper_p
+from plurivox.engine.permutation import upper_p
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.engine.units import UnitSums
@@ -52,18 +53,6 @@ CONTRASTS = {
 }  # fmt: skip
 
 
-@dataclass(slots=True, eq=False)
-class LeadTest(Shuffled):
-    """The largest margins of voices beside those of shuffled raters: only a large one tells anything."""
-
-    def compare(self, convention: str) -> None:
-        """Find how many shuffles have a margin as large."""
-        test = compare(self.observed, self.null)
-        test.p_value[:] = upper_p(self.observed, self.null)
-        test.p_value[self.alone], test.direction[self.alone], test.null_median[self.alone] = np.nan, None, np.nan
-        self.test = test
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Closest:
     """The groups of an axis beside each voice.
@@ -82,7 +71,9 @@ class Closest:
         How often each has the largest margin with other items, voices × shown groups; and the differences at equal
         group sizes, voices × pairs.
     tested
-        The largest margins, and those of shuffled raters.
+        The differences of the pairs, voices × pairs, and those of shuffled raters.
+    fixed
+        Which of the groups shown have nobody to be exchanged with.
     """
 
     axis: Axis
@@ -92,7 +83,8 @@ class Closest:
     margins: Floats
     won: Floats
     matched: Floats
-    tested: LeadTest
+    tested: Shuffled
+    fixed: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -107,18 +99,17 @@ class Closest:
         found = OverItems.of(sums, errors, level)
         margins = pairs.margins(found.value[..., 0])
         grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
-        fixed = ~grouping.exchangeable[list(pairs.groups)]
 
         def make(shuffles: Shuffles, how: Running) -> Values:
-            return aligner.leads(grouping, pairs, shuffles, how, to_voters=to_voters)[..., np.newaxis]
+            return aligner.shuffled(grouping, pairs, shuffles, how, to_voters=to_voters)
 
-        leads = np.fmax.reduce(margins, axis=-1, initial=np.nan)
-        alone = np.array([fixed[np.nanargmax(row)] if not np.isnan(row).all() else fixed.all() for row in margins])
+        observed = found.value[..., 0]
         return cls(
             axis, pairs, by, found, margins,
             _won(aligner, pairs, UnitSums(errors, sums.starts), found.value[..., 0], settings.bootstrap),
             _mean(aligner.equal_sizes(axis, pairs, settings.subsamples, to_voters=to_voters)),
-            LeadTest(f"{axis.name}, closest group", (GAP,), leads[:, np.newaxis], make, alone),
+            Shuffled(f"{axis.name}, closest group", (), observed, make, np.zeros(len(observed), dtype=bool)),
+            ~grouping.exchangeable[list(pairs.groups)],
         )  # fmt: skip
 
     def winner(self, v: int) -> int | None:
@@ -126,8 +117,11 @@ class Closest:
         row = self.margins[v]
         return None if np.isnan(row).all() or not np.nanmax(row) > 1e-12 else int(np.nanargmax(row))
 
-    def rows(self, voices: Any, inference: Inference) -> list[Row]:
-        """Return the lead of the closest group of each voice, with its test and whether it is claimed."""
+    def rows(self, voices: Any, inference: Inference, adjusted: Mapping[int, float]) -> list[Row]:
+        """Return the lead of the closest group of each voice, with its test and whether it is claimed.
+
+        ``adjusted`` holds the corrected p-values of voices, see :func:`corrected_leads`.
+        """
         found = []
         for v, (model, prompt) in enumerate(voices):
             g = self.winner(v)
@@ -138,9 +132,35 @@ class Closest:
                 "closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
                 prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
             )  # fmt: skip
-            row = inference.with_test(row, v, self.tested)
-            found.append(row.with_claim(bool(row.claim) and all(self.conditions(v, g))) if row.tested else row)
+            row = self._with_test(row, v, g, adjusted.get(v, np.nan), inference)
+            found.append(row.with_claim(inference.claims(row) and all(self.conditions(v, g))) if row.tested else row)
         return found
+
+    def _with_test(self, row: Row, v: int, g: int, adjusted: float, inference: Inference) -> Row:
+        """Return a row with its test, if raters were shuffled and could have been exchanged."""
+        leads = self.leads()[:, v]
+        if not len(leads):
+            return row
+        known = leads[~np.isnan(leads)]
+        p, median = float(upper_p(row.value, leads)), float(np.median(known)) if len(known) else np.nan
+        if self.fixed[g]:
+            row, p, median = row.with_note(inference.exchange.alone), np.nan, np.nan
+        above = None if np.isnan(median) else "above" if row.value > median else "below"
+        undefined = 1 - len(known) / len(leads)
+        return row.with_test(p, above, median, undefined, n_permutations=len(leads), p_adjusted=adjusted)
+
+    def least_sure(self, v: int) -> int | None:
+        """Return the pair of the closest group and the one that it differs from least surely; None if there is none."""
+        g, test = self.winner(v), self.tested.test
+        if g is None or test is None or self.fixed[g]:
+            return None
+        own = ((self.pairs.first == g) | (self.pairs.second == g)) & ~np.isnan(self.found.value[v, :, 0])
+        p = np.where(own, test.p_value[v], -1.0)
+        return int(np.nanargmax(p))
+
+    def leads(self) -> Floats:
+        """Return the largest margin of each voice under each shuffle, draws × voices."""
+        return np.asarray(np.fmax.reduce(self.pairs.margins(self.tested.null), axis=-1, initial=np.nan))
 
     def conditions(self, v: int, g: int) -> tuple[bool, bool]:
         """Tell whether a group is closer than every other it is compared with over items, and beyond random order."""
@@ -205,10 +225,38 @@ class Closest:
     def draws(self, voices: Any) -> Draws:
         """Return the permutation draws of the leads."""
         names = tuple(str(voice) for voice in voices)
-        return Draws(self.axis.name, names, (GAP,), self.tested.null, (), np.zeros((0, len(names), 0)))
+        return Draws(self.axis.name, names, (GAP,), self.leads()[..., np.newaxis], (), np.zeros((0, len(names), 0)))
 
     def _name(self, g: int) -> str:
         return self.axis.groups[self.pairs.groups[g]]
+
+
+def corrected_leads(found: Sequence[Closest], correction: str) -> list[dict[int, float]]:
+    """Return the corrected p-value of each axis and voice with a closest group.
+
+    A group is the closest one only if it is closer than each other, so its lead is as sure as the least sure of these
+    differences, two-sided. To test the lead alone would not do: where two of three groups see alike, the gap between
+    them is larger than that between the first two of three shuffled groups. One difference for each voice and axis is
+    corrected together, from the same shuffles.
+    """
+    cells = [
+        (one, v, pair) for one in found for v in range(len(one.margins)) if (pair := one.least_sure(v)) is not None
+    ]
+    adjusted: list[dict[int, float]] = [{} for _ in found]
+    if not cells:
+        return adjusted
+    leads = {id(one): one.leads() for one in found}
+    alone = [float(upper_p(np.nanmax(one.margins[v]), leads[id(one)][:, v])) for one, v, _ in cells]
+    p = np.fmax(alone, [one.tested.test.p_value[v, pair] for one, v, pair in cells if one.tested.test is not None])
+    if correction == "maxt":
+        observed = [one.tested.observed[v, pair] for one, v, pair in cells]
+        p = np.fmax(p, step_down(observed, np.stack([one.tested.null[:, v, pair] for one, v, pair in cells], axis=1)))
+    else:
+        p = adjust(p, correction)
+    places = {id(one): place for place, one in enumerate(found)}
+    for (one, v, _), value in zip(cells, p.tolist(), strict=True):
+        adjusted[places[id(one)]][v] = value
+    return adjusted
 
 
 def decided_by(ratings: Ratings, axis: Axis, asked: str) -> str:

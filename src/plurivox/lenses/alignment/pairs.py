@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -146,18 +145,6 @@ class OverItems(NamedTuple):
             error = np.sqrt(np.einsum("uvpk,uvpk->vpk", errors, errors) * n / (n - 1))
             reach = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
         return cls(value, value - reach, value + reach, whole[..., COMPARED])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lead:
-    """From the sums of draws, all of whose items are one unit, to the largest margin of each voice: draws × voices."""
-
-    pairs: Pairs
-
-    def __call__(self, sums: Sums) -> Values:
-        """Finish the sums of all draws."""
-        margins = self.pairs.margins(differences(sums["by_unit"][:, 0])[..., 0])
-        return np.asarray(np.fmax.reduce(margins, axis=-1, initial=np.nan))
 
 
 def farther_of_all(sums: Sums) -> Values:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.answers import Answers
 from plurivox.engine.exchange import Exchange
@@ -17,7 +18,7 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
-from plurivox.lenses.alignment.closest import Closest, frames, level_over
+from plurivox.lenses.alignment.closest import Closest, corrected_leads, frames, level_over
 from plurivox.lenses.alignment.matching import ALL, as_answers, match
 from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
@@ -100,7 +101,8 @@ def alignment(
         apart = [one for one in axes if not one.overlapping]
         rows += as_raters(work.aligner, apart, trained, settings.threshold)
     values = {(row.model, row.prompt, row.axis, row.group, row.statistic): row.value for row in rows}
-    rows += [row for one in closest for row in one.rows(matched.voices, inference)]
+    for compared_groups, adjusted in zip(closest, corrected_leads(closest, settings.correction), strict=True):
+        rows += compared_groups.rows(matched.voices, inference, adjusted)
     return Alignment(
         tuple(rows),
         {one.axis.name: one.n_withheld for one in axes},
@@ -138,7 +140,11 @@ def _closest(
         grouping = Grouping.of(ratings, axis.codes, len(axis), inference.exchange.strata)
         inference.check(ratings, axis.name, grouping)
         found.append(Closest.of(work.telling(f"{axis.name}, closest group"), axis, inference, settings, level))
-    inference.decide([one.tested for one in found])
+
+    def decisive() -> NDArray[np.float64]:
+        return np.array([p for own in corrected_leads(found, settings.correction) for p in own.values()])
+
+    inference.decide([one.tested for one in found], decisive)
     return found
 
 

@@ -13,11 +13,11 @@ from plurivox.engine.counting import group_counts
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.part import Part
-from plurivox.engine.run import Contribution, Finish, Sums, Values, run, total
+from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
 from plurivox.engine.units import MOST_UNITS, UnitSums, and_all, units_of
 from plurivox.lenses.alignment.matching import AnsweredItems, Floats, Ints, distributions, soft_voices
-from plurivox.lenses.alignment.pairs import Lead, Pairs, farther_of_all
+from plurivox.lenses.alignment.pairs import Pairs, farther_of_all
 from plurivox.statistics.cohesion import parts as finish_parts
 from plurivox.statistics.levels import Level
 from plurivox.statistics.soft import expected_emd
@@ -306,10 +306,9 @@ class Aligner:
         work = self._pair_sums(grouping, pairs, to_voters, unit, int(starts[-1]), by_point=True)
         return UnitSums.of(matched.ratings.parts(), work, starts, self._quiet)
 
-    def leads(self, grouping: Grouping, pairs: Pairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
-        """Return the largest margin of each voice when whole raters are shuffled: draws × voices."""
-        made = self._drawn(grouping, pairs, to_voters, draws, Lead(pairs), how)
-        return np.concatenate([np.zeros((0, len(self.matched.voices))), *made])
+    def shuffled(self, grouping: Grouping, pairs: Pairs, draws: Draws, how: Running, *, to_voters: bool) -> Floats:
+        """Return the differences of pairs when whole raters are shuffled: draws × voices × pairs."""
+        return self._drawn(grouping, pairs, to_voters, draws, how)
 
     def equal_sizes(self, axis: Axis, pairs: Pairs, n: int, *, to_voters: bool) -> Floats:
         """Return the differences of pairs when as many raters are drawn of each group as the smallest has.
@@ -318,15 +317,13 @@ class Aligner:
         """
         shown = np.isin(axis.codes, np.flatnonzero(~axis.withheld))
         grouping = Grouping.of(self.matched.ratings, axis.codes, len(axis), among=shown)
-        made = self._drawn(grouping, pairs, to_voters, Draws.subsampled(n, self.seed), farther_of_all, self.how)
-        return np.concatenate([np.zeros((0, len(self.matched.voices), len(pairs))), *made])
+        return self._drawn(grouping, pairs, to_voters, Draws.subsampled(n, self.seed), self.how)
 
-    def _drawn(
-        self, grouping: Grouping, pairs: Pairs, to_voters: bool, draws: Draws, finish: Finish, how: Running
-    ) -> list[Values]:
+    def _drawn(self, grouping: Grouping, pairs: Pairs, to_voters: bool, draws: Draws, how: Running) -> Floats:
         together = np.zeros(self.matched.ratings.n_items, dtype=np.int64)
         work = self._pair_sums(grouping, pairs, to_voters, together, 1, by_point=False)
-        return run(self.matched.ratings.parts(), work, draws, finish, how)
+        made = run(self.matched.ratings.parts(), work, draws, farther_of_all, how)
+        return np.concatenate([np.zeros((0, len(self.matched.voices), len(pairs))), *made])
 
     def _pair_sums(
         self, grouping: Grouping, pairs: Pairs, to_voters: bool, unit: Ints, n_units: int, *, by_point: bool

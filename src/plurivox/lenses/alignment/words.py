@@ -55,11 +55,12 @@ class AlignmentFindings:
         settings = self.found.settings
         tested = [row for row in self.found.rows if row.kind == "closest" and row.tested]
         about = {(one["model"], one["prompt"], one["axis"]): one for one in self.found.closest().iter_rows(named=True)}
+        n_tested = len(tested)
         tested.sort(key=lambda row: (row.p_adjusted or 0.0, row.model, row.prompt, row.axis))
         said = [
             Statement(
-                self._closest_sentence(row, about[row.model, row.prompt, row.axis], len(tested)), weight_of(row),
-                row.axis, row.statistic, row.group, True, row.p_adjusted, rests_on(settings, row, len(tested)),
+                self._closest_sentence(row, about[row.model, row.prompt, row.axis], n_tested), weight_of(row),
+                row.axis, row.statistic, row.group, True, row.p_adjusted, rests_on(settings, row, n_tested),
                 row.n_permutations,
             )
             for row in tested if row.claim
@@ -95,14 +96,15 @@ class AlignmentFindings:
         """Say that no group is called the closest one of any voice."""
         free = [row for row in tested if row.axis not in entangled_axes(self.found.settings)] or tested
         surest = min(free, key=lambda row: row.p_adjusted or 0.0)
+        n_tested = len(tested)
         text = (
-            f"No model is said to reflect the view of one group: in {counted(len(tested), 'comparison')} none lies "
-            f"closer to one than to the others for certain; the smallest {p_text(surest.p_adjusted or 0.0)} after "
-            "correction."
+            "No model is said to reflect the view of one group: none lies closer to one than to all others for "
+            f"certain; the smallest {p_text(surest.p_adjusted or 0.0)} after correction over "
+            f"{counted(n_tested, 'comparison')}."
         )
         return Statement(
             text, 2.0, statistic=surest.statistic, p=surest.p_adjusted,
-            rests_on=rests_on(self.found.settings, surest, len(tested)), n_permutations=surest.n_permutations,
+            rests_on=rests_on(self.found.settings, surest, n_tested), n_permutations=surest.n_permutations,
         )  # fmt: skip
 
     def _near_misses(self, others: Sequence[tuple[Row, dict[str, Any]]]) -> list[Statement]:

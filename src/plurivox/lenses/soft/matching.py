@@ -176,18 +176,22 @@ def resolve_prior(prior: ArrayLike | str, counts: Counts, train: Ratings | None)
 
 def prior_words(prior: Prior, n: Counts) -> str:
     """Tell which prior was used, what it is worth, and which share of the weight it has beside an item's ratings."""
-    weights = ", ".join(f"{weight:.3g}" for weight in prior.weights[:12]) + (" …" if len(prior.weights) > 12 else "")
+    weights = ", ".join(map(_short, prior.weights[:12])) + (" …" if len(prior.weights) > 12 else "")
     flat = prior.weights.max() == prior.weights.min()
-    points = f"{prior.weights[0]:.3g} on every point" if flat else f"{weights} on the points"
+    points = f"{_short(prior.weights[0])} on every point" if flat else f"{weights} on the points"
     how = prior.name
     if prior.fit is not None:
-        how += f", {prior.fit.n_items:,} of them with two ratings or more" if "same" in how else ""
+        how += f", {prior.fit.n_items:,} of them with two ratings or more"
     share = float(np.median(prior.share(n))) if len(n) else 1.0
-    worth = f"{prior.total:.3g} rating{'' if prior.total == 1 else 's'}"
+    worth = f"{_short(prior.total)} rating{'' if prior.total == 1 else 's'}"
     own = f"{np.median(n) if len(n) else 0:g}"
     beside = f"beside the {own} rating{'' if own == '1' else 's'} of the median item it has {share:.0%} of the weight"
     text = f"The prior ({how}: {points}) is worth {worth}: {beside}."
     return f"{text} {prior.fit.note}".strip() if prior.fit is not None else text
+
+
+def _short(number: float) -> str:
+    return f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
 
 
 def check_train(ratings: Ratings, train: Ratings | None) -> None:

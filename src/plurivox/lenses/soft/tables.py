@@ -39,8 +39,9 @@ def tables(found: SoftScores) -> list[Shown]:
     return shown + _curve(found, by_bin) + _more(found)
 
 
-def _names(found: SoftScores, statistic: str) -> list[str]:
-    return [*found.ranking(statistic), *REFERENCES]
+def _names(found: SoftScores) -> list[str]:
+    """Return all predictions, models by the leading metric."""
+    return [*found.ranking(), *REFERENCES]
 
 
 def _cell(row: Row, rank: int | None) -> str:
@@ -55,7 +56,7 @@ def _rank(order: list[str], name: str) -> int | None:
 def _scores(found: SoftScores, metrics: list[str], title: str) -> Shown:
     order = {metric: found.ranking(metric) for metric in metrics}
     lines = []
-    for name in _names(found, found.main):
+    for name in _names(found):
         cells = [_cell(found.row(name, metric), _rank(order[metric], name)) for metric in metrics]
         lines.append([name, *cells])
     n = f"{found.settings['n_items']:,} items, {found.settings['n_ratings']:,} ratings"
@@ -66,7 +67,7 @@ def _bins(found: SoftScores, metric: str) -> Shown:
     weight = dict(found.prior_weight().select("bin", "prior_share").iter_rows())
     n_items = dict(found.prior_weight().select("bin", "n_items").iter_rows())
     lines = []
-    for name in _names(found, metric):
+    for name in _names(found):
         cells = []
         for one in found.bins:
             order = found.ranking(metric, one)
@@ -86,7 +87,7 @@ def _intervals(found: SoftScores, metrics: list[str]) -> list[Shown]:
     if not found.settings["bootstrap"]:
         return []
     lines = []
-    for name in _names(found, metrics[-1]):
+    for name in _names(found):
         rows = [found.row(name, metric) for metric in metrics]
         lines.append(
             [name, *(f"{score_cell(row.value)} [{score_cell(row.ci_low)}, {score_cell(row.ci_high)}]" for row in rows)]
@@ -148,7 +149,7 @@ def _curve(found: SoftScores, metrics: list[str]) -> list[Shown]:
             for strength, name, value, rank in own.select("strength", "model", "value", "rank").iter_rows()
         }
         strengths = own["strength"].unique(maintain_order=True).to_list()
-        lines = [[name, *(cells[name, strength] for strength in strengths)] for name in _names(found, metric)]
+        lines = [[name, *(cells[name, strength] for strength in strengths)] for name in _names(found)]
         title = f"{LABELS[metric]} by strength of the prior (mean weight of a point)"
         shown.append(Shown(title, ["model", *(f"{strength:g}" for strength in strengths)], lines))
     return shown

@@ -14,7 +14,7 @@ from plurivox.engine.families import SIGNIFICANT
 from plurivox.lenses.soft.interactions import BINS
 from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
-from plurivox.results.claims import CORRECTIONS, entangled_statements, shuffling
+from plurivox.results.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import are, counted, listed, named
 from plurivox.statistics.registry import LABELS
@@ -94,10 +94,19 @@ class SoftFindings:
                 beaten = [m for m, row in zip(metrics, rows, strict=True) if row.better < 0 and self._sure(row, m)]
                 beaten = [metric for metric in beaten if metric not in before]
                 before += beaten
-                if beaten:
-                    text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}."
-                    said.append(self._claimed(text, [self._pair(model, other)], claim=self.found.main in beaten))
+                text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}{self._held(beaten)}."
+                if self.found.main in beaten:
+                    said.append(self._claimed(text, [self._pair(model, other)]))
+                elif beaten:
+                    said.append(Statement(text, 2.5, statistic=beaten[0]))
         return said
+
+    def _held(self, metrics: Sequence[str]) -> str:
+        """Tell how much of the weight the prior has, if all of some metrics have one."""
+        if any(metric in EMPIRICAL for metric in metrics):
+            return ""
+        (share,) = self.found.prior_weight().filter(bin=ALL)["prior_share"]
+        return f", of which the prior has {share:.0%} of the weight"
 
     def prior_outweighs(self) -> list[str]:
         """Return a sentence if the prior has more weight than the ratings in some bins."""
@@ -156,7 +165,7 @@ class SoftFindings:
             if row.claim:
                 said.append(self._claimed(f"{one} is better than {other} by {by}, {self._p([row])}.", [row]))
             else:
-                text = f"{one} and {other} differ by {by}, which is not certain, {self._p([row])}."
+                text = f"{one} and {other} differ by {by}, which is {self._open(row.p)}, {self._p([row])}."
                 said.append(Statement(text, 1.0, statistic=self.found.main, p=row.p, n_permutations=row.n))
         return said
 
@@ -210,8 +219,10 @@ class SoftFindings:
             about = {"axis": str(axis), "statistic": self.found.main, "p": first["p_adjusted"],
                      "n_permutations": first["n_permutations"]}  # fmt: skip
             if certain.is_empty():
-                text = f"That how models compare depends on {what} is not certain: the smallest {p}."
-                said.append(Statement(text, 1.0, **about))
+                why = self._open(first["p_adjusted"])
+                text = f"It is {why} that how models compare depends on {what}: the smallest {p}."
+                if axis not in entangled_axes(self.found.settings):
+                    said.append(Statement(text, 1.0, **about))
                 continue
             group = first["group"]
             here = f"with {group}" if kind == BINS else f"by the ratings of {named(str(axis), group)},"
@@ -226,6 +237,12 @@ class SoftFindings:
             group = "" if kind == BINS else group
             said.append(Statement(text, 4.0 - first["p_adjusted"], group=group, claim=True, rests_on=basis, **about))
         return said
+
+    def _open(self, p: float) -> str:
+        """Tell why a difference is not claimed."""
+        if p >= SIGNIFICANT:
+            return "not certain"
+        return "not claimed without correction" if self.found.settings["correction"] == "none" else "undecided"
 
     def _drawn(self, kind: str) -> str:
         return "items put into other bins" if kind == BINS else shuffling(self.found.settings)

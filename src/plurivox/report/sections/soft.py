@@ -50,7 +50,7 @@ def _charts(found: SoftScores) -> list[Block]:
     """Return the charts, and beside that of priors how much the prior weighs."""
     blocks: list[Block] = [
         drawn(
-            "soft_ranking", found, "soft-ranking", "Which model predicts best",
+            "soft_ranking", found, "soft-ranking", "How well each model predicts",
             "Scores of each model and of predictions to compare with, by every metric, with 95 % intervals over items.",
             "Whether two models differ for certain is told by the test below, not by whether lines overlap: both are "
             "scored on the same items. KL is not drawn: two predictions differ in it by as much as in CE.",
@@ -80,8 +80,8 @@ def _weights(found: SoftScores) -> str:
     """Tell how much the prior weighs where items have few ratings, and where they have many."""
     known = found.prior_weight().filter(pl.col("bin") != ALL, pl.col("prior_share").is_finite())
     parts = [f"{share:.0%} with {ratings} ratings" for ratings, share in known.select("bin", "prior_share").iter_rows()]
-    told = f"Weight of the prior: {', '.join(parts)}. " if parts else ""
-    return f"{told}The more the prior weighs, the less a score tells of the ratings."
+    told = f"Weight of the prior in expected scores: {', '.join(parts)}. " if parts else ""
+    return f"{told}The more the prior weighs, the less such a score tells of the ratings."
 
 
 def _bins(found: SoftScores) -> list[Block]:
