@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, ClassVar
 
 import polars as pl
@@ -171,6 +172,13 @@ class Alignment(Result):
     def in_numbers(self) -> bool:
         """Whether the points of the scale are called by their values."""
         return bool(self.settings["labels"] == [f"{value:g}" for value in self.settings["values"]])
+
+    @property
+    def numbered_ends(self) -> str:
+        """The two ends of the scale with their numbers."""
+        labels = [shorten(label, 40, placeholder=" …") for label in self.settings["labels"]]
+        values = self.settings["values"]
+        return f"from {labels[0]} = {values[0]:g} to {labels[-1]} = {values[-1]:g}"
 
     def _table(self, name: str) -> pl.DataFrame:
         return next(table.frame for table in self.tables if table.name == name)

@@ -289,11 +289,8 @@ def why(one: Humans, constant: Constant, p: float) -> str:
     if not one.said:
         few = counted(len(one.share), "human")
         return f"{few} rated {LEAST_ITEMS} or more items that others rated, too; {LEAST_HUMANS} are needed"
+    humans = f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans"
     if one.omega < MAY_STAND_IN:
-        return f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans, fewer than half"
-    beside = f"ρ is {one.rho:.2f}, that of {constant.name} {constant.rho:.2f}"
-    if p <= SIGNIFICANT:
-        return (
-            f"it holds its own against {one.rejected.sum()} of {len(one.share)} humans and beats a constant: {beside}"
-        )
-    return f"it is not clearly closer to the others than {constant.name}: {beside}"
+        return f"{humans}, fewer than half"
+    beside = f"closer to the others than {constant.name} (ρ {one.rho:.2f} against {constant.rho:.2f})"
+    return f"{humans}, and is {beside}" if p <= SIGNIFICANT else f"it is not clearly {beside}"

@@ -164,7 +164,10 @@ def _items(found: Alignment) -> Shown:
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
     header = ["item", "most votes", "most answers", "mean vote", "mean answer", "votes", "without an answer"]
-    return Shown("Items that models and humans see most differently", header, lines)
+    title = "Items that models and humans see most differently"
+    if not found.in_numbers:
+        title += f"; means are on the numbers of the points, {found.numbered_ends}"
+    return Shown(title, header, lines)
 
 
 def _text(value: Any) -> str:

@@ -195,10 +195,10 @@ class AlignmentFindings:
                 found.append(Statement(text + f"{one['why']}.", 2.1, statistic="stand_in"))
         if not any(one["stands_in"] for one in models):
             n = max(one["n_humans"] for one in models)
-            text = (
-                f"No model may stand in for a rater ({counted(n, 'human')}, tolerance {models[0]['tolerance']:g}; "
-                f"the highest ω is {max(one['omega'] for one in models):.2f})."
-            )
+            highest = max(one["omega"] for one in models)
+            needed = f"; the highest ω is {highest:.2f}, and one half is needed" if highest < MAY_STAND_IN else ""
+            told = f"{counted(n, 'human')}, tolerance {models[0]['tolerance']:g}"
+            text = f"No model is said to stand in for a rater ({told}{needed})."
             found.append(Statement(text, 2.1, statistic="stand_in"))
         return found + self._constants_pass(frame)
 

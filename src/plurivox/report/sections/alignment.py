@@ -7,7 +7,6 @@ import polars as pl
 from plurivox.axis import CROSS
 from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
-from plurivox.plots.layout import shorten
 from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings
 from plurivox.report.making import drawn, findings_of, remarks_of, table, with_text
@@ -267,9 +266,7 @@ def _items(found: Alignment, brief: Brief) -> DataTable:
         "Distance: of answers from single ratings, on average."
     )
     if not found.in_numbers:
-        ends = zip(found.settings["labels"], found.settings["values"], strict=True)
-        low, *_, high = (f"{shorten(label)} = {value:g}" for label, value in ends)
-        note += f" Means are on the numbers of the points, from {low} to {high}."
+        note += f" Means are on the numbers of the points, {found.numbered_ends}."
     digits = dict.fromkeys(numbers.values(), 2)
     title = "Items that models and humans see most differently"
     return DataTable("alignment-items", title, frame, digits, note, search=True)
