@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.actions.plan.result import Plan
-from plurivox.results.text import Shown, interval_text
+from plurivox.results.text import Shown, interval_text, number_cell
 
 
 def tables(found: Plan) -> list[Shown]:
@@ -37,11 +37,12 @@ def _groups(axis: str, own: pl.DataFrame) -> Shown:
 
 
 def _power(power: pl.DataFrame) -> Shown:
+    """Return one line for each group: what it has, and what would be enough."""
     lines = []
     for row in power.iter_rows(named=True):
-        value = interval_text(row["value"], row["ci_low"], row["ci_high"])
-        sizes = [f"{row['n_raters']:,}", f"{row['n_items']:,}", f"{row['n_simulations']:,}"]
-        enough = "yes" if row["enough"] else "no"
-        lines.append([f"{row['group']}: {row['question']}", row["what"], *sizes, value, enough])
-    header = ["group and question", "design", "raters", "items", "studies", "found, or width", "enough"]
-    return Shown("Power by simulation", header, lines)
+        now = "–" if row["power_now"] is None else interval_text(row["power_now"], row["ci_low"], row["ci_high"])
+        sizes = [number_cell(row[name], ",") for name in ("n_raters", "n_items")]
+        needed = [number_cell(row[name], ",") for name in ("raters_needed", "items_needed", "all_raters", "all_items")]
+        lines.append([row["axis"], row["group"], *sizes, now, *needed])
+    header = ["axis", "group", "raters", "items", "power now", "raters needed", "or items", "or raters of all", "and items"]
+    return Shown("Power to claim a group", header, lines)
