@@ -1,7 +1,7 @@
 """What simulated raters are like: a crowd that agrees, and differs, as much as that of a study.
 
-A rater's latent score of an item is its severity, plus the rater's leniency, plus noise, which is larger with some raters
-than with others; cuts make points of it::
+A rater's latent score of an item is its severity, plus the rater's leniency, plus noise, which is larger with some
+raters than with others; cuts make points of it::
 
     x = √ρ·θ_i + √β·b_r + σ_r·ε,    σ_r = √(1 − ρ − β)·exp(τ·t_r − τ²),    all of θ, b, t, ε standard normal
 
@@ -10,13 +10,14 @@ rater agrees with themselves over items as much, and τ (see :mod:`plurivox.acti
 of raters differ as much in their GAI as they do in the study.
 
 Members of a cohesive group share a view of their own, κ·v_i, which is added to what everybody sees in item i. So they
-agree with each other more, and with others less: IRR grows, XRR falls, and κ is such that GAI = IRR/XRR is the one wanted.
-This is one kind of cohesion. A group may be alike in other ways that are easier or harder to find.
+agree with each other more, and with others less: IRR grows, XRR falls, and κ is such that GAI = IRR/XRR is the one
+wanted. This is one kind of cohesion. A group may be alike in other ways that are easier or harder to find.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -31,7 +32,7 @@ MOST_POINTS = 8
 WIDEST_VIEW = 5.0
 """Standard deviations, of all latent scores, up to which a view of a group is looked for."""
 _MOST_SHARED = 0.97  # of a score's variance that items and leniency may have, so that noise is left
-_STEPS = 40
+_STEPS = 30
 
 Floats = NDArray[np.float64]
 
@@ -69,17 +70,15 @@ class Crowd:
         n_points = int(place.max()) + 1
         scores = place[ratings.scores]
         shares = np.bincount(scores, minlength=n_points) / max(len(scores), 1)
-        alphas = [
+        units = ((ratings.item_codes, ratings.n_items), (ratings.codes_of_raters, ratings.n_raters))
+        agreement, repeated = (
             krippendorff_alpha(
                 np.bincount(unit.astype(np.int64) * n_points + scores, minlength=n * n_points).reshape(-1, n_points),
                 "ordinal",
             )
-            for unit, n in (
-                (ratings.item_codes, ratings.n_items),
-                (ratings.codes_of_raters, ratings.n_raters),
-            )
-        ]
-        return cls(tuple(shares.tolist()), *alphas).fitted(0.0)
+            for unit, n in units
+        )
+        return cls(tuple(shares.tolist()), agreement, repeated).fitted(0.0)
 
     @property
     def noise(self) -> float:
@@ -141,18 +140,17 @@ class Crowd:
         shares = np.einsum("tvc,tv->c", own, weight), w @ others
         return shares, (own, weight), np.broadcast_to(others[:, None], own.shape)
 
-    def _solved(self, name: str, wanted: float, alpha: object) -> Crowd:
+    def _solved(self, name: str, wanted: float, alpha: Callable[[Crowd], float]) -> Crowd:
         """Return the crowd with the part of variance that gives the alpha wanted."""
 
-        def below(part: float) -> bool:
-            return replace(self, **{name: part})._cut()._measured(alpha) < wanted  # type: ignore[arg-type]
+        def having(part: float) -> Crowd:
+            items, leniency = (part, self.leniency) if name == "items" else (self.items, part)
+            return replace(self, items=items, leniency=leniency)._cut()
 
         other = self.leniency if name == "items" else self.items
-        part = _bisected(below, 0.0, max(_MOST_SHARED - other, 0.0)) if wanted > 0 else 0.0
-        return replace(self, **{name: part})._cut()  # type: ignore[arg-type]
-
-    def _measured(self, alpha: object) -> float:
-        return float(alpha(self))  # type: ignore[operator]
+        if not wanted > 0:
+            return having(0.0)
+        return having(_bisected(lambda part: alpha(having(part)) < wanted, 0.0, max(_MOST_SHARED - other, 0.0)))
 
     def _noises(self) -> tuple[Floats, Floats]:
         """Return standard deviations of raters' noise, and how frequent they are."""
@@ -217,8 +215,8 @@ def _below(x: Floats) -> Floats:
     return np.asarray(ndtr(x))
 
 
-def _bisected(below, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
-    """Return where something stops to be below."""
+def _bisected(below: Callable[[float], bool], low: float, high: float) -> float:
+    """Return where something ceases to be below, to a few digits."""
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if below(middle) else (low, middle)

@@ -36,8 +36,8 @@ class Need:
     now
         Its power as it is; None where nothing can be claimed of it.
     raters, items
-        The smallest study that is enough with more raters of the group alone, or with more items alone, else the largest
-        looked at; None where it is enough now.
+        The smallest study that is enough with more raters of the group alone, or with more items alone, else the
+        largest looked at; None where it is enough now.
     everyone
         The same with more raters of all groups, or, if that is not enough, more items, too; looked for where neither
         more raters of the group nor more items are enough.
@@ -95,4 +95,6 @@ def need_of(standing: Standing, now: Shape, powers: Powers, wanted: float) -> Ne
     if max(raters.power, items.power) >= wanted:
         return Need(standing, present, raters, items)
     everyone = smallest(_more_of_all)
-    return Need(standing, present, raters, items, everyone if everyone.power >= wanted else smallest(_more_of_all_and_items))
+    return Need(
+        standing, present, raters, items, everyone if everyone.power >= wanted else smallest(_more_of_all_and_items)
+    )

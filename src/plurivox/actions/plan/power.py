@@ -1,10 +1,10 @@
 """Power: how often a study of some size would claim that a group agrees with itself more than with others.
 
 A group is claimed if its GAI, in standard deviations of shuffled raters, exceeds what the largest of all values of the
-call reaches by chance in 5 of 100 shuffles: the threshold, which comes from shuffles of the real study with all its axes.
-Simulated studies of several shapes, each with a group that has a view of its own, show three things of its GAI: how far it
-lies above that of shuffled raters, how much that varies, and how much shuffled raters vary. Each is fitted as a smooth
-function of the shape, so that all simulated studies count for every size asked about::
+call reaches by chance in 5 of 100 shuffles: the threshold, which comes from shuffles of the real study with all its
+axes. Simulated studies of several shapes, each with a group that has a view of its own, show three things of its GAI:
+how far it lies above that of shuffled raters, how much that varies, and how much shuffled raters vary. Each is fitted
+as a smooth function of the shape, so that all simulated studies count for every size asked about::
 
     variance of shuffled raters = Σ a_k·f_k,  a_k ≥ 0,  f = 1/n, 1/r, 1/n², 1/(n·i), 1/(r·i), 1/(n²·i), 1/(n·r·i)
 
@@ -151,10 +151,11 @@ def _share_above(values: Floats, needed: float) -> float:
 
 def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed: int, how: Running) -> Crowd:
     """Return a crowd whose random groups differ as much in GAI as those of the study do."""
-    crowds = [crowd.fitted(one) for one in UNEQUAL]
-    logs = []
-    for number, one in enumerate(crowds):
-        work = Studies(one, layout, (shape,), 0.0, seed)
+    logs: list[float] = []
+    if not variance > 0:
+        return crowd
+    for number, unequal in enumerate(UNEQUAL):
+        work = Studies(crowd.fitted(unequal), layout, (shape,), 0.0, seed)
         part = how.within(number * CALIBRATED, len(UNEQUAL) * CALIBRATED)
         seen = [study for some in in_batches(work, CALIBRATED, part, batch=_BATCH) for study in some]
         null = np.array([study.null_variance for study in seen])
@@ -165,7 +166,7 @@ def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed
     how.tell(len(UNEQUAL) * CALIBRATED, len(UNEQUAL) * CALIBRATED)
     known = [at for at, value in enumerate(logs) if math.isfinite(value)]
     if not known:
-        return crowds[0]
+        return crowd
     rising = np.maximum.accumulate([logs[at] for at in known])
     return crowd.fitted(float(np.interp(math.log(variance), rising, [UNEQUAL[at] for at in known])))
 
@@ -222,4 +223,3 @@ def _jackknifed(without: Floats) -> float:
     """Return the standard error of a value from its values without each of some parts."""
     n = len(without)
     return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
-

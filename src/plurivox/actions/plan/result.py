@@ -10,6 +10,7 @@ import polars as pl
 
 from plurivox.actions.plan import words
 from plurivox.results.tables import TableResult
+from plurivox.results.wording import named
 
 YES, PARTLY, NO = "yes", "partly", "no"
 LENSES = (
@@ -73,13 +74,14 @@ class Plan(TableResult):
         rest = self.table("lenses").filter(pl.col("applies") != YES)
         yield from (f"{row['lens'].capitalize()}: {row['why']}; {row['next']}." for row in rest.iter_rows(named=True))
         for attribute, n_values in self.settings["left_out"].items():
-            yield f"{attribute} has {n_values:,} values, too many for an axis; if they are numbers, sort them into bins."
+            many = f"{attribute} has {n_values:,} values, too many for an axis"
+            yield f"{many}; if they are numbers, sort them into bins."
 
     def _group_findings(self) -> Iterator[str]:
         groups = self.table("groups")
         for lens in ("cohesion", "responsiveness"):
             unfit = groups.filter((pl.col("withheld") == 0) & (pl.col(lens) != YES))
             for row in unfit.iter_rows(named=True):
-                yield f"{words.named(row['axis'], row['group'])}: {lens} cannot be told, since {row[lens]}."
+                yield f"{named(row['axis'], row['group'])}: {lens} cannot be told, since {row[lens]}."
         for row in groups.filter(pl.col("withheld") > 0).iter_rows(named=True):
             yield words.withheld(row["axis"], row["withheld"], self.settings["min_group_size"])

@@ -11,7 +11,7 @@ import polars as pl
 
 from plurivox.actions.plan.applicable import facts_of, lens_rows
 from plurivox.actions.plan.crowd import WIDEST_VIEW, Crowd
-from plurivox.actions.plan.needs import Need, Reached, need_of
+from plurivox.actions.plan.needs import Need, need_of
 from plurivox.actions.plan.power import Powers, shapes_around, simulated, unequal_as
 from plurivox.actions.plan.result import SCHEMAS, Plan
 from plurivox.actions.plan.settings import PlanSettings
@@ -37,10 +37,10 @@ _Cells = tuple[Any, ...]
 def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
 
-    Power is the share of studies that would claim a group by its GAI as :func:`plurivox.cohesion` does by default, after
-    correction over all groups, axes and statistics. What a claim takes comes from shuffles of the study itself. How
-    often a group exceeds it comes from simulated studies of the same design with raters who agree and differ as much,
-    in which the group has a view of its own; see :mod:`plurivox.actions.plan.power`.
+    Power is the share of studies that would claim a group by its GAI as :func:`plurivox.cohesion` does by default,
+    after correction over all groups, axes and statistics. What a claim takes comes from shuffles of the study itself.
+    How often a group exceeds it comes from simulated studies of the same design with raters who agree and differ as
+    much, in which the group has a view of its own; see :mod:`plurivox.actions.plan.power`.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def _needs(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, how:
     why = _impossible(pilot.crowd, asked.gai)
     if why:
         return [Need(one if one.why_not else one._replace(why_not=why)) for one in standings]
-    simulating = how.doing("simulating studies")
-    crowd = unequal_as(pilot.crowd, pilot.layout, pilot.shape, pilot.variance, asked.seed, simulating)
+    learning, simulating = how.doing("learning how raters differ"), how.doing("simulating studies")
+    crowd = unequal_as(pilot.crowd, pilot.layout, pilot.shape, pilot.variance, asked.seed, learning)
     shapes = shapes_around(pilot.scaled(sizes), pilot.shape.n_items)
     work = Studies(crowd, pilot.layout, shapes, crowd.view(asked.gai), asked.seed)
     powers = Powers.of(shapes, simulated(work, asked.simulations, simulating), largest)
@@ -141,15 +141,11 @@ def _row(need: Need, wanted: float) -> _Cells:
     if now is None:
         return (one.axis, one.group, *one.shape, *[None] * 10, one.why_not)
     raters, items, everyone = need.raters, need.items, need.everyone
-    together = everyone.shape if _enough(everyone, wanted) and everyone else None
+    together = everyone.shape if everyone and everyone.power >= wanted else None
     return (
         one.axis, one.group, *now.shape, now.power, now.low, now.high,
-        raters.shape.n_group if raters and _enough(raters, wanted) else None, raters.power if raters else None,
-        items.shape.n_items if items and _enough(items, wanted) else None, items.power if items else None,
+        raters.shape.n_group if raters and raters.power >= wanted else None, raters.power if raters else None,
+        items.shape.n_items if items and items.power >= wanted else None, items.power if items else None,
         together.n_group + together.n_rest if together else None, together.n_items if together else None,
         everyone.power if everyone else None, "",
     )  # fmt: skip
-
-
-def _enough(found: Reached | None, wanted: float) -> bool:
-    return found is not None and found.power >= wanted

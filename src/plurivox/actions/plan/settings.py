@@ -28,8 +28,8 @@ class PlanSettings(Settings):
         (), doc="Rater attributes, and crossings of several; by default every attribute with 2 to 20 values."
     )
     gai: float = setting(
-        1.3, "With --plan: the GAI to claim, 1.3 if a group agrees 1.3 times as much with itself as with others.",
-        metavar="NUMBER", check=_above_one, hint="Give the GAI to claim, a number above 1 such as 1.3.",
+        1.2, "With --plan: the GAI to claim, 1.2 if a group agrees 1.2 times as much with itself as with others.",
+        metavar="NUMBER", check=_above_one, hint="Give the GAI to claim, a number above 1 such as 1.2.",
         doc="The group association index to claim, above 1: how many times as much a group agrees with itself as with "
         "others. It is the one that very many raters would have.",
     )  # fmt: skip
@@ -38,10 +38,10 @@ class PlanSettings(Settings):
         hint="Give a number between 0 and 1.", doc="The share of such studies that should claim it.",
     )  # fmt: skip
     simulations: int = setting(
-        40, "With --plan: simulated studies of each of twelve sizes, 0 for none.", metavar="N", least=0,
-        hint="Give 0 or more; 40 is usual.",
-        doc="Studies to simulate of each of twelve sizes, which all count for every answer; 0 for a plan without power. "
-        "With fewer than 30 the Monte Carlo error cannot be told.",
+        60, "With --plan: simulated studies of each of twelve sizes, 0 for none.", metavar="N", least=0,
+        hint="Give 0 or more; 60 is usual.",
+        doc="Studies to simulate of each of twelve sizes, which all count for every answer; 0 for a plan without "
+        "power. With fewer than 30 the Monte Carlo error cannot be told.",
     )  # fmt: skip
     within: tuple[str, ...] | None = shared.within()
     permutations: int = shared.permutations(

@@ -1,8 +1,8 @@
 """Simulated studies: who rates what as in a real one, raters like those of :mod:`plurivox.actions.plan.crowd`.
 
-A study has a group and its rest, of any size, and any number of items. Where raters saw the same items in blocks, also in
-one block of all, a simulated rater sees what a real one saw and is shuffled within the same block; elsewhere each sees as
-large a share of the items as a real one, drawn at random.
+A study has a group and its rest, of any size, and any number of items. Where raters saw the same items in blocks, also
+in one block of all, a simulated rater sees what a real one saw and is shuffled within the same block; elsewhere each
+sees as large a share of the items as a real one, drawn at random.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from plurivox.lenses.cohesion.sums import place_of
 from plurivox.lenses.inference import Inference
 from plurivox.ratings import Ratings, with_items
 from plurivox.statistics.checks import level_of, usual_level
-from plurivox.statistics.registry import with_trait
+from plurivox.statistics.registry import of_role, with_trait
 
 MOST_SHUFFLED = 500_000
 """Ratings of a study that are shuffled; of a larger one, those of some items, drawn at random."""
@@ -50,7 +50,9 @@ class Family(NamedTuple):
     largest: Floats
 
 
-def family_of(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, exchange: Exchange, how: Running) -> Family:
+def family_of(
+    ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, exchange: Exchange, how: Running
+) -> Family:
     """Shuffle the raters of a study as :func:`plurivox.cohesion` would by default."""
     by = tuple(one.axis.attributes for one in axes)
     settings = CohesionSettings(
@@ -61,23 +63,23 @@ def family_of(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, e
     level = level_of(usual_level("auto", n_points), n_points)
     inference = Inference(settings, how, exchange)
     work = Analysis(ratings, level, settings, inference)
-    claims = [place_of(name) for name in with_trait("claims") if name in _TESTED]
+    claims = [at for at, record in enumerate(of_role("tested")) if record.name in with_trait("claims")]
     shuffles = Draws.permuted(asked.permutations, asked.seed)
     standings, largest = [], np.full(asked.permutations, -np.inf)
     for one in axes:
         for prepared in work.prepare(one):
-            null = prepared.tested.make(shuffles, how)
+            null = prepared.tested.make(shuffles, how.doing(f"shuffling raters of {one.axis.name}"))
             free = ~prepared.tested.alone
             observed = prepared.tested.observed[free][:, claims]
             _, draws = standardised(observed.ravel(), null[:, free][:, :, claims].reshape(len(null), observed.size))
             largest = np.fmax(largest, np.fmax.reduce(np.abs(draws), axis=1, initial=-np.inf))
             found = inference.design.get(one.axis.name)
             why = ENTANGLED if found is not None and found.entangled else ""
-            standings += _standings(ratings, one.axis.name, prepared, null, why or "", exchange)
+            standings += _standings(ratings, one.axis.name, prepared, null, why, exchange)
     return Family(standings, largest)
 
 
-_TESTED = ("irr", "xrr", "gai", "view_correlation")
+NOBODY = "there are no other raters to hold it against"
 ENTANGLED = "who rated what depends on the group; assign items to raters at random, or within batches"
 
 
@@ -93,7 +95,7 @@ def _standings(
         n = int(np.count_nonzero((one.axis.codes == g) & rated))
         shape = Shape(n, int(np.count_nonzero(inside)) - n, n_items)
         varies = variance(null[:, number, at])
-        own = why or (exchange.alone if one.tested.alone[number] else "")
+        own = why or (NOBODY if not shape.n_rest else exchange.alone if one.tested.alone[number] else "")
         own = own or one.measured.why("gai", one.sums, one.values, g, int(one.axis.sizes[g]))
         if not own and not varies > 0:
             own = "its GAI is the same whoever is in it"
@@ -171,7 +173,9 @@ def _fewer_raters(ratings: Ratings, exchange: Exchange, seed: int) -> Ratings:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_RATERS,)))
     strata = who if exchange.strata is None else exchange.strata[who]
     order = rng.permutation(np.unique(strata))
-    sizes = np.bincount(np.searchsorted(np.sort(order), strata), minlength=len(order))[np.searchsorted(np.sort(order), order)]
+    sizes = np.bincount(np.searchsorted(np.sort(order), strata), minlength=len(order))[
+        np.searchsorted(np.sort(order), order)
+    ]
     chosen = order[: max(int(np.searchsorted(np.cumsum(sizes), MOST_RATERS, side="right")), 1)]
     kept = np.zeros(ratings.n_raters, bool)
     kept[rng.permutation(who[np.isin(strata, chosen)])[:MOST_RATERS]] = True
@@ -185,4 +189,3 @@ def _with_raters(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
         ratings.scale, ratings.items, ratings.raters, ratings.item_codes[keep], ratings.codes_of_raters[keep],
         ratings.scores[keep], None, ratings.intake,
     )  # fmt: skip
-

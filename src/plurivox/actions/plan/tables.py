@@ -44,5 +44,15 @@ def _power(power: pl.DataFrame) -> Shown:
         sizes = [number_cell(row[name], ",") for name in ("n_raters", "n_items")]
         needed = [number_cell(row[name], ",") for name in ("raters_needed", "items_needed", "all_raters", "all_items")]
         lines.append([row["axis"], row["group"], *sizes, now, *needed])
-    header = ["axis", "group", "raters", "items", "power now", "raters needed", "or items", "or raters of all", "and items"]
+    header = [
+        "axis",
+        "group",
+        "raters",
+        "items",
+        "power now",
+        "raters needed",
+        "or items",
+        "or raters of all",
+        "and items",
+    ]
     return Shown("Power to claim a group", header, lines)

@@ -10,16 +10,21 @@ from plurivox.actions.plan.needs import MOST_TIMES
 from plurivox.results.wording import counted, listed, named, withheld_groups
 
 Row = Mapping[str, Any]
+MOST_ERROR = 0.05
+"""Power that is less than wanted by no more than its Monte Carlo error, and by this, is called enough."""
+UNKNOWN = 0.4
+"""An error so large means that there were too few simulations to tell it."""
+ASSUMED = (
+    "Power is by simulation of studies like this one, in which members of the group share a view of single items; ± is "
+    "the Monte Carlo error. It is that of GAI: other differences and other statistics may be easier or harder to find."
+)
 
 
 def power_findings(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str]:
     """Return what to collect, group by group: those with the fewest more raters first, then what is out of reach."""
-    if not rows:
-        return []
     known = [row for row in rows if not row["why"]]
-    target = settings["power"]
-    enough = [row for row in known if row["power_now"] >= target]
-    lacking = [row for row in known if row["power_now"] < target]
+    enough = [row for row in known if _nearly(row, settings)]
+    lacking = [row for row in known if not _nearly(row, settings)]
     reached = [row for row in lacking if row["raters_needed"] or row["items_needed"]]
     larger = [row for row in lacking if row not in reached and row["all_raters"]]
     out = [row for row in lacking if row not in reached and row not in larger]
@@ -27,36 +32,48 @@ def power_findings(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str
     found += [_reached(row, settings) for row in sorted(reached, key=_effort)]
     found += [_larger(row, settings) for row in sorted(larger, key=lambda row: row["all_raters"] - _all(row))]
     if enough:
-        each = (f"{named(row['axis'], row['group'])} ({_share(row['power_now'])})" for row in enough)
+        each = (f"{named(row['axis'], row['group'])} (power {_power(row)})" for row in enough)
         found.append(f"Enough as it is: {listed(each)}.")
-    found += _out_of_reach(out)
-    found += [f"{named(row['axis'], row['group'])}: nothing can be claimed, since {row['why']}." for row in _alike(rows)]
-    return [*found, _assumed(settings)] if known else found
+    if out:
+        each = (
+            f"{named(row['axis'], row['group'])} (power {_power(row)} now, {_share(row['all_power'])} then)"
+            for row in out
+        )
+        found.append(f"Not enough with {MOST_TIMES} times as many raters of all groups and items: {listed(each)}.")
+    found += [
+        f"{named(row['axis'], row['group'])}: nothing can be claimed, since {row['why']}." for row in rows if row["why"]
+    ]
+    return [*found, ASSUMED] if known else found
+
+
+def _nearly(row: Row, settings: Mapping[str, Any]) -> bool:
+    """Tell whether power is as wanted, as far as simulations can tell."""
+    return bool(row["power_now"] >= settings["power"] - min(_error(row), MOST_ERROR))
 
 
 def _first(n: int, n_enough: int, settings: Mapping[str, Any]) -> str:
     """Say what power is about, and of how many groups there is enough."""
-    groups = "The group" if n == 1 else f"{n_enough} of {counted(n, 'group')}"
-    verb = "has" if n == 1 and n_enough else "does not have" if n == 1 else "has" if n_enough == 1 else "have"
+    verb = "has" if n_enough == 1 else "have"
     return (
-        f"{groups} {verb} {settings['power']:.0%} power: if such a group agreed with itself {settings['gai']:g} times as "
-        f"much as with others (GAI {settings['gai']:g}), so many such studies would claim it, after correction over all "
-        "groups and statistics of the call."
+        f"{n_enough} of {counted(n, 'group')} {verb} {_percent(settings)} power. Power is the share of studies like "
+        f"this one that claim a group which agrees with itself {settings['gai']:g} times as much as with others (GAI "
+        f"{settings['gai']:g}), after correction over all groups and statistics of the call."
     )
 
 
 def _reached(row: Row, settings: Mapping[str, Any]) -> str:
     """Say how many more raters of a group, or items, are enough."""
-    more, items = row["raters_needed"], row["items_needed"]
+    raters, items = row["raters_needed"], row["items_needed"]
     n, n_items = row["n_raters"], row["n_items"]
     text = f"{_goal(row, settings)}, "
-    if more:
-        text += f"recruit {about(more - n)} more raters of this group ({_now(row, n)}; {more:,}: {_share(row['raters_power'])})"
+    if raters:
+        then = f"{_now(row, n)}; {raters:,}: {_share(row['raters_power'])}"
+        text += f"recruit {about(raters - n, 'more rater')} of this group ({then})"
         if items:
-            return f"{text}, or have {about(items - n_items)} more items rated ({n_items:,} now)."
+            return f"{text}, or have {about(items - n_items, 'more item')} rated ({n_items:,} now)."
         return f"{text}; more items alone would not do ({_most(n_items)} items: {_share(row['items_power'])})."
     return (
-        f"{text}have {about(items - n_items)} more items rated by the same raters ({_now(row, n_items)}; {items:,}: "
+        f"{text}have {about(items - n_items, 'more item')} rated by the same raters ({_now(row, n_items)}; {items:,}: "
         f"{_share(row['items_power'])}); more raters of this group alone would not do ({_most(n)} raters: "
         f"{_share(row['raters_power'])})."
     )
@@ -65,50 +82,40 @@ def _reached(row: Row, settings: Mapping[str, Any]) -> str:
 def _larger(row: Row, settings: Mapping[str, Any]) -> str:
     """Say how much larger the whole study must be."""
     now, items = _all(row), row["all_items"]
-    what = f"{about(row['all_raters'] - now)} more raters of all groups"
+    what = f"{about(row['all_raters'] - now, 'more rater')} of all groups"
     if items > row["n_items"]:
-        what += f" and have {about(items - row['n_items'])} more items rated"
+        what += f" and have {about(items - row['n_items'], 'more item')} rated"
+    then = f"{_now(row, now)}; {row['all_raters']:,}: {_share(row['all_power'])}"
     return (
-        f"{_goal(row, settings)}, recruit {what} ({_now(row, now)}; {row['all_raters']:,}: {_share(row['all_power'])}); "
-        f"neither more raters of this group alone ({_most(row['n_raters'])}: {_share(row['raters_power'])}) nor more items "
-        f"alone ({_most(row['n_items'])}: {_share(row['items_power'])}) would do."
+        f"{_goal(row, settings)}, recruit {what} ({then}); neither more raters of this group alone "
+        f"({_most(row['n_raters'])}: {_share(row['raters_power'])}) nor more items alone ({_most(row['n_items'])}: "
+        f"{_share(row['items_power'])}) would do."
     )
-
-
-def _out_of_reach(rows: Sequence[Row]) -> list[str]:
-    if not rows:
-        return []
-    each = (
-        f"{named(row['axis'], row['group'])} ({_share(row['power_now'])} now, at best {_share(row['all_power'])})"
-        for row in rows
-    )
-    return [f"Out of reach within {MOST_TIMES} times as many raters and items: {listed(each)}."]
 
 
 def _goal(row: Row, settings: Mapping[str, Any]) -> str:
     return (
-        f"To claim with {settings['power']:.0%} power that {named(row['axis'], row['group'])} agree with each other more "
+        f"To claim with {_percent(settings)} power that {named(row['axis'], row['group'])} agree with each other more "
         f"than with others (GAI {settings['gai']:g})"
     )
 
 
 def _now(row: Row, n: int) -> str:
     """Return a number there is now, and the power with it."""
-    error = (row["ci_high"] - row["ci_low"]) / 2
-    around = f" ± {_share(error)}" if error < 0.4 else ""  # else it is not known
-    return f"{n:,} now: power {_share(row['power_now'])}{around}"
+    return f"{n:,} now: power {_power(row)}"
 
 
-def _assumed(settings: Mapping[str, Any]) -> str:
-    return (
-        "Power is by simulation of studies like this one, in which members of the group share a view of single items; "
-        "± is the Monte Carlo error. It is that of GAI: other differences, and other statistics, may be easier or harder "
-        "to find."
-    )
+def _power(row: Row) -> str:
+    """Return the power there is now, with its error unless too few studies were simulated to tell."""
+    return _share(row["power_now"]) + (f" ± {_share(_error(row))}" if _error(row) < UNKNOWN else "")
 
 
-def _alike(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row["why"]]
+def _error(row: Row) -> float:
+    return float(row["ci_high"] - row["ci_low"]) / 2
+
+
+def _percent(settings: Mapping[str, Any]) -> str:
+    return f"{100 * settings['power']:g} %"
 
 
 def _effort(row: Row) -> tuple[bool, float]:
@@ -137,21 +144,20 @@ def _share(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
 
 
-def about(n: int) -> str:
+def about(n: int, noun: str) -> str:
     """Say a number as exactly as it is known: to the next five, or to two digits.
 
     Examples
     --------
-    >>> about(7), about(31), about(347), about(2001)
-    ('about 7', 'about 35', 'about 350', 'about 2,100')
+    >>> about(1, "rater"), about(31, "rater"), about(347, "item"), about(2001, "item")
+    ('1 rater', 'about 35 raters', 'about 350 items', 'about 2,100 items')
     """
     if n <= 10:
-        return f"about {n:,}"
+        return counted(n, noun)
     step = 5 if n <= 100 else 10 ** (math.floor(math.log10(n)) - 1)
-    return f"about {-(-n // step) * step:,}"
+    return f"about {counted(-(-n // step) * step, noun)}"
 
 
 def withheld(axis: str, n: int, least: int) -> str:
     """Say how many groups of an axis are withheld, and what they need to be shown."""
-    needs = "needs" if n == 1 else "each need"
-    return f"{axis}: {withheld_groups(n)}; to be shown, a group and those it would reveal {needs} {least:,} raters or more."
+    return f"{axis}: {withheld_groups(n)}; groups are shown where all of the axis have {least:,} raters or more."
