@@ -32,7 +32,8 @@ MOST_POINTS = 8
 WIDEST_VIEW = 5.0
 """Standard deviations, of all latent scores, up to which a view of a group is looked for."""
 _MOST_SHARED = 0.97  # of a score's variance that items and leniency may have, so that noise is left
-_STEPS = 30
+_STEPS = 20
+_GRID = np.linspace(-8, 8, 641)
 
 Floats = NDArray[np.float64]
 
@@ -97,9 +98,11 @@ class Crowd:
 
     def alpha(self) -> float:
         """Return ordinal alpha of very many raters."""
-        _, (score, weight), _ = self._seen(0.0)
+        x, w = _normal(21)
+        noises, frequent = self._noises()
+        points = self._points(math.sqrt(self.items) * x[:, None], np.sqrt(self.leniency + noises**2))
         heights = self._heights(np.array(self.shares))
-        return _explained(score @ heights, weight, heights, np.array(self.shares))
+        return _explained(frequent @ points @ heights, w, heights, np.array(self.shares))
 
     def alpha_of_raters(self) -> float:
         """Return ordinal alpha of very many items by the same rater."""
@@ -161,13 +164,8 @@ class Crowd:
         """Return the crowd with cuts that give each point as often as wanted."""
         noises, weight = self._noises()
         sd = np.sqrt(self.items + self.leniency + noises**2)
-        wanted = np.cumsum(self.shares)[:-1]
-        low, high = np.full(len(wanted), -12.0), np.full(len(wanted), 12.0)
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            less = _below(middle[:, None] / sd) @ weight < wanted
-            low, high = np.where(less, middle, low), np.where(less, high, middle)
-        return replace(self, cuts=tuple(((low + high) / 2).tolist()))
+        share = _below(_GRID[:, None] / sd) @ weight
+        return replace(self, cuts=tuple(np.interp(np.cumsum(self.shares)[:-1], share, _GRID).tolist()))
 
     def _points(self, mean: Floats, sd: Floats) -> Floats:
         """Return how often each point is given around a mean, in a last dimension."""
