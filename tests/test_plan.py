@@ -20,7 +20,7 @@ from plurivox.actions.plan.needs import MOST_TIMES, need_of
 from plurivox.actions.plan.power import Fit, Powers, shapes_around
 from plurivox.actions.plan.result import LENSES, SCHEMAS
 from plurivox.actions.plan.settings import PlanSettings
-from plurivox.actions.plan.simulated import Layout, Shape, Studies
+from plurivox.actions.plan.simulated import PLAIN_SHUFFLES, SHUFFLES, Layout, Shape, Studies
 from plurivox.actions.plan.standing import Standing, family_of
 from plurivox.axis import Axis
 from plurivox.engine.counting import counts_of as group_counts
@@ -70,7 +70,7 @@ def drawn(crowd: Crowd, n_raters: int, n_items: int, view: float, seed: int) -> 
     latent = np.sqrt(crowd.items) * rng.normal(size=(n_items, 1)) + np.sqrt(crowd.leniency) * rng.normal(size=n_raters)
     latent = latent + noise * rng.normal(size=latent.shape)
     latent[:, : n_raters // 2] += view * rng.normal(size=(n_items, 1))
-    return np.searchsorted(crowd.cuts, latent.ravel()).reshape(latent.shape)
+    return np.asarray(np.searchsorted(crowd.cuts, latent.ravel()).reshape(latent.shape))
 
 
 def counted(scores: np.ndarray[Any, Any], n_points: int) -> np.ndarray[Any, Any]:
@@ -178,28 +178,34 @@ def test_chance_makes_simulated_groups_differ_as_much_as_real_ones(real_data: Pa
 SHAPES = shapes_around([(10, 40), (20, 30), (25, 25)], 60)
 
 
+def variance_of(shape: Shape) -> float:
+    return 0.1 / shape.n_group + 0.05 / shape.n_rest + 20 / (shape.n_group**2 * shape.n_items)
+
+
 def made_up(n: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    """Return what studies would show if it followed known laws: apart .3 + 1/n, variances of raters and items."""
+    """Return what studies would show that follow known laws: .3 + 1/n apart, less certain with fewer items."""
     rng = np.random.default_rng(seed)
     rows = []
     for number in range(n * len(SHAPES)):
         shape = SHAPES[number % len(SHAPES)]
-        variance = 0.1 / shape.n_group + 0.05 / shape.n_rest + 20 / (shape.n_group**2 * shape.n_items)
-        chance = rng.normal(0, math.sqrt(variance * (1 + 1 / 12)))
+        variance = variance_of(shape)
+        chance = rng.normal(0, math.sqrt(variance * (1 + 1 / SHUFFLES)))
         own = rng.normal(0, math.sqrt(0.6 / shape.n_items))
-        rows.append((0.3 + 1 / shape.n_group + chance + own, variance, chance, variance))
+        sampled = [variance * rng.chisquare(k - 1) / (k - 1) for k in (SHUFFLES, PLAIN_SHUFFLES)]
+        rows.append((0.3 + 1 / shape.n_group + chance + own, sampled[0], chance, sampled[1]))
     return np.array(rows)
 
 
 def test_a_fit_finds_the_laws_that_studies_follow() -> None:
-    fit = Fit.of(SHAPES, made_up(80))
-    for shape in (Shape(15, 60, 50), Shape(100, 40, 60), Shape(30, 30, 400)):
-        variance = 0.1 / shape.n_group + 0.05 / shape.n_rest + 20 / (shape.n_group**2 * shape.n_items)
-        assert fit.null_variance(shape) == pytest.approx(variance, rel=1e-6)
-        spread, apart = variance + 0.6 / shape.n_items, 0.3 + 1 / shape.n_group
+    fit = Fit.of(SHAPES, made_up(150))
+    for shape in (Shape(15, 60, 50), Shape(12, 40, 60), Shape(9, 60, 80)):
+        variance = variance_of(shape)
+        assert fit.null_variance(shape) == pytest.approx(variance, rel=0.1)
         for factor in (1.0, 1.5):
-            z = (apart - 3.0 * math.sqrt(factor * variance)) / math.sqrt(spread + (factor - 1) * variance)
-            expected = 0.5 * (1 + math.erf(z / math.sqrt(2)))
+            z = (0.3 + 1 / shape.n_group) / math.sqrt(factor * variance)
+            beyond = (z - 3.0) / math.sqrt(1 + 0.6 / (shape.n_items * factor * variance))
+            expected = 0.5 * (1 + math.erf(beyond / math.sqrt(2)))
+            assert 0.1 < expected < 0.99
             assert fit.power(shape, factor, 3.0) == pytest.approx(expected, abs=0.05)
 
 
@@ -215,7 +221,7 @@ def test_the_error_of_power_is_that_of_repeated_simulations() -> None:
 
 def test_what_a_claim_takes_is_what_the_whole_call_takes() -> None:
     ratings = study(40, 60, attributes={"a": {"x": 0.5, "y": 0.5}, "b": {"p": 0.3, "q": 0.3, "r": 0.4}})
-    asked = PlanSettings(by=["a", "b"], permutations=200, seed=3)
+    asked = PlanSettings(by=(("a",), ("b",)), permutations=200, seed=3)
     axes = list(compared(ratings, asked.by, {}))
     family = family_of(ratings, axes, asked, Exchange.of(ratings), Running())
     call = pv.cohesion(ratings, ["a", "b"], permutations=200, max_permutations=200, interval="none", seed=3)
@@ -261,7 +267,7 @@ def test_a_group_needs_the_smallest_study_that_is_enough() -> None:
 def test_a_threshold_of_the_study_decides_as_the_whole_procedure_does() -> None:
     # Of 60 studies with a view, those above the threshold of one study of the design without, and those claimed.
     for design in (planned.STUDIES[1], planned.STUDIES[3]):
-        asked = PlanSettings(by=design.by, permutations=400)
+        asked = PlanSettings(by=tuple((axis,) for axis in design.by), permutations=400)
         plain = planned.made(design, 0.0, 5)
         axes = list(compared(plain, asked.by, {}))
         threshold = np.quantile(family_of(plain, axes, asked, Exchange.of(plain), Running()).largest, 0.95)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plurivox.actions.plan.crowd import Crowd, Floats
 from plurivox.actions.plan.simulated import SHUFFLES, Layout, Seen, Shape, Studies
@@ -55,87 +56,100 @@ def shapes_around(sizes: Sequence[tuple[int, int]], n_items: int) -> tuple[Shape
 
 
 def _features(shapes: Sequence[Shape]) -> Floats:
-    """Return what variances are made of, shapes × parts; the last two are of items alone."""
+    """Return what variances are made of, shapes × parts."""
     n, rest, items = (np.array([shape[at] for shape in shapes], float) for at in range(3))
     u, v, i = 1 / n, 1 / rest, 1 / items
-    return np.stack([u, v, u * u, u * i, v * i, u * u * i, u * v * i, i, i * i], axis=1)
+    return np.stack([u, v, u * u, u * i, v * i, u * u * i, u * v * i], axis=1)
 
 
-_OF_RATERS = 7
-
-
-def _fitted(features: Floats, values: Floats) -> Floats:
-    """Return parts, none negative, that make values, all of them about as exactly."""
+def _fitted(features: Floats, values: Floats, fixed: float = 0.0) -> Floats:
+    """Return parts, none negative, that make values beside a fixed one, all of them about as exactly."""
     from scipy.optimize import nnls
 
     known = np.isfinite(values) & (values > 0)
-    if not known.any():
+    if not known.any():  # too few studies to tell
         return np.zeros(features.shape[1])
-    size = np.linalg.norm(features[known] / values[known, None], axis=0)
-    parts, _ = nnls(features[known] / values[known, None] / size, np.ones(int(known.sum())))
+    scaled = features[known] / values[known, None]
+    size = np.maximum(np.linalg.norm(scaled, axis=0), 1e-300)
+    parts, _ = nnls(scaled / size, 1 - fixed / values[known])
     return np.asarray(parts / size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """How far GAI lies above chance in studies of any shape, and how it varies there.
+    """How far GAI lies above chance in studies of any shape, in standard deviations of shuffled raters.
 
     Attributes
     ----------
     apart
-        Coefficients of 1, 1/n and 1/r.
-    null, shuffled, spread
-        Parts of the variance of shuffled raters without and with a view, and of GAI itself.
+        Coefficients of 1 and 1/n for how far GAI lies above that of shuffled raters.
+    null, shuffled
+        Parts of the variance of shuffled raters without and with a view.
+    ratio
+        What a study's own standard deviations are on average, beside those of the fit.
+    spread
+        Parts of the variance of standard deviations beyond that of chance, see :func:`_spread_of`.
     residuals
-        GAI in its own standard deviations from what is expected; −∞ where it was undefined.
+        How far studies are from what is expected, in units of that variance; −∞ where GAI was undefined.
     """
 
     apart: Floats
     null: Floats
     shuffled: Floats
+    ratio: float
     spread: Floats
     residuals: Floats
 
     @classmethod
     def of(cls, shapes: Sequence[Shape], seen: Floats) -> Fit:
         """Fit what simulated studies show, studies × fields of :class:`Seen`; shapes take turns."""
-        n, features = len(shapes), _features(shapes)
-        which = np.arange(len(seen)) % n
-        means, varies, paired, shuffled, null = (np.full(n, np.nan) for _ in range(5))
-        for j in range(n):
-            own = seen[which == j]
-            own = own[np.isfinite(own).all(axis=1)]
-            if len(own) > 1:
-                # By chance alone no group lies apart, so what chance did to this one is taken off.
-                gain = own[:, 0] - own[:, 2]
-                means[j], paired[j], varies[j] = gain.mean(), gain.var(ddof=1), own[:, 0].var(ddof=1)
-                shuffled[j], null[j] = own[:, 1].mean(), own[:, 3].mean()
-        of_raters = _fitted(features[:, :_OF_RATERS], shuffled)
-        noise = features[:, :_OF_RATERS] @ of_raters / SHUFFLES  # of the mean of few shuffles
-        spread = _fitted(features, np.maximum(varies - noise, varies / 5))
-        design = np.stack([np.ones(n), features[:, 0], features[:, 1]], axis=1)
-        known = paired > 0
-        weight = 1 / np.sqrt(paired[known])
-        apart = np.linalg.lstsq(design[known] * weight[:, None], means[known] * weight, rcond=None)[0]
-        deviation = np.sqrt(np.maximum(features @ spread + noise, 1e-12))
-        residuals = (seen[:, 0] - (design @ apart)[which]) / deviation[which]
-        return cls(
-            apart, _fitted(features[:, :_OF_RATERS], null), of_raters, spread,
-            np.where(np.isfinite(residuals), residuals, -np.inf),
-        )  # fmt: skip
+        features = _features(shapes)
+        known = np.isfinite(seen).all(axis=1) & (seen[:, 1] > 0)
+        each = [np.flatnonzero(known & (np.arange(len(seen)) % len(shapes) == j)) for j in range(len(shapes))]
+        shuffled, null = (_fitted(features, _means(seen[:, column], each)) for column in (1, 3))
+        smooth = features @ shuffled
+        # By chance alone no group lies apart, so what chance did to this one is taken off.
+        gain = seen[:, 0] - seen[:, 2]
+        design = np.stack([np.ones(len(shapes)), features[:, 0]], axis=1)
+        some = [j for j, own in enumerate(each) if len(own)]
+        weight = 1 / np.sqrt(smooth[some])
+        fitted = np.linalg.lstsq(design[some] * weight[:, None], _means(gain, each)[some] * weight, rcond=None)[0]
+        apart = np.asarray(fitted, dtype=np.float64)
+        expected = design @ apart / np.sqrt(smooth)
+        z = seen[:, 0] / np.sqrt(np.where(known, seen[:, 1], np.nan)) / _TOO_LARGE
+        ratio = float(np.mean(_means(z, each)[some]) / np.mean(expected[some]))
+        parts = _spread_of(ratio * expected, np.array([shape.n_items for shape in shapes]), smooth)
+        error = 1 / SHUFFLES + (ratio * expected) ** 2 / (2 * (SHUFFLES - 1))  # of few shuffles
+        varies = np.array([z[own].var(ddof=1) if len(own) > 1 else np.nan for own in each])
+        spread = _fitted(parts, varies - error, _CHANCE)
+        which = np.arange(len(seen)) % len(shapes)
+        residuals = (z - ratio * expected[which]) / np.sqrt(_CHANCE + parts @ spread + error)[which]
+        return cls(apart, null, shuffled, ratio, spread, np.where(known, residuals, -np.inf))
 
     def null_variance(self, shape: Shape) -> float:
         """Return the variance of shuffled raters where no group has a view of its own."""
-        return float(_features([shape])[0, :_OF_RATERS] @ self.null)
+        return float(_features([shape])[0] @ self.null)
 
     def power(self, shape: Shape, factor: float, threshold: float) -> float:
         """Return how often a study of a shape claims a group whose own variance is so many times the usual one."""
-        features = _features([shape])[0]
-        shuffled = float(features[:_OF_RATERS] @ self.shuffled)
-        spread = max(float(features @ self.spread) + (factor - 1) * shuffled, 1e-12)
-        apart = float(self.apart @ [1.0, features[0], features[1]])
-        needed = (threshold * math.sqrt(factor * shuffled) - apart) / math.sqrt(spread)
-        return _share_above(self.residuals, needed)
+        features = _features([shape])
+        variance = np.maximum(factor * (features @ self.shuffled), 1e-12)
+        expected = self.ratio * (self.apart @ [1.0, features[0, 0]]) / np.sqrt(variance)
+        spread = _CHANCE + _spread_of(expected, np.array([shape.n_items]), variance) @ self.spread
+        return _share_above(self.residuals, float((threshold - expected[0]) / math.sqrt(spread[0])))
+
+
+_CHANCE = 1.0  # the variance of standard deviations where all labellings are alike
+_TOO_LARGE = 1 + 3 / (4 * (SHUFFLES - 1))  # times: one over the standard deviation of few shuffles
+
+
+def _spread_of(expected: Floats, n_items: Floats, variance: Floats) -> Floats:
+    """Return what the variance of standard deviations has beside chance: views of few items, and unequal studies."""
+    return np.stack([1 / (n_items * variance), expected**2], axis=1)
+
+
+def _means(values: Floats, each: Sequence[NDArray[np.int64]]) -> Floats:
+    return np.array([values[own].mean() if len(own) else np.nan for own in each])
 
 
 def _share_above(values: Floats, needed: float) -> float:

@@ -27,8 +27,10 @@ from plurivox.statistics.registry import STATISTICS
 MOST_CELLS = 20_000_000
 """Items × raters up to which it is looked up who saw what."""
 GROUP, REST = 0, 1
-SHUFFLES = 12
-"""How often raters of a simulated study are shuffled: enough for the mean and, over studies, the variance."""
+SHUFFLES = 40
+"""How often raters of a simulated study are shuffled, which tells how many standard deviations its group lies apart."""
+PLAIN_SHUFFLES = 10
+"""The same without a view, which tells the variance over many studies only."""
 _STUDY = 1010  # child of the seed
 _DENSE = 0.3  # from this share of rated cells on, every cell is drawn for
 _GAI = tuple(STATISTICS[name] for name in ("irr", "xrr", "gai"))
@@ -145,12 +147,12 @@ class Studies:
         codes = np.repeat(np.array([GROUP, REST], np.int32), sizes)
         plain, viewed = self._scores(shape, item, rater, rng)
         offsets = np.concatenate(([0], np.cumsum(np.bincount(item, minlength=shape.n_items)))).astype(np.int64)
-        draws = Draws.permuted(SHUFFLES, int(rng.integers(2**62)))._replace(first=0)  # 0 is the group as it is
-        found = []
-        for scores in (plain, viewed) if self.view else (plain,):
+        seed, found = int(rng.integers(2**62)), []
+        for scores, n in ((plain, PLAIN_SHUFFLES), (viewed, SHUFFLES))[: 2 if self.view else 1]:
             part = Part(0, offsets, rater.astype(np.int32), scores, np.zeros(0, np.int64))
-            found.append(shuffled_gai(part, codes, strata, len(self.crowd.shares), draws))
-        return Seen(*_apart(found[-1]), *_apart(found[0]))
+            draws = Draws.permuted(n, seed)._replace(first=0)  # 0 is the group as it is
+            found.append(_apart(shuffled_gai(part, codes, strata, len(self.crowd.shares), draws)))
+        return Seen(*found[-1], *found[0])
 
     def _scores(
         self, shape: Shape, item: NDArray[np.int64], rater: NDArray[np.int64], rng: np.random.Generator
