@@ -116,8 +116,9 @@ class Fit:
         fitted = np.linalg.lstsq(design[some] * weight[:, None], _means(gain, each)[some] * weight, rcond=None)[0]
         apart = np.asarray(fitted, dtype=np.float64)
         expected = design @ apart / np.sqrt(smooth)
-        z = seen[:, 0] / np.sqrt(np.where(known, seen[:, 1], np.nan)) / _TOO_LARGE
-        ratio = float(np.mean(_means(z, each)[some]) / np.mean(expected[some]))
+        deviation = np.sqrt(np.where(known, seen[:, 1], np.nan)) * _TOO_LARGE
+        z = seen[:, 0] / deviation
+        ratio = float(np.mean(_means(gain / deviation, each)[some]) / np.mean(expected[some]))
         parts = _spread_of(ratio * expected, np.array([shape.n_items for shape in shapes]), smooth)
         error = 1 / SHUFFLES + (ratio * expected) ** 2 / (2 * (SHUFFLES - 1))  # of few shuffles
         varies = np.array([z[own].var(ddof=1) if len(own) > 1 else np.nan for own in each])

@@ -45,7 +45,7 @@ class PlanSettings(Settings):
     )  # fmt: skip
     within: tuple[str, ...] | None = shared.within()
     permutations: int = shared.permutations(
-        1000, doc="How often raters of the study are shuffled, to see what a claim takes after correction.", cli=False
+        3000, doc="How often raters of the study are shuffled, to see what a claim takes after correction.", cli=False
     )
     seed: int = shared.seed()
     several: Frozen = shared.several()

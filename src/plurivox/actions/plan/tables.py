@@ -5,7 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from plurivox.actions.plan.result import Plan
-from plurivox.results.text import Shown, interval_text, number_cell
+from plurivox.results.text import Shown, interval_text
+from plurivox.results.wording import named
+
+_NUMBERS = ("n_raters", "n_items", "raters_needed", "items_needed", "all_raters", "all_items")
 
 
 def tables(found: Plan) -> list[Shown]:
@@ -41,18 +44,7 @@ def _power(power: pl.DataFrame) -> Shown:
     lines = []
     for row in power.iter_rows(named=True):
         now = "–" if row["power_now"] is None else interval_text(row["power_now"], row["ci_low"], row["ci_high"])
-        sizes = [number_cell(row[name], ",") for name in ("n_raters", "n_items")]
-        needed = [number_cell(row[name], ",") for name in ("raters_needed", "items_needed", "all_raters", "all_items")]
-        lines.append([row["axis"], row["group"], *sizes, now, *needed])
-    header = [
-        "axis",
-        "group",
-        "raters",
-        "items",
-        "power now",
-        "raters needed",
-        "or items",
-        "or raters of all",
-        "and items",
-    ]
+        numbers = ["–" if row[name] is None else f"{row[name]:,}" for name in _NUMBERS]
+        lines.append([named(row["axis"], row["group"]), *numbers[:2], now, *numbers[2:]])
+    header = ["group", "raters", "items", "power now", "raters needed", "or items", "or raters of all", "and items"]
     return Shown("Power to claim a group", header, lines)
