@@ -285,7 +285,7 @@ def test_a_threshold_of_the_study_decides_as_the_whole_procedure_does() -> None:
 def test_plans_promise_what_studies_claim(number: int) -> None:
     design = planned.STUDIES[number]
     plans = planned.planned(design, 12, permutations=400, simulations=30)
-    share = planned.claimed(design, 80, permutations=200)
+    share = planned.claimed(design, 80, permutations=200).gai
     # ± .07, and two standard errors of a share of 80 and of a mean of 12 pilots, which differ by about .15.
     assert np.mean(plans.power) == pytest.approx(share, abs=0.07 + 2 * math.hypot(0.05, 0.045))
 

@@ -137,14 +137,21 @@ def made(study: Study, view: float, seed: int) -> pv.Ratings:
     return pv.Ratings.from_frame(frame, scale=pv.Scale(range(len(study.cuts) + 1)), raters=raters)
 
 
-def claimed(study: Study, n: int, **asked: Any) -> float:
-    """Return the share of studies that claim the group to agree with itself more than with others."""
-    view, times = view_for(study), 0
+class Claimed(NamedTuple):
+    """The share of studies that claim the group: by GAI, as agreeing with itself more, and by any statistic."""
+
+    gai: float
+    any: float
+
+
+def claimed(study: Study, n: int, **asked: Any) -> Claimed:
+    """Return how often studies claim the group."""
+    view, times = view_for(study), np.zeros(2)
     for number in range(n):
         found = pv.cohesion(made(study, view, 1000 + number), study.by, **{"interval": "none", **asked})
-        row = found.row("axis0", "g0", "gai")
-        times += bool(row.claim) and row.direction == "above"
-    return times / n
+        claims = [row for row in found.rows if (row.axis, row.group, row.claim) == ("axis0", "g0", True)]
+        times += any((row.statistic, row.direction) == ("gai", "above") for row in claims), bool(claims)
+    return Claimed(*(times / n).tolist())
 
 
 class Planned(NamedTuple):
@@ -173,10 +180,11 @@ def main() -> None:
         share = claimed(study, n)
         needs = sorted(need for need in plans.raters if need)
         print(f"{study.name} | GAI {study.gai:g} | planned {np.mean(plans.power):.2f} "
-              f"({min(plans.power):.2f}–{max(plans.power):.2f}) | claimed {share:.2f} of {n}", flush=True)  # fmt: skip
+              f"({min(plans.power):.2f}–{max(plans.power):.2f}) | claimed by GAI {share.gai:.2f}, by any statistic "
+              f"{share.any:.2f} of {n}", flush=True)  # fmt: skip
         if needs:
             middle = needs[len(needs) // 2]
-            again = claimed(study.larger(middle), n // 2)
+            again = claimed(study.larger(middle), n // 2).gai
             print(f"  needed {needs} | claimed with {middle}: {again:.2f} of {n // 2}", flush=True)
 
 
