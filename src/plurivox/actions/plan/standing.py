@@ -29,6 +29,8 @@ from plurivox.statistics.registry import of_role, with_trait
 
 MOST_SHUFFLED = 500_000
 """Ratings of a study that are shuffled; of a larger one, those of some items, drawn at random."""
+NOBODY = "there are no other raters to hold it against"
+ENTANGLED = "who rated what depends on the group; assign items to raters at random, or within batches"
 _ITEMS, _RATERS, _LABELS = 1011, 1012, 1013  # children of the seed
 
 
@@ -79,10 +81,6 @@ def family_of(
     return Family(standings, largest)
 
 
-NOBODY = "there are no other raters to hold it against"
-ENTANGLED = "who rated what depends on the group; assign items to raters at random, or within batches"
-
-
 def _standings(
     ratings: Ratings, axis: str, one: Prepared, null: Floats, why: str, exchange: Exchange
 ) -> list[Standing]:
@@ -96,7 +94,8 @@ def _standings(
         shape = Shape(n, int(np.count_nonzero(inside)) - n, n_items)
         varies = variance(null[:, number, at])
         own = why or (NOBODY if not shape.n_rest else exchange.alone if one.tested.alone[number] else "")
-        own = own or one.measured.why("gai", one.sums, one.values, g, int(one.axis.sizes[g]))
+        if not own and np.isnan(one.values[0, g, at]):
+            own = one.measured.why("gai", one.sums, one.values, g, int(one.axis.sizes[g]))
         if not own and not varies > 0:
             own = "its GAI is the same whoever is in it"
         found.append(Standing(axis, one.axis.groups[g], int(one.axis.sizes[g]), shape, varies, own))
@@ -172,11 +171,10 @@ def _fewer_raters(ratings: Ratings, exchange: Exchange, seed: int) -> Ratings:
         return ratings
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_RATERS,)))
     strata = who if exchange.strata is None else exchange.strata[who]
-    order = rng.permutation(np.unique(strata))
-    sizes = np.bincount(np.searchsorted(np.sort(order), strata), minlength=len(order))[
-        np.searchsorted(np.sort(order), order)
-    ]
-    chosen = order[: max(int(np.searchsorted(np.cumsum(sizes), MOST_RATERS, side="right")), 1)]
+    numbers, sizes = np.unique(strata, return_counts=True)
+    order = rng.permutation(len(numbers))
+    n_whole = int(np.searchsorted(np.cumsum(sizes[order]), MOST_RATERS, side="right"))
+    chosen = numbers[order[: max(n_whole, 1)]]
     kept = np.zeros(ratings.n_raters, bool)
     kept[rng.permutation(who[np.isin(strata, chosen)])[:MOST_RATERS]] = True
     return _with_raters(ratings, kept)
