@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from plurivox.actions.plan.power import Powers
+from plurivox.actions.plan.settings import MOST_TIMES
 from plurivox.actions.plan.simulated import Shape
 from plurivox.actions.plan.standing import Standing
 
-MOST_TIMES = 10
-"""Up to how many times as many raters or items are looked at."""
 _STEPS = 30
 
 

@@ -8,6 +8,8 @@ from plurivox.errors import InputError
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 FEWEST_PERMUTATIONS = 100
+MOST_TIMES = 10
+"""Up to how many times as many raters or items are looked at."""
 
 
 def _above_one(value: float) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plurivox.actions.plan.needs import MOST_TIMES
+from plurivox.actions.plan.settings import MOST_TIMES
 from plurivox.results.wording import counted, listed, named, withheld_groups
 
 Row = Mapping[str, Any]
