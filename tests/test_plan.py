@@ -507,7 +507,7 @@ def test_small_groups_are_counted_and_not_named() -> None:
     assert "secret" not in text
     assert "hidden" not in text
     assert plan.table("groups")["withheld"].to_list() == [0, 0, 2]
-    needed = "group: 2 groups are withheld; groups are shown where all of the axis have 5 raters or more."
+    needed = "group: 2 groups are withheld; a group is shown from 5 raters on, if it reveals no smaller one."
     assert needed in plan.findings()
     both = pv.plan(ratings_of(frame_of(["a"] * 7 + ["secret"] * 3)), **QUICK)
     assert both.table("groups")["group"].to_list() == [None]

@@ -160,4 +160,4 @@ def about(n: int, noun: str) -> str:
 
 def withheld(axis: str, n: int, least: int) -> str:
     """Say how many groups of an axis are withheld, and what they need to be shown."""
-    return f"{axis}: {withheld_groups(n)}; groups are shown where all of the axis have {least:,} raters or more."
+    return f"{axis}: {withheld_groups(n)}; a group is shown from {least:,} raters on, if it reveals no smaller one."
