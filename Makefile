@@ -92,6 +92,7 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.cohesion
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.psychometrics
+	$(BIN)/python -m benchmarks.plan
 	$(BIN)/python -m benchmarks.soft
 	$(BIN)/python -m benchmarks.ask
 	$(BIN)/python -m benchmarks.answers

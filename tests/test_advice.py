@@ -489,7 +489,7 @@ def test_a_plan_is_made_by_the_same_command(files: tuple[Path, Path], write: Wri
     options = ("--raters", write("raters.csv", raters), "--by", "team", "--scale", "0:4", "--plan")
     done = run_cli("advise", files[0], *options, "--simulations", "2", "--where", "team=a", "--where", "team=b")
     assert done.code == 0, done.err
-    for words in ("Which analyses apply", "Power by simulation", "rated twice", "detect GAI 1.1"):
+    for words in ("Which analyses apply", "Power to claim a group", "rated twice", "(GAI 1.2)"):
         assert words in done.words
     quick = run_cli("advise", files[0], *options, "--simulations", "0", "--csv", "--table", "groups").frame()
     assert quick["group"].to_list() == ["a", "b"]

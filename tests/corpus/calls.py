@@ -397,7 +397,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "python/plan",
         call=lambda world: _json(
-            pv.plan(world.ratings("sparse"), "age", simulations=4, permutations=40, seed=2, threads=world.threads)
+            pv.plan(world.ratings("sparse"), "age", simulations=4, permutations=100, seed=2, threads=world.threads)
         ),
         data=("sparse",),
     ),

@@ -296,9 +296,9 @@ def _acting() -> list[Case]:
         *_forms("advise/plan", "advise dense/ratings.csv --by age --by ethnicity --plan --simulations 8 --seed 9",
                 (JSON, TEXT)),
         *_forms("advise/plan", "advise dense/ratings.csv --by age --plan --simulations 2 --seed 9",
-                (MARKDOWN, "lenses", "groups", "power", "collect")),
+                (MARKDOWN, "lenses", "groups", "power")),
         _case("advise/plan-sparse", "advise sparse/ratings.csv --by gender,age --plan --simulations 8 --gai 1.2 "
-              "--mpa-width 0.1 --json"),
+              "--power 0.7 --json"),
         _case("advise/plan-none", "advise labels/ratings.csv --by region --plan --simulations 0 --json"),
         _case("advise/plan-dices", f"advise {_DICES} --by race --plan --simulations 2 --json"),
         *_forms("select/dense", f"select dense/ratings.csv --by age --by gender {dense} --bootstrap 60 --seed 10",

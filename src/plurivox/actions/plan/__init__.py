@@ -8,6 +8,6 @@ PLAN = Lens(
     command="advise",
     question="Tell which analyses apply, which groups are too small, and what to collect next.",
     settings=PlanSettings,
-    csv_tables=("lenses", "groups", "power", "collect"),
+    csv_tables=("lenses", "groups", "power"),
     result="plurivox.actions.plan.result:Plan",
 )

@@ -1,222 +1,240 @@
-"""Power by simulation: how often a study of some size would find a cohesive group, and how wide its intervals would be.
+"""Power: how often a study of some size would claim that a group agrees with itself more than with others.
 
-:mod:`plurivox.actions.plan.simulated` tells what simulated raters are like, and what a cohesive group is.
+A group is claimed if its GAI, in standard deviations of shuffled raters, exceeds what the largest of all values of the
+call reaches by chance in 5 of 100 shuffles: the threshold, which comes from shuffles of the real study with all its
+axes. Simulated studies of several shapes, each with a group that has a view of its own, show three things of its GAI:
+how far it lies above that of shuffled raters, how much that varies, and how much shuffled raters vary. Each is fitted
+as a smooth function of the shape, so that all simulated studies count for every size asked about::
+
+    variance of shuffled raters = Σ a_k·f_k,  a_k ≥ 0,  f = 1/n, 1/r, 1/n², 1/(n·i), 1/(r·i), 1/(n²·i), 1/(n·r·i)
+
+for n raters of the group, r others and i items. A group's own variance, from the shuffles of the real study, corrects
+it by a factor, so that power at the present size rests on the study itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.actions.plan.settings import PlanSettings
-from plurivox.actions.plan.simulated import BLOCK, GROUP, Crowd, Design, as_ratings
-from plurivox.axis import OUTSIDE
-from plurivox.engine.draws import Draws
-from plurivox.engine.grouping import Grouping
-from plurivox.engine.intervals import percentile_interval, wilson
-from plurivox.engine.part import Part
-from plurivox.engine.permutation import compare
+from plurivox.actions.plan.crowd import Crowd, Floats
+from plurivox.actions.plan.simulated import SHUFFLES, Layout, Seen, Shape, Studies
+from plurivox.engine.families import SIGNIFICANT
 from plurivox.engine.pool import in_batches
 from plurivox.engine.running import Running
-from plurivox.lenses.cohesion.sums import Measured, place_of
-from plurivox.lenses.responsiveness.references import CROWD, resolve
-from plurivox.lenses.responsiveness.sums import Responses
-from plurivox.ratings import Ratings
-from plurivox.scale import Scale
-from plurivox.statistics.responsiveness_records import MEASURES
 
-NOW, MORE_RATERS, MORE_ITEMS, BOTH = "as it is now", "more raters", "more items", "both"
-FACTORS = (2, 4, 8, 16)
-"""How many times as many raters, or items, are tried."""
-BOTH_FACTORS = (2, 4)
-"""The same for both together, tried where neither alone is enough."""
-BOOTSTRAP = 200
-MOST_RESAMPLED = 2_000_000
-"""Studies of resampled items with more ratings are not looked at."""
-_FIRST_LOOK = 30  # shuffles
-_GAI, _MPA = 1010, 1011  # children of the seed
+BATCHES = 10
+"""Parts of the simulations; without each in turn they tell the Monte Carlo error."""
+MOST_RATINGS, MOST_RATERS, FEWEST_ITEMS = 60_000, 400, 20
+"""Of a simulated study of the present size; larger studies are simulated smaller, and the fit reaches out to them."""
+UNEQUAL = (0.0, 0.3, 0.6, 1.0, 1.5)
+"""How far raters may differ in their noise, of which the study's own is found."""
+CALIBRATED = 16
+"""Simulated studies for each of these."""
+_SMOOTH = 0.4  # standard deviations
+_BATCH = 4
 
 
-class Step(NamedTuple):
-    """One design, and what a study of it would reach."""
-
-    what: str
-    n_raters: int
-    n_items: int
-    ratings_per_item: float
-    value: float
-    ci_low: float | None
-    ci_high: float | None
-    enough: bool
-    n_simulations: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Detection:
-    """Simulated studies of a design, each of which finds a group to be cohesive or does not.
-
-    ``sharing`` is how often members of the group share their point, ``start`` the number of the first study.
-    """
-
-    crowd: Crowd
-    design: Design
-    sharing: float
-    wanted: PlanSettings
-    start: int = 0
-
-    def __call__(self, first: int, last: int) -> int:
-        """Return how many of the studies ``first`` to ``last`` find the group."""
-        return sum(self.finds(self.start + number) for number in range(first, last))
-
-    def finds(self, number: int) -> bool:
-        """Simulate a study, and tell whether its group is found to be cohesive.
-
-        The test is that of :func:`plurivox.cohesion`. After a few shuffles it ends if so many of them reach the
-        observed value that p cannot be small any more, whatever the others give.
-        """
-        design, wanted = self.design, self.wanted
-        key = (_GAI, design.n_group, design.n_rest, design.n_items, number)
-        rng = np.random.default_rng(np.random.SeedSequence(wanted.seed, spawn_key=key))
-        ratings, sides = self.crowd.study(design, self.sharing, rng)
-        work = Measured.of(ratings, Grouping.of(ratings, sides, 2, design.strata()))
-        at, seed = place_of("gai"), int(rng.integers(2**62))
-        value = work.values(work.observed())[0, GROUP, at]
-
-        def shuffled(permutations: int) -> NDArray[np.float64]:
-            draws: NDArray[np.float64] = work.null(Draws.permuted(permutations, seed), Running(threads=1))[:, GROUP, at]
-            return draws
-
-        reaching = np.count_nonzero(shuffled(min(_FIRST_LOOK, wanted.permutations)) >= value)
-        if np.isnan(value) or 2 * (reaching + 1) / (wanted.permutations + 1) >= wanted.alpha:
-            return False
-        test = compare(value, shuffled(wanted.permutations))
-        return bool(test.p_value < wanted.alpha) and test.direction.item() == "above"
+def shapes_around(sizes: Sequence[tuple[int, int]], n_items: int) -> tuple[Shape, ...]:
+    """Return shapes that differ in each of their sizes, around those of some groups and their rests."""
+    ordered = sorted(sizes)
+    small, middle, large = ordered[0], ordered[len(ordered) // 2], ordered[-1]
+    few, many = max(n_items // 3, 3), 2 * n_items
+    return tuple(
+        Shape(max(n, 2), max(rest, 2), items)
+        for (n, rest), items in (
+            (small, n_items), (middle, n_items), (large, n_items), (small, few), (middle, few), (large, few),
+            (middle, many), ((3 * small[0], small[1]), n_items), ((3 * middle[0], middle[1]), n_items),
+            ((2 * middle[0], 2 * middle[1]), n_items), ((3 * small[0], 3 * small[1]), few),
+            ((4 * large[0], large[1]), few),
+        )
+    )  # fmt: skip
 
 
-def detected(crowd: Crowd, design: Design, wanted: PlanSettings, *, settle: bool, how: Running) -> tuple[int, int]:
-    """Return in how many of how many simulated studies the group was found to be cohesive.
-
-    If ``settle``, no more studies are simulated than it takes to tell whether the wanted power is reached.
-    """
-    sharing, total = crowd.sharing(wanted.gai), design.studies(wanted.simulations)
-    found = done = 0
-    while done < total:
-        block = min(BLOCK, total - done) if settle else total
-        work = Detection(crowd, design, sharing, wanted, done)
-        found += sum(in_batches(work, block, how.within(done, wanted.simulations)))
-        done += block
-        low, high = wilson(found / done, done)
-        if settle and not low <= wanted.power <= high:
-            break
-    how.tell(wanted.simulations, wanted.simulations)
-    return found, done
+def _features(shapes: Sequence[Shape]) -> Floats:
+    """Return what variances are made of, shapes × parts."""
+    n, rest, items = (np.array([shape[at] for shape in shapes], float) for at in range(3))
+    u, v, i = 1 / n, 1 / rest, 1 / items
+    return np.stack([u, v, u * u, u * i, v * i, u * u * i, u * v * i], axis=1)
 
 
-def gai_steps(crowd: Crowd, now: Design, wanted: PlanSettings, how: Running) -> list[Step]:
-    """Return how often the wanted GAI is found as it is now, and with more raters, items or both until it is enough."""
-    steps: list[Step] = []
+def _fitted(features: Floats, values: Floats, fixed: float = 0.0) -> Floats:
+    """Return parts, none negative, that make values beside a fixed one, all of them about as exactly."""
+    from scipy.optimize import nnls
 
-    def step(what: str, design: Design) -> bool:
-        part = how.within(len(steps) * wanted.simulations, gai_studies(wanted))
-        found, done = detected(crowd, design, wanted, settle=what != NOW, how=part)
-        low, high = wilson(found / done, done)
-        sizes = design.n_group, design.n_items, design.ratings_per_item
-        steps.append(Step(what, *sizes, found / done, low, high, found / done >= wanted.power, done))
-        return steps[-1].enough
-
-    today = now.fitted()
-    if step(NOW, today):
-        return steps
-    for what, factors in ((MORE_RATERS, FACTORS), (MORE_ITEMS, FACTORS), (BOTH, BOTH_FACTORS)):
-        if what == BOTH and any(one.enough for one in steps):
-            break
-        for design in _larger(today, what, factors):
-            if step(what, design):
-                break
-    return steps
-
-
-def gai_studies(wanted: PlanSettings) -> int:
-    """Return how many studies :func:`gai_steps` simulates at most."""
-    return wanted.simulations * (1 + 2 * len(FACTORS) + len(BOTH_FACTORS))
-
-
-def mpa_studies(wanted: PlanSettings) -> int:
-    """Return how many studies :func:`mpa_steps` looks at, at most."""
-    return wanted.studies * len(FACTORS)
-
-
-def mpa_steps(ratings: Ratings, sides: NDArray[np.int32], wanted: PlanSettings, how: Running) -> list[Step]:
-    """Return how wide the interval of a group's MPA against the crowd is, now and with ever more items until enough."""
-    n_raters = int(np.count_nonzero(sides == GROUP))
-    n_inside = int(np.count_nonzero(sides[ratings.codes_of_raters] != OUTSIDE))
-    per_item = n_inside / max(ratings.n_items, 1)
-    width = half_width(ratings, sides, wanted.seed)
-    enough = width <= wanted.mpa_width
-    steps = [Step(NOW, n_raters, ratings.n_items, per_item, width, None, None, enough, 0)]
-    if enough or math.isnan(width):
-        return steps
-    for number, factor in enumerate(FACTORS):
-        n_items = factor * ratings.n_items
-        if n_items * per_item > MOST_RESAMPLED:
-            break
-        work = Widths(ratings.scale, ratings.parts(), sides, n_items, wanted.seed)
-        part = how.within(number * wanted.studies, mpa_studies(wanted))
-        widths = np.array([width for some in in_batches(work, wanted.studies, part) for width in some])
-        low, high, _ = percentile_interval(widths)
-        mean = float(np.nanmean(widths)) if not np.isnan(widths).all() else math.nan
-        enough = mean <= wanted.mpa_width
-        ends = float(low), float(high)  # NaN of a single study
-        steps.append(Step(MORE_ITEMS, n_raters, n_items, per_item, mean, *ends, enough, wanted.studies))
-        if enough:
-            break
-    return steps
-
-
-def half_width(ratings: Ratings, sides: NDArray[np.int32], seed: int) -> float:
-    """Return half the 95 % interval over items of a group's MPA, as :func:`plurivox.responsiveness` gives it."""
-    work = Responses.of(ratings, sides, 2, resolve(ratings, CROWD))
-    draws = work.bootstrap(BOOTSTRAP, seed, "items", Running(threads=1))
-    low, high, _ = percentile_interval(draws[:, GROUP, MEASURES.index("mpa")])
-    return float(high - low) / 2
+    known = np.isfinite(values) & (values > 0)
+    if not known.any():  # too few studies to tell
+        return np.zeros(features.shape[1])
+    scaled = features[known] / values[known, None]
+    size = np.maximum(np.linalg.norm(scaled, axis=0), 1e-300)
+    parts, _ = nnls(scaled / size, 1 - fixed / values[known])
+    return np.asarray(parts / size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Widths:
-    """Studies of so many items, drawn with replacement from those of a real one, and the interval of MPA in each."""
+class Fit:
+    """How far GAI lies above chance in studies of any shape, in standard deviations of shuffled raters.
 
-    scale: Scale
-    parts: tuple[Part, ...]
-    sides: NDArray[np.int32]
-    n_items: int
-    seed: int
+    Attributes
+    ----------
+    apart
+        Coefficients of 1 and 1/n for how far GAI lies above that of shuffled raters.
+    null, shuffled
+        Parts of the variance of shuffled raters without and with a view.
+    ratio
+        What a study's own standard deviations are on average, beside those of the fit.
+    spread
+        Parts of the variance of standard deviations beyond that of chance, see :func:`_spread_of`.
+    residuals
+        How far studies are from what is expected, in units of that variance; −∞ where GAI was undefined.
+    """
 
-    def __call__(self, first: int, last: int) -> list[float]:
-        """Return half the widths in the studies ``first`` to ``last``."""
-        per_item = np.concatenate([np.diff(part.offsets) for part in self.parts])
-        starts = np.cumsum(per_item) - per_item
-        raters, scores = (np.concatenate([getattr(part, name) for part in self.parts]) for name in ("raters", "scores"))
-        widths = []
-        for number in range(first, last):
-            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(_MPA, self.n_items, number)))
-            items = rng.integers(len(per_item), size=self.n_items)
-            sizes = per_item[items]
-            item = np.repeat(np.arange(self.n_items), sizes)
-            entries = np.arange(len(item)) + np.repeat(starts[items] - np.cumsum(sizes) + sizes, sizes)
-            study = as_ratings(self.scale, item, raters[entries], scores[entries], self.n_items, len(self.sides))
-            widths.append(half_width(study, self.sides, int(rng.integers(2**62))))
-        return widths
+    apart: Floats
+    null: Floats
+    shuffled: Floats
+    ratio: float
+    spread: Floats
+    residuals: Floats
+
+    @classmethod
+    def of(cls, shapes: Sequence[Shape], seen: Floats) -> Fit:
+        """Fit what simulated studies show, studies × fields of :class:`Seen`; shapes take turns."""
+        features = _features(shapes)
+        known = np.isfinite(seen).all(axis=1) & (seen[:, 1] > 0)
+        each = [np.flatnonzero(known & (np.arange(len(seen)) % len(shapes) == j)) for j in range(len(shapes))]
+        shuffled, null = (_fitted(features, _means(seen[:, column], each)) for column in (1, 3))
+        smooth = features @ shuffled
+        # By chance alone no group lies apart, so what chance did to this one is taken off.
+        gain = seen[:, 0] - seen[:, 2]
+        design = np.stack([np.ones(len(shapes)), features[:, 0]], axis=1)
+        some = [j for j, own in enumerate(each) if len(own)]
+        weight = 1 / np.sqrt(smooth[some])
+        fitted = np.linalg.lstsq(design[some] * weight[:, None], _means(gain, each)[some] * weight, rcond=None)[0]
+        apart = np.asarray(fitted, dtype=np.float64)
+        expected = design @ apart / np.sqrt(smooth)
+        deviation = np.sqrt(np.where(known, seen[:, 1], np.nan)) * _TOO_LARGE
+        z = seen[:, 0] / deviation
+        ratio = float(np.mean(_means(gain / deviation, each)[some]) / np.mean(expected[some]))
+        parts = _spread_of(ratio * expected, np.array([shape.n_items for shape in shapes]), smooth)
+        error = 1 / SHUFFLES + (ratio * expected) ** 2 / (2 * (SHUFFLES - 1))  # of few shuffles
+        varies = np.array([z[own].var(ddof=1) if len(own) > 1 else np.nan for own in each])
+        spread = _fitted(parts, varies - error, _CHANCE)
+        which = np.arange(len(seen)) % len(shapes)
+        residuals = (z - ratio * expected[which]) / np.sqrt(_CHANCE + parts @ spread + error)[which]
+        return cls(apart, null, shuffled, ratio, spread, np.where(known, residuals, -np.inf))
+
+    def null_variance(self, shape: Shape) -> float:
+        """Return the variance of shuffled raters where no group has a view of its own."""
+        return float(_features([shape])[0] @ self.null)
+
+    def power(self, shape: Shape, factor: float, threshold: float) -> float:
+        """Return how often a study of a shape claims a group whose own variance is so many times the usual one."""
+        features = _features([shape])
+        variance = np.maximum(factor * (features @ self.shuffled), 1e-12)
+        expected = self.ratio * (self.apart @ [1.0, features[0, 0]]) / np.sqrt(variance)
+        spread = _CHANCE + _spread_of(expected, np.array([shape.n_items]), variance) @ self.spread
+        return _share_above(self.residuals, float((threshold - expected[0]) / math.sqrt(spread[0])))
 
 
-def _larger(now: Design, what: str, factors: Sequence[int]) -> Iterator[Design]:
-    """Yield the designs to try, as far as they can be simulated."""
-    for factor in factors:
-        design = now.times(raters=1 if what == MORE_ITEMS else factor, items=1 if what == MORE_RATERS else factor)
-        if design.too_large:
-            return
-        yield design
+_CHANCE = 1.0  # the variance of standard deviations where all labellings are alike
+_TOO_LARGE = 1 + 3 / (4 * (SHUFFLES - 1))  # times: one over the standard deviation of few shuffles
+
+
+def _spread_of(expected: Floats, n_items: Floats, variance: Floats) -> Floats:
+    """Return what the variance of standard deviations has beside chance: views of few items, and unequal studies."""
+    return np.stack([1 / (n_items * variance), expected**2], axis=1)
+
+
+def _means(values: Floats, each: Sequence[NDArray[np.int64]]) -> Floats:
+    return np.array([values[own].mean() if len(own) else np.nan for own in each])
+
+
+def _share_above(values: Floats, needed: float) -> float:
+    """Return the share of values above a number, with a little normal noise that takes the steps out."""
+    from scipy.special import ndtr
+
+    kept = math.sqrt(1 - _SMOOTH**2)
+    return float(np.mean(ndtr((kept * values - needed) / _SMOOTH))) if len(values) else 0.0
+
+
+# Simulations ---------------------------------------------------------------------------------------------------------
+
+
+def unequal_as(crowd: Crowd, layout: Layout, shape: Shape, variance: float, seed: int, how: Running) -> Crowd:
+    """Return a crowd whose random groups differ as much in GAI as those of the study do."""
+    logs: list[float] = []
+    if not variance > 0:
+        return crowd
+    for number, unequal in enumerate(UNEQUAL):
+        work = Studies(crowd.fitted(unequal), layout, (shape,), 0.0, seed)
+        part = how.within(number * CALIBRATED, len(UNEQUAL) * CALIBRATED)
+        seen = [study for some in in_batches(work, CALIBRATED, part, batch=_BATCH) for study in some]
+        null = np.array([study.null_variance for study in seen])
+        null = null[np.isfinite(null) & (null > 0)]
+        logs.append(float(np.log(null.mean())) if len(null) else math.nan)
+        if logs[-1] > math.log(variance):
+            break
+    how.tell(len(UNEQUAL) * CALIBRATED, len(UNEQUAL) * CALIBRATED)
+    known = [at for at, value in enumerate(logs) if math.isfinite(value)]
+    if not known:
+        return crowd
+    rising = np.maximum.accumulate([logs[at] for at in known])
+    return crowd.fitted(float(np.interp(math.log(variance), rising, [UNEQUAL[at] for at in known])))
+
+
+def simulated(work: Studies, total: int, how: Running) -> Floats:
+    """Return what simulated studies show, so many of each shape."""
+    made = in_batches(work, total * len(work.shapes), how, batch=_BATCH)
+    found: list[Seen] = [study for some in made for study in some]
+    return np.array(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Powers:
+    """Fits to all simulations and to all but each part of them, with the thresholds that go with them."""
+
+    fits: tuple[Fit, ...]
+    thresholds: tuple[float, ...]
+
+    @classmethod
+    def of(cls, shapes: Sequence[Shape], seen: Floats, largest: Floats) -> Powers:
+        """Fit simulations; ``largest`` is the largest deviation of each shuffle of the real study."""
+        rounds = np.arange(len(seen)) // len(shapes) % BATCHES
+        shuffles = np.arange(len(largest)) % BATCHES
+        fits, thresholds = [Fit.of(shapes, seen)], [_threshold(largest)]
+        for batch in range(BATCHES if len(seen) >= 3 * BATCHES * len(shapes) else 0):  # else too few to tell
+            fits.append(Fit.of(shapes, seen[rounds != batch]))
+            thresholds.append(_threshold(largest[shuffles != batch]))
+        return cls(tuple(fits), tuple(thresholds))
+
+    def power(self, shape: Shape, factors: Floats) -> tuple[float, float, float]:
+        """Return the power of a study of a shape with its 95 % Monte Carlo interval."""
+        found = [
+            fit.power(shape, factor, threshold)
+            for fit, factor, threshold in zip(self.fits, factors.tolist(), self.thresholds, strict=True)
+        ]
+        error = _jackknifed(np.array(found[1:])) if len(found) > 1 else 0.5
+        return found[0], max(found[0] - 1.96 * error, 0.0), min(found[0] + 1.96 * error, 1.0)
+
+    def value(self, shape: Shape, factors: Floats) -> float:
+        """Return the power alone."""
+        return self.fits[0].power(shape, float(factors[0]), self.thresholds[0])
+
+    def factors(self, shape: Shape, variance: float) -> Floats:
+        """Return how many times the usual variance that of a group is, by each fit."""
+        return np.array([variance / max(fit.null_variance(shape), 1e-12) for fit in self.fits])
+
+
+def _threshold(largest: Floats) -> float:
+    """Return what the largest deviation of a shuffle exceeds so rarely that a value beyond it is claimed."""
+    return float(np.quantile(largest, 1 - SIGNIFICANT))
+
+
+def _jackknifed(without: Floats) -> float:
+    """Return the standard error of a value from its values without each of some parts."""
+    n = len(without)
+    return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from plurivox.actions.plan.applicable import Sides, facts_of, lens_rows
-from plurivox.actions.plan.power import MORE_ITEMS, MORE_RATERS, Step, gai_steps, gai_studies, mpa_steps, mpa_studies
-from plurivox.actions.plan.result import KEY, SCHEMAS, Plan, gai_question, larger
+from plurivox.actions.plan.applicable import facts_of, lens_rows
+from plurivox.actions.plan.crowd import WIDEST_VIEW, Crowd
+from plurivox.actions.plan.needs import Need, need_of
+from plurivox.actions.plan.power import Powers, shapes_around, simulated, unequal_as
+from plurivox.actions.plan.result import SCHEMAS, Plan
 from plurivox.actions.plan.settings import PlanSettings
-from plurivox.actions.plan.simulated import GROUP, REST, Crowd, Design
+from plurivox.actions.plan.simulated import Studies
+from plurivox.actions.plan.standing import MOST_SHUFFLED, Pilot, family_of, fewer_items
 from plurivox.axis import By
 from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import compared, overlapping_axes
+from plurivox.engine.grouping import Compared, compared, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
 from plurivox.intake.attributes import category_order
@@ -28,9 +29,6 @@ from plurivox.settings import keywords
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
 """Attributes with fewer or more values are no axis unless they are asked for."""
-ENOUGH = "enough as it is"
-ABOUT_AS_LARGE = 1.25
-"""A median group that is at most this many times the smallest is not looked at, too."""
 
 _Cells = tuple[Any, ...]
 
@@ -39,13 +37,10 @@ _Cells = tuple[Any, ...]
 def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     """Tell which lenses apply to a table of ratings, which groups are too small for what, and what to collect next.
 
-    Of each axis the smallest group is looked at, and the median one unless it is about as large. For GAI, studies of
-    the same shape are simulated in which the group is as cohesive as asked for, and tested as
-    :func:`plurivox.cohesion` does; then the same with up to 16 times as many raters in all groups, or items. Simulated
-    raters draw from real ratings; they agree as much as those of the study do, and differ as much, see
-    :mod:`plurivox.actions.plan.simulated`. A cohesive group is one whose members share a point of their own on some
-    of their ratings: one kind of cohesion. For MPA against the crowd, items of the study are drawn with replacement,
-    and the interval over items is computed anew.
+    Power is the share of studies that would claim a group by its GAI as :func:`plurivox.cohesion` does by default,
+    after correction over all groups, axes and statistics. What a claim takes comes from shuffles of the study itself.
+    How often a group exceeds it comes from simulated studies of the same design with raters who agree and differ as
+    much, in which the group has a view of its own; see :mod:`plurivox.actions.plan.power`.
 
     Parameters
     ----------
@@ -55,8 +50,7 @@ def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     Returns
     -------
     Plan
-        With ``to_frame()``, ``table("groups")``, ``table("power")``, ``table("collect")``, ``findings()`` and
-        ``to_json()``.
+        With ``to_frame()``, ``table("groups")``, ``table("power")``, ``findings()`` and ``to_json()``.
 
     Examples
     --------
@@ -74,14 +68,10 @@ def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     overlapping = overlapping_axes(by, settings.several, pairs=False)
     axes = list(compared(ratings, by, overlapping, settings.min_group_size)) if ratings.has_raters else []
     facts = facts_of(ratings, axes, settings.min_group_size)
-    chosen = [one for _, own in groupby(facts.sides, key=lambda side: side.axis) for one in _chosen(list(own))]
-    powers: list[_Cells] = []
-    collects: list[_Cells] = []
-    if settings.simulations and chosen:
-        powers, collects = _power_rows(ratings, chosen, settings, how.doing("simulating studies"))
+    needs = _needs(ratings, axes, settings, how) if settings.simulations and facts.sides else []
     tables = (
-        _table("lenses", lens_rows(ratings, facts)), Table("groups", facts.groups), _table("power", powers),
-        _table("collect", collects),
+        _table("lenses", lens_rows(ratings, facts)), Table("groups", facts.groups),
+        _table("power", [_row(need, settings.power) for need in needs]),
     )  # fmt: skip
     named = [list(one.axis.attributes) for one in axes]
     return Plan(tables, {**settings.as_dict(), "by": named, "several": overlapping, "left_out": left_out})
@@ -109,78 +99,53 @@ def _table(name: str, rows: Sequence[tuple[Any, ...]]) -> Table:
 # Power ---------------------------------------------------------------------------------------------------------------
 
 
-def _chosen(sides: Sequence[Sides]) -> list[Sides]:
-    """Return the smallest group that has a rest, and the median one unless it is about as large."""
-    ordered = sorted((one for one in sides if (one.codes == REST).any()), key=lambda one: one.n_raters)
-    middle = ordered[len(ordered) // 2 :][:1]
-    return ordered[:1] + [one for one in middle if one.n_raters > ABOUT_AS_LARGE * ordered[0].n_raters]
-
-
-def _power_rows(
-    ratings: Ratings, chosen: Sequence[Sides], wanted: PlanSettings, how: Running
-) -> tuple[list[_Cells], list[_Cells]]:
-    """Return the rows of power and of what to collect, for some groups."""
-    powers: list[_Cells] = []
-    collects: list[_Cells] = []
-    crowd, strata = Crowd.of(ratings), Exchange.of(ratings, wanted.within).strata
-    impossible = _impossible(crowd, wanted.gai)
-    of_gai = 0 if impossible else gai_studies(wanted)
-    each = of_gai + mpa_studies(wanted)
-    for number, one in enumerate(chosen):
-        now, before, total = _design(ratings, one, strata), number * each, each * len(chosen)
-        found = [] if impossible else gai_steps(crowd, now, wanted, how.within(before, total))
-        known = mpa_steps(ratings, one.codes, wanted, how.within(before + of_gai, total))
-        how.tell(before + each, total)
-        questions = (gai_question(wanted.gai), found, impossible), (f"MPA ± {wanted.mpa_width:g}", known, "")
-        for question, steps, why_not in questions:
-            key = (question, one.axis, one.group)
-            powers += [(*key, *(getattr(step, name) for name in SCHEMAS["power"] if name not in KEY)) for step in steps]
-            collects.append((*key, one.n_raters, now.n_items, *_needed(steps, now, why_not)))
-    return powers, collects
-
-
-def _design(ratings: Ratings, one: Sides, strata: NDArray[np.int32] | None) -> Design:
-    """Return the study as it is, as far as it matters to one group."""
-    sizes = [int(np.count_nonzero(one.codes == side)) for side in (GROUP, REST)]
-    given = np.bincount(one.codes[ratings.codes_of_raters] + 1, minlength=3)[1:]
+def _needs(ratings: Ratings, axes: Sequence[Compared], asked: PlanSettings, how: Running) -> list[Need]:
+    """Return what each group needs so that it is claimed often enough."""
+    some = fewer_items(ratings, MOST_SHUFFLED, asked.seed)
+    exchange = Exchange.of(some, asked.within)
+    standings, largest = family_of(some, axes, asked, exchange, how)
+    open_to = [one for one in standings if not one.why_not]
     n_items = int(np.count_nonzero(np.diff(ratings.offsets)))
-    group_share, rest_share = (float(n) / max(size * n_items, 1) for n, size in zip(given, sizes, strict=True))
-    now = Design(sizes[0], sizes[1], n_items, group_share, rest_share)
-    if strata is None:
-        return now
-    numbers, of_each = np.unique(strata, return_inverse=True)
-    group, rest = (np.bincount(of_each[one.codes == side], minlength=len(numbers)) for side in (GROUP, REST))
-    return now._replace(strata_group=tuple(group.tolist()), strata_rest=tuple(rest.tolist()))
+    if not open_to:
+        return [Need(one) for one in standings]
+    sizes = [(one.shape.n_group, one.shape.n_rest) for one in open_to]
+    pilot = Pilot.of(some, exchange, sizes, asked)
+    why = _impossible(pilot.crowd, asked.gai)
+    if why:
+        return [Need(one if one.why_not else one._replace(why_not=why)) for one in standings]
+    learning, simulating = how.doing("learning how raters differ"), how.doing("simulating studies")
+    crowd = unequal_as(pilot.crowd, pilot.layout, pilot.shape, pilot.variance, asked.seed, learning)
+    shapes = shapes_around(pilot.scaled(sizes), pilot.shape.n_items)
+    work = Studies(crowd, pilot.layout, shapes, crowd.view(asked.gai), asked.seed)
+    powers = Powers.of(shapes, simulated(work, asked.simulations, simulating), largest)
+    return [
+        Need(one) if one.why_not else need_of(one, one.shape._replace(n_items=n_items), powers, asked.power)
+        for one in standings
+    ]
 
 
 def _impossible(crowd: Crowd, gai: float) -> str:
-    """Tell why no group can have the GAI, if so."""
+    """Tell why no group can be claimed to have the GAI, if so."""
     if math.isnan(crowd.agreement):
-        return "the agreement of raters is undefined, so that no GAI can be looked for"
+        return "the agreement of raters is undefined"
     if crowd.agreement <= 0:
-        return "raters agree no more than by chance, so that no GAI can be looked for"
-    if gai >= crowd.highest_gai:
-        return f"raters agree so much that no GAI can be above {crowd.highest_gai:.2f}"
+        return "raters agree no more than by chance, so that GAI is undefined"
+    if crowd.gai(WIDEST_VIEW) < gai:
+        return f"a GAI of {gai:g} is out of what can be simulated"
     return ""
 
 
-def _needed(steps: Sequence[Step], now: Design, why_not: str) -> tuple[bool, int | None, int | None, str]:
-    """Return whether it is enough now, the raters and the items that are, and both in words."""
-    if not steps:
-        return False, None, None, why_not
-    first = steps[0]
-    if first.enough:
-        return True, first.n_raters, now.n_items, ENOUGH
-    if math.isnan(first.value):
-        return False, None, None, "MPA is undefined"
-    enough = [step for step in steps if step.enough]
-    needed = {step.what: step for step in enough}
-    raters, items = needed.get(MORE_RATERS), needed.get(MORE_ITEMS)
-    words = " or ".join(larger(first, step) for step in enough)
-    if not enough:
-        times = max(step.n_raters * step.n_items // max(first.n_raters * first.n_items, 1) for step in steps)
-        words = f"not within {times} times today's size" if times > 1 else "larger studies are not simulated"
-    tried = [step.n_items for step in steps if step.what == MORE_ITEMS]
-    if raters and tried and not items:
-        words += f"; more items alone, up to {max(tried):,}, are not enough"
-    return False, raters.n_raters if raters else None, items.n_items if items else None, words
+def _row(need: Need, wanted: float) -> _Cells:
+    """Return the row of a group."""
+    one, now = need.standing, need.now
+    if now is None:
+        return (one.axis, one.group, *one.shape, *[None] * 10, one.why_not)
+    raters, items, everyone = need.raters, need.items, need.everyone
+    together = everyone.shape if everyone and everyone.power >= wanted else None
+    return (
+        one.axis, one.group, *now.shape, now.power, now.low, now.high,
+        raters.shape.n_group if raters and raters.power >= wanted else None, raters.power if raters else None,
+        items.shape.n_items if items and items.power >= wanted else None, items.power if items else None,
+        together.n_group + together.n_rest if together else None, together.n_items if together else None,
+        everyone.power if everyone else None, "",
+    )  # fmt: skip

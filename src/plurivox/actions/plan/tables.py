@@ -6,6 +6,9 @@ import polars as pl
 
 from plurivox.actions.plan.result import Plan
 from plurivox.results.text import Shown, interval_text
+from plurivox.results.wording import named
+
+_NUMBERS = ("n_raters", "n_items", "raters_needed", "items_needed", "all_raters", "all_items")
 
 
 def tables(found: Plan) -> list[Shown]:
@@ -37,11 +40,11 @@ def _groups(axis: str, own: pl.DataFrame) -> Shown:
 
 
 def _power(power: pl.DataFrame) -> Shown:
+    """Return one line for each group: what it has, and what would be enough."""
     lines = []
     for row in power.iter_rows(named=True):
-        value = interval_text(row["value"], row["ci_low"], row["ci_high"])
-        sizes = [f"{row['n_raters']:,}", f"{row['n_items']:,}", f"{row['n_simulations']:,}"]
-        enough = "yes" if row["enough"] else "no"
-        lines.append([f"{row['group']}: {row['question']}", row["what"], *sizes, value, enough])
-    header = ["group and question", "design", "raters", "items", "studies", "found, or width", "enough"]
-    return Shown("Power by simulation", header, lines)
+        now = "–" if row["power_now"] is None else interval_text(row["power_now"], row["ci_low"], row["ci_high"])
+        numbers = ["–" if row[name] is None else f"{row[name]:,}" for name in _NUMBERS]
+        lines.append([named(row["axis"], row["group"]), *numbers[:2], now, *numbers[2:]])
+    header = ["group", "raters", "items", "power now", "raters needed", "or items", "or raters of all", "and items"]
+    return Shown("Power to claim a group", header, lines)

@@ -1,0 +1,221 @@
+"""What simulated raters are like: a crowd that agrees, and differs, as much as that of a study.
+
+A rater's latent score of an item is its severity, plus the rater's leniency, plus noise, which is larger with some
+raters than with others; cuts make points of it::
+
+    x = √ρ·θ_i + √β·b_r + σ_r·ε,    σ_r = √(1 − ρ − β)·exp(τ·t_r − τ²),    all of θ, b, t, ε standard normal
+
+The cuts give each point as often as in the study. ρ is such that ordinal alpha is that of the study, β such that each
+rater agrees with themselves over items as much, and τ (see :mod:`plurivox.actions.plan.power`) such that random groups
+of raters differ as much in their GAI as they do in the study.
+
+Members of a cohesive group share a view of their own, κ·v_i, which is added to what everybody sees in item i. So they
+agree with each other more, and with others less: IRR grows, XRR falls, and κ is such that GAI = IRR/XRR is the one
+wanted. This is one kind of cohesion. A group may be alike in other ways that are easier or harder to find.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.ratings import Ratings
+from plurivox.statistics import krippendorff_alpha
+
+MOST_POINTS = 8
+"""Longer scales are simulated on so many points, which takes less time and changes little."""
+WIDEST_VIEW = 5.0
+"""Standard deviations, of all latent scores, up to which a view of a group is looked for."""
+_MOST_SHARED = 0.97  # of a score's variance that items and leniency may have, so that noise is left
+_STEPS = 20
+_GRID = np.linspace(-8, 8, 641)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """What simulated raters draw their scores from.
+
+    Attributes
+    ----------
+    shares
+        How often each point is given.
+    agreement, repeated
+        Ordinal alpha of raters on the same item, and of items by the same rater; NaN where undefined.
+    items, leniency
+        ρ and β, the parts of a latent score's variance.
+    unequal
+        τ, how far raters differ in their noise.
+    cuts
+        Between the points.
+    """
+
+    shares: tuple[float, ...]
+    agreement: float
+    repeated: float
+    items: float = 0.0
+    leniency: float = 0.0
+    unequal: float = 0.0
+    cuts: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Crowd:
+        """Learn from a study how points are used, and how much raters agree with each other and with themselves."""
+        place = coarse(np.bincount(ratings.scores, minlength=len(ratings.scale)))
+        n_points = int(place.max()) + 1
+        scores = place[ratings.scores]
+        shares = np.bincount(scores, minlength=n_points) / max(len(scores), 1)
+        units = ((ratings.item_codes, ratings.n_items), (ratings.codes_of_raters, ratings.n_raters))
+        agreement, repeated = (
+            krippendorff_alpha(
+                np.bincount(unit.astype(np.int64) * n_points + scores, minlength=n * n_points).reshape(-1, n_points),
+                "ordinal",
+            )
+            for unit, n in units
+        )
+        return cls(tuple(shares.tolist()), agreement, repeated).fitted(0.0)
+
+    @property
+    def noise(self) -> float:
+        """The part of a latent score's variance that is noise, on average over raters."""
+        return 1.0 - self.items - self.leniency
+
+    def fitted(self, unequal: float) -> Crowd:
+        """Return the crowd with raters whose noise differs so much, and all else as in the study."""
+        crowd = replace(self, unequal=unequal, items=max(self.agreement, 0.0), leniency=max(self.repeated, 0.0))
+        if not self.agreement > 0:
+            return crowd
+        for _ in range(3):  # each depends little on the other
+            crowd = crowd._solved("items", self.agreement, Crowd.alpha)
+            crowd = crowd._solved("leniency", self.repeated, Crowd.alpha_of_raters)
+        return crowd._cut()
+
+    def alpha(self) -> float:
+        """Return ordinal alpha of very many raters."""
+        x, w = _normal(21)
+        noises, frequent = self._noises()
+        points = self._points(math.sqrt(self.items) * x[:, None], np.sqrt(self.leniency + noises**2))
+        heights = self._heights(np.array(self.shares))
+        return _explained(frequent @ points @ heights, w, heights, np.array(self.shares))
+
+    def alpha_of_raters(self) -> float:
+        """Return ordinal alpha of very many items by the same rater."""
+        x, w = _normal(15)
+        noises, weight = self._noises()
+        points = self._points(math.sqrt(self.leniency) * x[:, None], np.sqrt(self.items + noises**2))
+        heights = self._heights(np.array(self.shares))
+        return _explained(points @ heights, w[:, None] * weight, heights, np.array(self.shares))
+
+    def gai(self, view: float) -> float:
+        """Return the GAI of a very large group among very many raters if its view has this standard deviation."""
+        (group, rest), (points, weight), others = self._seen(view)
+        heights = self._heights(group)
+        irr = _explained(points @ heights, weight, heights, group)
+        heights = self._heights((group + rest) / 2)
+        own, other = points @ heights, others @ heights
+        means = (float((own * weight).sum()), float((other * weight).sum()))
+        squares = float(group @ heights**2 + rest @ heights**2)
+        chance = squares - 2 * means[0] * means[1]
+        return irr / (1 - (squares - 2 * float((own * other * weight).sum())) / chance)
+
+    def view(self, gai: float) -> float:
+        """Return the standard deviation of a group's view that gives the GAI wanted."""
+        return _bisected(lambda view: self.gai(view) < gai, 0.0, WIDEST_VIEW)
+
+    def _seen(self, view: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], Floats]:
+        """Return how often a group and others give each point, in all and by what is seen in an item.
+
+        The second is severity × view × points for the group with the weight of each, the third the same for others.
+        """
+        x, w = _normal(21)
+        noises, frequent = self._noises()
+        severity = math.sqrt(self.items) * x
+        sd = np.sqrt(self.leniency + noises**2)
+        own = np.einsum("tvkc,k->tvc", self._points((severity[:, None] + view * x)[..., None], sd), frequent)
+        others = np.einsum("tkc,k->tc", self._points(severity[:, None], sd), frequent)
+        weight = w[:, None] * w
+        shares = np.einsum("tvc,tv->c", own, weight), w @ others
+        return shares, (own, weight), np.broadcast_to(others[:, None], own.shape)
+
+    def _solved(self, name: str, wanted: float, alpha: Callable[[Crowd], float]) -> Crowd:
+        """Return the crowd with the part of variance that gives the alpha wanted."""
+
+        def having(part: float) -> Crowd:
+            items, leniency = (part, self.leniency) if name == "items" else (self.items, part)
+            return replace(self, items=items, leniency=leniency)._cut()
+
+        other = self.leniency if name == "items" else self.items
+        if not wanted > 0:
+            return having(0.0)
+        return having(_bisected(lambda part: alpha(having(part)) < wanted, 0.0, max(_MOST_SHARED - other, 0.0)))
+
+    def _noises(self) -> tuple[Floats, Floats]:
+        """Return standard deviations of raters' noise, and how frequent they are."""
+        t, w = _normal(7)
+        return np.sqrt(max(self.noise, 0.0)) * np.exp(self.unequal * t - self.unequal**2), w
+
+    def _cut(self) -> Crowd:
+        """Return the crowd with cuts that give each point as often as wanted."""
+        noises, weight = self._noises()
+        sd = np.sqrt(self.items + self.leniency + noises**2)
+        share = _below(_GRID[:, None] / sd) @ weight
+        return replace(self, cuts=tuple(np.interp(np.cumsum(self.shares)[:-1], share, _GRID).tolist()))
+
+    def _points(self, mean: Floats, sd: Floats) -> Floats:
+        """Return how often each point is given around a mean, in a last dimension."""
+        ends = (np.array(self.cuts) - mean[..., None]) / np.maximum(sd, 1e-9)[..., None]
+        return np.diff(_below(ends), axis=-1, prepend=0.0, append=1.0)
+
+    @staticmethod
+    def _heights(shares: Floats) -> Floats:
+        """Return the mid-ranks of points, between which ordinal distances are."""
+        return np.asarray(np.cumsum(shares) - shares / 2)
+
+
+def _explained(score: Floats, weight: Floats, heights: Floats, shares: Floats) -> float:
+    """Return the share of the variance of scores that expected scores have."""
+    whole = float(shares @ heights**2 - (shares @ heights) ** 2)
+    mean = float((score * weight).sum())
+    return float(((score - mean) ** 2 * weight).sum() / whole) if whole > 0 else math.nan
+
+
+def coarse(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each point of a scale its place on a short one; a short scale keeps its points.
+
+    Examples
+    --------
+    >>> coarse(np.array([5, 0, 3])).tolist(), int(coarse(np.ones(100, np.int64)).max()) + 1
+    ([0, 1, 2], 8)
+    """
+    n_points = len(counts)
+    if n_points <= MOST_POINTS:
+        return np.arange(n_points)
+    middle = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
+    return np.unique(np.minimum((middle * MOST_POINTS).astype(np.int64), MOST_POINTS - 1), return_inverse=True)[1]
+
+
+@lru_cache(maxsize=4)
+def _normal(n: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of a standard normal."""
+    x, w = np.polynomial.hermite_e.hermegauss(n)
+    return x, w / w.sum()
+
+
+def _below(x: Floats) -> Floats:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(x))
+
+
+def _bisected(below: Callable[[float], bool], low: float, high: float) -> float:
+    """Return where something ceases to be below, to a few digits."""
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return (low + high) / 2
