@@ -1,0 +1,320 @@
+"""Raters held against what raters of the same items do.
+
+A value such as WRA depends on the items as much as on the rater: who got a harder batch has a lower one. So a rater is
+compared with what would be expected of another rater of these items, the rater left out. In blocks of raters who saw
+the same items that is the median of the others of the block. Else values are a mean of effects of the rater's items,
+drawn from one normal distribution, beside what is the rater's own, and what is expected follows from the values of
+those who share items with the rater (best linear prediction, the rater left out).
+
+Who is more lenient than others uses fewer points of the scale and has lower values for it, which makes the lower tail
+of ordinary raters long. So the value expected bends with leniency, as far out as leniency is ordinary.
+
+What is left over is held against the spread of what is left over of the others. The spread is Rousseeuw and Croux's Q_n
+(1993), which a fifth of careless raters hardly moves, so that they do not hide one another. The tail probabilities are
+those of a t-distribution for raters drawn from one population.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.exchange import Exchange
+from plurivox.ratings import Ratings
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+LEAST_PEERS = 5
+"""With fewer others to compare with, nothing is said of a rater."""
+MOST_LEFT_OUT = 200
+"""Up to so many raters each is left out of the spread in turn; in larger sets one rater hardly moves it."""
+MOST_PAIRED = 1000
+"""Of so many values the spread is computed, at most: evenly spaced ones of those sorted."""
+MOST_TOGETHER = 1500
+"""So many raters are predicted from one another, at most; more are dealt into parts."""
+EFFICIENCY = 0.82
+"""Of Q_n beside the standard deviation, for normal values: so many degrees of freedom are left of one."""
+TAILS = 5.0
+"""Degrees of freedom of ordinary raters, whose values have longer tails than normal ones."""
+FAR = 3.0
+"""Values further out, in spreads, are drawn in before anything is expected of others from them."""
+ORDINARY = 2.5
+"""Leniency further out, in spreads, explains no more than leniency there."""
+LEAST_SLOPES = 15
+"""So many raters it takes to tell how values bend with leniency."""
+_RATIOS = np.concatenate(([0.0], np.geomspace(1e-2, 1e3, 31)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Peers:
+    """What is expected of raters, and how far each is from it; NaN where it cannot be told.
+
+    Attributes
+    ----------
+    expected
+        The value to expect of another rater of the same items who is as lenient.
+    residual
+        The value less that.
+    z
+        The residual in spreads of the others'.
+    below, above
+        How likely a rater of the same population is so far below, or above.
+    n_peers
+        With how many others each is compared.
+    adjusted
+        Whether there are no blocks, so that values were adjusted for the items.
+    """
+
+    expected: Floats
+    residual: Floats
+    z: Floats
+    below: Floats
+    above: Floats
+    n_peers: NDArray[np.int64]
+    adjusted: bool
+
+    @property
+    def either(self) -> Floats:
+        """How likely a rater of the same population is so far on either side."""
+        return np.asarray(np.minimum(1.0, 2 * np.fmin(self.below, self.above)))
+
+
+def against_peers(
+    values: Floats, ratings: Ratings, exchange: Exchange, errors: Floats | None = None, *, leniency: bool = True
+) -> Peers:
+    """Hold each rater's value against those of raters of the same items.
+
+    Parameters
+    ----------
+    values
+        One for each rater; NaN where undefined, and such raters are nobody's peers.
+    ratings
+        Whose raters they are.
+    exchange
+        Blocks of raters who saw the same items, or given strata; else values are adjusted for items.
+    errors
+        Standard errors of the values, where raters have unlike numbers of ratings. Only how they fall with the number
+        of ratings is used: a rater's own error depends on the rater's own value.
+    leniency
+        Whether what is expected bends with the rater's leniency.
+    """
+    groups = _together(ratings, np.isfinite(values), exchange)
+    found = np.full((4, len(values)), np.nan)
+    n_peers = np.zeros(len(values), np.int64)
+    explained = _explained(values, ratings, groups, unlike=exchange.kind == "all", leniency=leniency)
+    smooth = None if errors is None else _by_number(errors, ratings)
+    for own in groups:
+        n_peers[own] = len(own) - 1
+        if len(own) > LEAST_PEERS:
+            given = (values - explained)[own], None if smooth is None else smooth[own]
+            found[:, own] = _predicted(*given, ratings, own) if exchange.kind == "all" else _block(*given)
+    expected, z, below, above = found
+    expected = expected + explained
+    return Peers(expected, values - expected, z, below, above, n_peers, exchange.kind == "all")
+
+
+def leniencies(ratings: Ratings) -> Floats:
+    """Return how far each rater's scores lie above those of the other raters of the same items, on average.
+
+    In positions on the scale; items that nobody else rated tell nothing. NaN for raters who share no item.
+    """
+    items, raters = ratings.item_codes, ratings.codes_of_raters
+    scores = ratings.scores.astype(float)
+    n = np.bincount(items, minlength=ratings.n_items)[items]
+    totals = np.bincount(items, scores, minlength=ratings.n_items)[items]
+    shared = n > 1
+    off = (scores - (totals - scores) / np.maximum(n - 1, 1))[shared]
+    counts = np.bincount(raters[shared], minlength=ratings.n_raters)
+    with np.errstate(invalid="ignore"):
+        return np.bincount(raters[shared], off, minlength=ratings.n_raters) / counts
+
+
+def _together(ratings: Ratings, known: NDArray[np.bool_], exchange: Exchange) -> list[Places]:
+    """Return the raters who are compared with one another: strata, or all who are linked by items they share."""
+    strata = exchange.strata
+    if exchange.kind == "all":
+        strata = _linked(ratings)
+    elif strata is None:
+        return [np.flatnonzero(known)]
+    inside = known & (strata >= 0)
+    groups = [np.flatnonzero(inside & (strata == number)) for number in np.unique(strata[inside])]
+    if exchange.kind != "all":
+        return groups
+    parts = [(own, -(-len(own) // MOST_TOGETHER)) for own in groups]
+    return [own[at::n] for own, n in parts for at in range(n)]
+
+
+def _linked(ratings: Ratings) -> NDArray[np.int32]:
+    """Return a number for each rater, the same for raters who share an item, or are linked by others who do."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = ratings.n_raters + ratings.n_items
+    items = ratings.item_codes.astype(np.int64) + ratings.n_raters
+    graph = coo_array((np.ones(len(items), np.int8), (ratings.codes_of_raters, items)), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1][: ratings.n_raters], np.int32)
+
+
+def _by_number(errors: Floats, ratings: Ratings) -> Floats:
+    """Return errors that depend on the number of ratings alone, falling with its root."""
+    n = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters)
+    known = np.isfinite(errors) & (n > 0)
+    if not known.any():
+        return np.zeros(len(errors))
+    return float(np.median(errors[known] * np.sqrt(n[known]))) / np.sqrt(np.maximum(n, 1))
+
+
+# What values are expected to differ by, besides the items -----------------------------------------------------------
+
+
+def _explained(values: Floats, ratings: Ratings, groups: list[Places], *, unlike: bool, leniency: bool) -> Floats:
+    """Return what leniency, and having few ratings, explain of the values: slopes common to all groups of raters.
+
+    MPA of few ratings is lower, which matters where raters have unlike numbers of them.
+    """
+    found = np.zeros(len(values))
+    columns = []
+    if leniency:
+        off = np.nan_to_num(leniencies(ratings))
+        known = np.isfinite(values)
+        middle, width = float(np.median(off[known])) if known.any() else 0.0, spread(off[known])
+        off = np.clip(off - middle, -ORDINARY * width, ORDINARY * width) if math.isfinite(width) else 0 * off
+        columns += [off, off**2]
+    counts = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters)
+    if unlike and counts.std() > 0.05 * counts.mean():
+        columns.append(1 / np.sqrt(np.maximum(counts, 1)))
+    groups = [own for own in groups if len(own) > LEAST_PEERS]
+    if not columns or sum(map(len, groups)) < LEAST_SLOPES:
+        return found
+    x = np.stack(columns, axis=1)
+    centred = [np.concatenate([each[own] - np.median(each[own], axis=0) for own in groups]) for each in (x, values)]
+    slopes = _robust_slopes(*centred)
+    for own in groups:
+        found[own] = (x[own] - np.median(x[own], axis=0)) @ slopes
+    return found
+
+
+def _robust_slopes(x: Floats, y: Floats) -> Floats:
+    """Return slopes by Huber's weights, from which values far out are left out."""
+    x = np.column_stack([x, np.ones(len(y))])
+    slopes: Floats = np.zeros(x.shape[1])
+    for _ in range(30):
+        off = np.abs(y - x @ slopes)
+        width = float(np.median(off)) / 0.6745
+        if width <= 0:
+            break
+        root = np.sqrt(np.where(off < 4 * width, np.minimum(1.0, 1.5 * width / np.maximum(off, 1e-300)), 0.0))
+        slopes = np.asarray(np.linalg.lstsq(x * root[:, np.newaxis], y * root, rcond=None)[0], np.float64)
+    return slopes[:-1]
+
+
+# What is expected, and how far each is from it ----------------------------------------------------------------------
+
+
+def _block(values: Floats, errors: Floats | None) -> Floats:
+    """Return what is expected, z and both tails for raters of one block."""
+    middle = _without_each(values, lambda others: float(np.median(others)))
+    return _tails(middle, (values - middle) / _sizes(values, errors), math.pi / 2)
+
+
+def _tails(expected: Floats, x: Floats, looseness: float) -> Floats:
+    """Return what is expected, z and tails of residuals x; of their variance, the expectation has ``looseness`` / n."""
+    from scipy.stats import t
+
+    n = len(x) - 1
+    scale = _without_each(x, spread) * math.sqrt(1 + looseness / n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(x == 0, 0.0, x / scale)
+    freedom = 1 / (1 / TAILS + 1 / (EFFICIENCY * (n - 1)))
+    return np.stack([expected, z, t.cdf(z, freedom), t.sf(z, freedom)])
+
+
+def _sizes(values: Floats, errors: Floats | None) -> Floats:
+    """Return how much each value scatters, up to a factor: between raters, and its own sampling error."""
+    if errors is None or not (errors > 0).all():
+        return np.ones(len(values))
+    between = max(0.0, spread(values) ** 2 - float(np.median(errors**2)))
+    return np.sqrt(between + errors**2)
+
+
+def _without_each(values: Floats, of: Callable[[Floats], float]) -> Floats:
+    """Return a function of the others for each value; in large sets of all."""
+    if len(values) > MOST_LEFT_OUT:
+        return np.full(len(values), of(values))
+    return np.array([of(np.delete(values, at)) for at in range(len(values))])
+
+
+def spread(values: Floats) -> float:
+    """Return Rousseeuw and Croux's Q_n: about the lower quartile of all distances between two values.
+
+    Scaled to estimate the standard deviation of normal values without bias, also of few.
+
+    Examples
+    --------
+    >>> round(spread(np.array([1.0, 2.0, 3.0, 4.0, 100.0])), 3)
+    1.875
+    """
+    n = len(values)
+    if n < 2:
+        return math.nan
+    ordered = np.sort(values)
+    if n > MOST_PAIRED:
+        ordered = ordered[np.linspace(0, n - 1, MOST_PAIRED).round().astype(np.int64)]
+        n = MOST_PAIRED
+    first, second = np.triu_indices(n, 1)
+    half = n // 2 + 1
+    at = half * (half - 1) // 2 - 1
+    return float(np.partition(ordered[second] - ordered[first], at)[at]) * 2.2219 * _few(n)
+
+
+def _few(n: int) -> float:
+    """Return the correction of Q_n for few values: Croux and Rousseeuw's table (1992) up to 9, their formula above."""
+    table = {2: 0.399, 3: 0.994, 4: 0.512, 5: 0.844, 6: 0.611, 7: 0.857, 8: 0.669, 9: 0.872}
+    return table.get(n) or (n / (n + 1.4) if n % 2 else n / (n + 3.8))
+
+
+def _predicted(values: Floats, errors: Floats | None, ratings: Ratings, raters: Places) -> Floats:
+    """Return what is expected, z and both tails for raters who share some items with some.
+
+    With K the covariance of means over the raters' items of item effects of variance 1, and D what is each rater's own,
+    the covariance C of the values is φ·(λK + D). λ is that of the largest restricted likelihood. What is expected of
+    rater r without r is off by (Py)_r / P_rr, of variance φ / P_rr, where P = C⁻¹ − C⁻¹1(1'C⁻¹1)⁻¹1'C⁻¹.
+    """
+    own = _sizes(values, errors)
+    middle, width = float(np.median(values)), spread(values)
+    drawn_in = np.clip(values, middle - FAR * width, middle + FAR * width)
+    k, axes = np.linalg.eigh(_shared(ratings, raters) / np.outer(own, own))
+    k = np.maximum(k, 0.0) / max(float(k.mean()), 1e-300)
+    x, y = axes.T @ (1 / own), axes.T @ (drawn_in / own)
+    ratio = max(_RATIOS.tolist(), key=lambda one: _likelihood(one, k, x, y))
+    weights = 1 / (1 + ratio * k)
+    side = axes @ (weights * x) / math.sqrt(float((weights * x**2).sum()))
+    diagonal = (axes**2) @ weights - side**2
+    expected = drawn_in - own * (axes @ (weights * y) - side * float(side @ (drawn_in / own))) / diagonal
+    return _tails(expected, (values - expected) / own * np.sqrt(diagonal), 0.0)
+
+
+def _shared(ratings: Ratings, raters: Places) -> Floats:
+    """Return the matrix K of some raters: Σ_i 1/(n_r n_s) over the items that r and s share."""
+    from scipy.sparse import csr_array
+
+    codes = ratings.codes_of_raters
+    n = np.bincount(codes, minlength=ratings.n_raters)
+    rated = csr_array((1 / n[codes], (codes, ratings.item_codes)), shape=(ratings.n_raters, ratings.n_items))[raters]
+    return np.asarray((rated @ rated.T).todense())
+
+
+def _likelihood(ratio: float, k: Floats, x: Floats, y: Floats) -> float:
+    """Return the restricted log-likelihood of how large item effects are, up to a constant."""
+    weights = 1 / (1 + ratio * k)
+    inner = float((weights * x**2).sum())
+    off = y - x * float((weights * x * y).sum()) / inner
+    residual = float((weights * off**2).sum())
+    if residual <= 0:
+        return 0.0 if ratio else math.inf
+    return float(np.log(weights).sum() - math.log(inner) - (len(y) - 1) * math.log(residual)) / 2
