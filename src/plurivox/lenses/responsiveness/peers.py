@@ -85,8 +85,9 @@ class Peers:
 
 
 def against_peers(
-    values: Floats, ratings: Ratings, exchange: Exchange, errors: Floats | None = None, *, leniency: bool = True
-) -> Peers:
+    values: Floats, ratings: Ratings, exchange: Exchange, errors: Floats | None = None, *,
+    leniency: bool = True, numbers: bool = True,
+) -> Peers:  # fmt: skip
     """Hold each rater's value against those of raters of the same items.
 
     Parameters
@@ -102,11 +103,13 @@ def against_peers(
         of ratings is used: a rater's own error depends on the rater's own value.
     leniency
         Whether what is expected bends with the rater's leniency.
+    numbers
+        Whether it depends on the number of ratings, where there are no blocks and raters have unlike numbers.
     """
     groups = _together(ratings, np.isfinite(values), exchange)
     found = np.full((4, len(values)), np.nan)
     n_peers = np.zeros(len(values), np.int64)
-    explained = _explained(values, ratings, groups, unlike=exchange.kind == "all", leniency=leniency)
+    explained = _explained(values, ratings, groups, unlike=numbers and exchange.kind == "all", leniency=leniency)
     smooth = None if errors is None else _by_number(errors, ratings)
     for own in groups:
         n_peers[own] = len(own) - 1
@@ -118,13 +121,14 @@ def against_peers(
     return Peers(expected, values - expected, z, below, above, n_peers, exchange.kind == "all")
 
 
-def leniencies(ratings: Ratings) -> Floats:
+def leniencies(ratings: Ratings, numbers: Floats | None = None) -> Floats:
     """Return how far each rater's scores lie above those of the other raters of the same items, on average.
 
-    In positions on the scale; items that nobody else rated tell nothing. NaN for raters who share no item.
+    In positions on the scale, or by a number for each rating; items that nobody else rated tell nothing. NaN for raters
+    who share no item.
     """
     items, raters = ratings.item_codes, ratings.codes_of_raters
-    scores = ratings.scores.astype(float)
+    scores = ratings.scores.astype(float) if numbers is None else numbers
     n = np.bincount(items, minlength=ratings.n_items)[items]
     totals = np.bincount(items, scores, minlength=ratings.n_items)[items]
     shared = n > 1
@@ -227,9 +231,10 @@ def _tails(expected: Floats, x: Floats, looseness: float) -> Floats:
     from scipy.stats import t
 
     n = len(x) - 1
-    scale = _without_each(x, spread) * math.sqrt(1 + looseness / n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(x == 0, 0.0, x / scale)
+    scale = _without_each(x, spread)
+    # Where most are alike Q_n is 0, and whoever differs would be infinitely far; with all in it, z has a bound of √n.
+    scale = np.where(scale > 0, scale, x.std(ddof=1)) * math.sqrt(1 + looseness / n)
+    z = np.divide(x, scale, out=np.zeros(len(x)), where=scale > 0)
     freedom = 1 / (1 / TAILS + 1 / (EFFICIENCY * (n - 1)))
     return np.stack([expected, z, t.cdf(z, freedom), t.sf(z, freedom)])
 
