@@ -198,4 +198,4 @@ def _eased(
     middle, reach = np.median(values[known]), FAR * spread(values[known])
     drawn_in = np.clip(values, middle - reach, middle + reach)
     usual = (np.nansum(drawn_in) - drawn_in) / (np.count_nonzero(known) - 1)
-    return np.nan_to_num(usual - expected)
+    return np.asarray(np.nan_to_num(usual - expected))

@@ -21,7 +21,7 @@ from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import SIGNIFICANT, adjust
 from plurivox.errors import InputError
 from plurivox.intake.attributes import places_of
-from plurivox.lenses.responsiveness.peers import Floats, Peers, against_peers
+from plurivox.lenses.responsiveness.peers import TAILS, Floats, Peers, against_peers
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.ratings import Ratings, require_columns, to_polars
 from plurivox.statistics.responsiveness import auroc
@@ -30,8 +30,12 @@ CONSTANT, STRAIGHT, FAST, GOLD = "constant answers", "straight lines", "too fast
 KINDS = (CONSTANT, STRAIGHT, FAST, GOLD)
 LEAST = 10
 """Ratings, or gold items of either side, with fewer of which nothing is said of a rater."""
+NEARLY_ALL = 0.9
+"""Answers are constant if one score has so large a share of them; whether others do the same is another question."""
 SHUFFLES = 199
 """Orders of a rater's own scores, beside which a run is long or not."""
+LIGHT = 15.0
+"""Degrees of freedom of log seconds, which are nearly normal over raters."""
 SHORTEST = 0.05
 """Seconds; what is shorter, or less than nothing, counts as so much."""
 MEANING = {
@@ -153,8 +157,15 @@ def signs_of(ratings: Ratings, exchange: Exchange, reference: Reference | None, 
     for one in seen:
         if not np.isfinite(one.measured).any():
             continue
-        peers = against_peers(one.measured, ratings, exchange, leniency=one.kind == GOLD, numbers=False)
-        signs.append(Sign(one.kind, one.shown, peers, peers.above, adjust(peers.above, "bh")))
+        gold = one.kind == GOLD  # depends on leniency, and scatters more where items are harder
+        freedom = LIGHT if one.kind == FAST else TAILS
+        peers = against_peers(
+            one.measured, ratings, exchange, leniency=gold, numbers=False, alike=not gold, freedom=freedom
+        )
+        p = peers.above
+        if one.kind == CONSTANT:
+            p = np.where((one.shown < NEARLY_ALL) & np.isfinite(p), 1.0, p)
+        signs.append(Sign(one.kind, one.shown, peers, p, adjust(p, "bh")))
     return signs
 
 
@@ -242,21 +253,32 @@ def listed_rows(signs: Sequence[Sign], names: Sequence[str], may: NDArray[np.boo
 
 
 def alarm_rows(signs: Sequence[Sign], groups: Sequence[Group]) -> list[tuple[Any, ...]]:
-    """Return for each group and kind how many are listed, and how many ordinary raters would be by chance."""
-    from scipy.stats import binom
+    """Return for each group and kind how many are listed, and how many ordinary raters would be by chance.
+
+    The p-value is Fisher's, of more raters of the group than of the others shown on its axis having p ≤ .05.
+    """
+    from scipy.stats import fisher_exact
 
     rows: list[tuple[Any, ...]] = []
     for one in groups:
+        shown = np.logical_or.reduce([other.members for other in groups if other.axis == one.axis])
         for sign in signs:
-            own = sign.p[one.members & np.isfinite(sign.p)]
-            n, n_low = len(own), int(np.count_nonzero(own <= SIGNIFICANT))
+            own, rest = (_low(sign, who) for who in (one.members, shown & ~one.members))
             n_listed = int(np.count_nonzero(sign.listed & one.members))
-            share = n_listed / n if n else math.nan
-            low = n_low / n if n else math.nan
-            p = float(binom.sf(n_low - 1, n, SIGNIFICANT)) if n else math.nan
-            rows.append((one.axis, one.name, sign.kind, n, n_listed, share, sign.threshold, low, p))
+            known = sum(own) and sum(rest)
+            p = float(fisher_exact([own, rest], "greater").pvalue) if known else math.nan
+            shares = [low / (low + high) if low + high else math.nan for low, high in (own, rest)]
+            share = n_listed / sum(own) if sum(own) else math.nan
+            rows.append((one.axis, one.name, sign.kind, sum(own), n_listed, share, sign.threshold, *shares, p))
     adjusted = adjust([row[-1] for row in rows], "holm").tolist()
     return [(*row, value) for row, value in zip(rows, adjusted, strict=True)]
+
+
+def _low(sign: Sign, who: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return how many of some raters have p ≤ .05, and how many have more."""
+    own = sign.p[who & np.isfinite(sign.p)]
+    n = int(np.count_nonzero(own <= SIGNIFICANT))
+    return n, len(own) - n
 
 
 def not_looked_for(signs: Sequence[Sign], given: Mapping[str, bool]) -> dict[str, str]:

@@ -54,7 +54,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     },
     "alarms": {
         "axis": pl.String, "group": pl.String, "sign": pl.String, "n_raters": pl.Int64, "n_listed": pl.Int64,
-        "share_listed": pl.Float64, "share_by_chance": pl.Float64, "share_low": pl.Float64, "p_value": pl.Float64,
+        "share_listed": pl.Float64, "share_by_chance": pl.Float64, "share_low": pl.Float64,
+        "share_low_others": pl.Float64, "p_value": pl.Float64,
         "p_adjusted": pl.Float64,
     },
 }  # fmt: skip
@@ -77,7 +78,7 @@ class Selection(TableResult):
         interval over items; the mean score of its raters and of the chosen; the share of eligible raters and of chosen
         ones who had a harder batch. ``look_at``: raters who stand out from raters of the same items by a sign of
         carelessness. ``alarms``: how many of each group are listed so, which share of ordinary raters would be by
-        chance, and which share has p ≤ .05, of which chance gives 5 %.
+        chance, and which share of the group and of the others has p ≤ .05, of which chance gives 5 % of each.
     settings
         What was asked for, the seed and what is known of the reference included; ``withheld``, ``revealing``
         and ``outside`` tell for each axis how many groups are not shown, how many of them are so only because they
@@ -218,7 +219,8 @@ class Selection(TableResult):
             .iter_rows()
         ]
         if rows.height > FEW:
-            found.append(f"{counted(rows.height - FEW, 'more group')} keep more; the table fairness has all.")
+            n = rows.height - FEW
+            found.append(f"{counted(n, 'more group')} {'keeps' if n == 1 else 'keep'} more; see the table fairness.")
         low = rows.filter(pl.col("kept_high") < ENOUGH)
         if low.height:
             found.append(
@@ -269,12 +271,14 @@ class Selection(TableResult):
         return found
 
     def _alarms(self) -> list[str]:
-        """Return the groups of which more raters look careless than chance gives, also below the threshold."""
+        """Return the groups of which more raters look careless than of others."""
         rows = self.table("alarms").filter(pl.col("p_adjusted") <= SIGNIFICANT)
         return [
-            f"Of {named(axis, group)} {share:.0%} have p ≤ .05 for {sign}, of which chance gives 5 %: ask whether the "
-            "sign means the same in this group before anybody is blamed."
-            for axis, group, sign, share in rows.select("axis", "group", "sign", "share_low").head(FEW).iter_rows()
+            f"Of {named(axis, group)} {share:.0%} have p ≤ .05 for {sign}, of the other groups {rest:.0%}: ask whether "
+            "the sign means the same in this group before anybody is blamed."
+            for axis, group, sign, share, rest in rows.select("axis", "group", "sign", "share_low", "share_low_others")
+            .head(FEW)
+            .iter_rows()
         ]
 
 

@@ -86,7 +86,7 @@ class Peers:
 
 def against_peers(
     values: Floats, ratings: Ratings, exchange: Exchange, errors: Floats | None = None, *,
-    leniency: bool = True, numbers: bool = True,
+    leniency: bool = True, numbers: bool = True, alike: bool = False, freedom: float = TAILS,
 ) -> Peers:  # fmt: skip
     """Hold each rater's value against those of raters of the same items.
 
@@ -105,9 +105,14 @@ def against_peers(
         Whether what is expected bends with the rater's leniency.
     numbers
         Whether it depends on the number of ratings, where there are no blocks and raters have unlike numbers.
+    alike
+        Whether values scatter alike in all blocks, so that small ones can borrow from the others.
+    freedom
+        Degrees of freedom of the values of ordinary raters: the fewer, the longer their tails.
     """
     groups = _together(ratings, np.isfinite(values), exchange)
-    found = np.full((4, len(values)), np.nan)
+    expected, off = np.full((2, len(values)), np.nan)
+    tails = np.full((3, len(values)), np.nan)
     n_peers = np.zeros(len(values), np.int64)
     explained = _explained(values, ratings, groups, unlike=numbers and exchange.kind == "all", leniency=leniency)
     smooth = None if errors is None else _by_number(errors, ratings)
@@ -115,9 +120,13 @@ def against_peers(
         n_peers[own] = len(own) - 1
         if len(own) > LEAST_PEERS:
             given = (values - explained)[own], None if smooth is None else smooth[own]
-            found[:, own] = _predicted(*given, ratings, own) if exchange.kind == "all" else _block(*given)
-    expected, z, below, above = found
+            expected[own], off[own] = _predicted(*given, ratings, own) if exchange.kind == "all" else _block(*given)
+    for own in [np.arange(len(values))] if alike else groups:
+        judged = own[np.isfinite(off[own])]
+        if len(judged):
+            tails[:, judged] = _tails(off[judged], freedom)
     expected = expected + explained
+    z, below, above = tails
     return Peers(expected, values - expected, z, below, above, n_peers, exchange.kind == "all")
 
 
@@ -221,22 +230,22 @@ def _robust_slopes(x: Floats, y: Floats) -> Floats:
 
 
 def _block(values: Floats, errors: Floats | None) -> Floats:
-    """Return what is expected, z and both tails for raters of one block."""
+    """Return what is expected of raters of one block, and how far off each is, scattering alike but for a factor."""
     middle = _without_each(values, lambda others: float(np.median(others)))
-    return _tails(middle, (values - middle) / _sizes(values, errors), math.pi / 2)
+    loose = math.sqrt(1 + math.pi / 2 / (len(values) - 1))  # a median scatters, too
+    return np.stack([middle, (values - middle) / _sizes(values, errors) / loose])
 
 
-def _tails(expected: Floats, x: Floats, looseness: float) -> Floats:
-    """Return what is expected, z and tails of residuals x; of their variance, the expectation has ``looseness`` / n."""
+def _tails(x: Floats, freedom: float) -> Floats:
+    """Return z and both tails of residuals, each in spreads of the others."""
     from scipy.stats import t
 
-    n = len(x) - 1
     scale = _without_each(x, spread)
     # Where most are alike Q_n is 0, and whoever differs would be infinitely far; with all in it, z has a bound of √n.
-    scale = np.where(scale > 0, scale, x.std(ddof=1)) * math.sqrt(1 + looseness / n)
+    scale = np.where(scale > 0, scale, x.std(ddof=1))
     z = np.divide(x, scale, out=np.zeros(len(x)), where=scale > 0)
-    freedom = 1 / (1 / TAILS + 1 / (EFFICIENCY * (n - 1)))
-    return np.stack([expected, z, t.cdf(z, freedom), t.sf(z, freedom)])
+    left = 1 / (1 / freedom + 1 / (EFFICIENCY * (len(x) - 2)))
+    return np.stack([z, t.cdf(z, left), t.sf(z, left)])
 
 
 def _sizes(values: Floats, errors: Floats | None) -> Floats:
@@ -284,7 +293,7 @@ def _few(n: int) -> float:
 
 
 def _predicted(values: Floats, errors: Floats | None, ratings: Ratings, raters: Places) -> Floats:
-    """Return what is expected, z and both tails for raters who share some items with some.
+    """Return what is expected of raters who share some items with some, and how far off each is, all scattering alike.
 
     With K the covariance of means over the raters' items of item effects of variance 1, and D what is each rater's own,
     the covariance C of the values is φ·(λK + D). λ is that of the largest restricted likelihood. What is expected of
@@ -301,7 +310,7 @@ def _predicted(values: Floats, errors: Floats | None, ratings: Ratings, raters: 
     side = axes @ (weights * x) / math.sqrt(float((weights * x**2).sum()))
     diagonal = (axes**2) @ weights - side**2
     expected = drawn_in - own * (axes @ (weights * y) - side * float(side @ (drawn_in / own))) / diagonal
-    return _tails(expected, (values - expected) / own * np.sqrt(diagonal), 0.0)
+    return np.stack([expected, (values - expected) / own * np.sqrt(diagonal)])
 
 
 def _shared(ratings: Ratings, raters: Places) -> Floats:
