@@ -72,8 +72,8 @@ def chosen_of(eligible: Iterable[Judged], n: int, seed: int) -> Ranked:
     for one in eligible:
         blocks.setdefault(one.block, []).append(one)
     parts = [_ordered(own, seed) for own in blocks.values()]
-    # Of blocks with the same remainder, that of the best beside their own peers comes first.
-    parts.sort(key=lambda own: (-round(own[0].standing, 12), _drawn(seed, own[0].rater)))
+    # Of blocks with the same remainder the seed decides: by how far their best are ahead, a skewed block would win.
+    parts.sort(key=lambda own: _drawn(seed, own[0].rater))
     sizes = [len(own) for own in parts]
     found = [_ranked(own, places, seed) for own, places in zip(parts, shared_out(n, sizes, sizes), strict=True)]
     if len(found) == 1:

@@ -34,8 +34,8 @@ NEARLY_ALL = 0.9
 """Answers are constant if one score has so large a share of them; whether others do the same is another question."""
 SHUFFLES = 199
 """Orders of a rater's own scores, beside which a run is long or not."""
-LIGHT = 15.0
-"""Degrees of freedom of log seconds, which are nearly normal over raters."""
+FREEDOM = {STRAIGHT: 3.0, FAST: 15.0}
+"""Degrees of freedom over ordinary raters: the longest of many runs has a long tail, log seconds are nearly normal."""
 SHORTEST = 0.05
 """Seconds; what is shorter, or less than nothing, counts as so much."""
 MEANING = {
@@ -158,7 +158,7 @@ def signs_of(ratings: Ratings, exchange: Exchange, reference: Reference | None, 
         if not np.isfinite(one.measured).any():
             continue
         gold = one.kind == GOLD  # depends on leniency, and scatters more where items are harder
-        freedom = LIGHT if one.kind == FAST else TAILS
+        freedom = FREEDOM.get(one.kind, TAILS)
         peers = against_peers(
             one.measured, ratings, exchange, leniency=gold, numbers=False, alike=not gold, freedom=freedom
         )
@@ -204,8 +204,8 @@ def _straight(ratings: Ratings, order: Floats, seed: int) -> Seen:
         if (own == own[0]).all():
             continue  # constant answers, of which any order is a line
         rng = np.random.default_rng([seed, rater])
-        shuffled = np.log(_runs(rng.permuted(np.tile(own, (SHUFFLES, 1)), axis=1)))
-        measured[rater] = (math.log(longest) - shuffled.mean()) / max(float(shuffled.std()), 0.1)
+        shuffled = _runs(rng.permuted(np.tile(own, (SHUFFLES, 1)), axis=1))
+        measured[rater] = (longest - shuffled.mean()) / max(float(shuffled.std()), 0.5)
     return Seen(STRAIGHT, shown, measured)
 
 
