@@ -11,13 +11,12 @@ import numpy as np
 from plurivox.actions.select.choosing import Judged, Ranked
 from plurivox.actions.select.judging import Group
 from plurivox.actions.select.views import centred, kept
-from plurivox.engine.exchange import Exchange
 from plurivox.ratings import Ratings
 
 
 def fairness_rows(
     ratings: Ratings, groups: Sequence[Group], judged: Mapping[tuple[str, str], Sequence[Judged]],
-    ranked: Mapping[tuple[str, str], Ranked], exchange: Exchange,
+    ranked: Mapping[tuple[str, str], Ranked],
 ) -> list[tuple[Any, ...]]:  # fmt: skip
     """Return a row for each group; shares are of all raters in groups of the axis that are shown."""
     scores = centred(ratings)
@@ -34,7 +33,7 @@ def fairness_rows(
         chosen = _mask(one, [each.rater for each in ranked[one.key].chosen])
         keeps = kept(ratings, scores, one.members, one.rest, chosen)
         means = [_mean(ratings, numbers, who) for who in (one.members, chosen)]
-        hard = _hard(judged[one.key], ranked[one.key].chosen) if exchange.strata is not None else (None, None)
+        hard = _hard(judged[one.key], ranked[one.key].chosen)
         rows.append((
             one.axis, one.name, *(int(n) for n in own), *shares, _ratio(own[2], own[0]),
             _ratio(_ratio(own[2], own[0]), _ratio(totals[2], totals[0])), _ratio(_ratio(own[1], own[0]), usual),

@@ -18,7 +18,7 @@ from plurivox.axis import OUTSIDE, Axis
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import Compared
 from plurivox.engine.running import Running
-from plurivox.lenses.responsiveness.peers import FAR, LEAST_SLOPES, against_peers, spread
+from plurivox.lenses.responsiveness.peers import FAR, LEAST_SLOPES, against_peers, linked, spread
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
@@ -158,25 +158,28 @@ def _beside_peers(
     """Return the raters with their standing beside raters of the same items, so that nobody loses by harder ones.
 
     In blocks it is the bound less the block's median, in spreads of the block, and bounds are compared within the block
-    alone. Without blocks bounds are adjusted for the items, unless all are to be compared with all.
+    alone. Without blocks bounds are adjusted for the items, unless all are to be compared with all; raters whom no
+    items link are blocks, too.
     """
     alone = Axis.of(ratings, "rater")
     place = {alone.groups[code]: rater for rater, code in enumerate(alone.codes.tolist())}
-    if exchange.kind == "all":
-        eased = _eased(ratings, judged, place, exchange) if adjusted else np.zeros(ratings.n_raters)
+    strata = exchange.strata
+    if exchange.kind == "all" and adjusted:
+        eased = _eased(ratings, judged, place, exchange)
         bounds = {name: one.bound + float(eased[place[name]]) for name, one in judged.items()}
-        return {name: one._replace(bound=bounds[name], standing=bounds[name]) for name, one in judged.items()}
-    if exchange.strata is None:
+        judged = {name: one._replace(bound=bounds[name], standing=bounds[name]) for name, one in judged.items()}
+        strata = linked(ratings)
+    if strata is None or len(np.unique(strata)) == 1:
         return judged
-    own: dict[int, list[float]] = {int(number): [] for number in np.unique(exchange.strata)}
+    own: dict[int, list[float]] = {int(number): [] for number in np.unique(strata)}
     for one in judged.values():
         if not one.reason:
-            own[int(exchange.strata[place[one.rater]])].append(one.bound)
+            own[int(strata[place[one.rater]])].append(one.bound)
     widths = {number: spread(np.array(bounds)) for number, bounds in own.items() if len(bounds) >= LEAST_SPREAD}
     usual = float(np.median([width for width in widths.values() if width > 0] or [1.0]))
     found = {}
     for name, one in judged.items():
-        block = int(exchange.strata[place[name]])
+        block = int(strata[place[name]])
         middle = float(np.median(own[block])) if own[block] else 0.0
         found[name] = one._replace(standing=(one.bound - middle) / (widths.get(block) or usual), block=block)
     return found

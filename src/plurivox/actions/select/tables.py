@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import polars as pl
+
 from plurivox.actions.select.result import Selection
 from plurivox.results.text import Shown, interval_text
 from plurivox.statistics.registry import LABELS
@@ -57,9 +59,9 @@ def _fairness(found: Selection) -> list[Shown]:
             _number(row["mean_chosen"]),
         ]  # fmt: skip
         if batches:
-            line.append(f"{_share(row['hard_chosen'])} of {_share(row['hard_eligible'])}")
+            line.append(f"{_share(row['hard_chosen'])} (eligible {_share(row['hard_eligible'])})")
         lines.setdefault(row["axis"], []).append(line)
-    header += ["harder batch"] if batches else []
+    header += ["of chosen in a harder batch"] if batches else []
     return [Shown(f"Fairness by {axis}", header, rows) for axis, rows in lines.items()]
 
 
@@ -69,7 +71,8 @@ def _look_at(found: Selection) -> list[Shown]:
         return []
     header = ["group", "sign", "raters", "listed", "by chance", "p ≤ .05"]
     lines: dict[str, list[list[str]]] = {}
-    for row in found.table("alarms").iter_rows(named=True):
+    signs = found.table("look_at")["sign"].unique()
+    for row in found.table("alarms").filter(pl.col("sign").is_in(signs.to_list())).iter_rows(named=True):
         line = [
             row["group"], row["sign"], f"{row['n_raters']:,}", f"{row['n_listed']:,} ({_share(row['share_listed'])})",
             f"{row['share_by_chance']:.2%}", _share(row["share_low"]),

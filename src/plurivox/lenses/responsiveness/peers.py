@@ -151,7 +151,7 @@ def _together(ratings: Ratings, known: NDArray[np.bool_], exchange: Exchange) ->
     """Return the raters who are compared with one another: strata, or all who are linked by items they share."""
     strata = exchange.strata
     if exchange.kind == "all":
-        strata = _linked(ratings)
+        strata = linked(ratings)
     elif strata is None:
         return [np.flatnonzero(known)]
     inside = known & (strata >= 0)
@@ -162,7 +162,7 @@ def _together(ratings: Ratings, known: NDArray[np.bool_], exchange: Exchange) ->
     return [own[at::n] for own, n in parts for at in range(n)]
 
 
-def _linked(ratings: Ratings) -> NDArray[np.int32]:
+def linked(ratings: Ratings) -> NDArray[np.int32]:
     """Return a number for each rater, the same for raters who share an item, or are linked by others who do."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
