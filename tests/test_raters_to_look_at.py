@@ -140,7 +140,8 @@ def test_error_rates_and_power_in_batches_and_on_lopsided_items(batches: int, sh
     assert n_ordinary <= 25
     assert found[FAST] >= 20
     assert found[STRAIGHT] >= 18
-    assert found[CONSTANT] >= (24 if not shift else 12)
+    assert found[CONSTANT] >= (24 if not shift else 8)  # where most answers are 0 anyway, always 0 is less strange
+    assert found[GOLD] >= (20 if not shift else 10)
 
 
 def test_where_all_answer_alike_nobody_is_listed() -> None:

@@ -36,6 +36,8 @@ SHUFFLES = 199
 """Orders of a rater's own scores, beside which a run is long or not."""
 FREEDOM = {STRAIGHT: 3.0, FAST: 15.0}
 """Degrees of freedom over ordinary raters: the longest of many runs has a long tail, log seconds are nearly normal."""
+EDGE = 0.02
+"""Added to an AUROC and to what it lacks of 1, so that log odds are finite."""
 SHORTEST = 0.05
 """Seconds; what is shorter, or less than nothing, counts as so much."""
 MEANING = {
@@ -157,10 +159,10 @@ def signs_of(ratings: Ratings, exchange: Exchange, reference: Reference | None, 
     for one in seen:
         if not np.isfinite(one.measured).any():
             continue
-        gold = one.kind == GOLD  # depends on leniency, and scatters more where items are harder
+        gold = one.kind == GOLD  # who is more lenient has more ties
         freedom = FREEDOM.get(one.kind, TAILS)
         peers = against_peers(
-            one.measured, ratings, exchange, leniency=gold, numbers=False, alike=not gold, freedom=freedom
+            one.measured, ratings, exchange, leniency=gold, numbers=False, alike=True, freedom=freedom
         )
         p = peers.above
         if one.kind == CONSTANT:
@@ -220,7 +222,7 @@ def _fast(ratings: Ratings, seconds: Floats) -> Seen:
 
 
 def _gold(ratings: Ratings, reference: Reference) -> Seen:
-    """Return AUROC on items that two trained raters or more judge, and all alike; turned round."""
+    """Return AUROC on items that two trained raters or more judge, and all alike; as log odds, turned round."""
     totals = reference.totals()
     side = np.where(totals.sum(axis=1) < 2, -1, np.where(totals[:, 0] == 0, 1, np.where(totals[:, 1] == 0, 0, -1)))
     found = np.full(ratings.n_raters, np.nan)
@@ -231,7 +233,7 @@ def _gold(ratings: Ratings, reference: Reference) -> Seen:
     for rater in np.flatnonzero((tables.sum(axis=2) >= LEAST // 2).all(axis=1)).tolist():
         zero, one = tables[rater]
         found[rater] = auroc(one, zero)
-    return Seen(GOLD, found, -found)
+    return Seen(GOLD, found, np.log((1 - found + EDGE) / (found + EDGE)))
 
 
 # Tables --------------------------------------------------------------------------------------------------------------

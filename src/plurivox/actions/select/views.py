@@ -1,14 +1,15 @@
 """How much of a group's own view the chosen of its raters keep.
 
-The deviation of a group is how its mean score of an item lies from that of the other raters, over items; a rater's
-leniency is taken out, so that only views of single items count. The share kept is the slope of the chosen raters'
-deviation on that of their group, of which they are left out. With S the chosen, U the group without them, R the others,
-and x̄ means of an item::
+The deviation of a group is how its mean score of an item lies from what the other raters' mean leads to expect. A
+rater's leniency is taken out, and so is a wider or narrower use of the scale, since neither is a view of single items:
+a group with some who always answer alike would else seem to deviate on every item. The share kept is the slope of the
+chosen raters' deviation on that of their group, of which they are left out. With S the chosen, U the group without
+them, R the others, x̄ means of an item, and covariances over items::
 
-    kept = Cov(x̄_S − x̄_R, x̄_U − x̄_R) / Var(x̄_U − x̄_R)
+    d_U = x̄_U − b_U x̄_R,  b_U = Cov(x̄_U, x̄_R) / Var(x̄_R),  d_S alike;  kept = Cov(d_S, d_U) / Var(d_U)
 
-over items. The variances of x̄_U and x̄_R are reduced by the mean of s²/n, the sampling error of their means, so that
-noise counts neither as deviation nor, through R, as something that both share. A random choice gives 1 on average.
+The variances of x̄_U and x̄_R are reduced by the mean of s²/n, the sampling error of their means, so that noise counts
+neither as deviation nor, through R, as something that both share. A random choice gives 1 on average.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LEAST_ITEMS = 10
 """Items that chosen, group and others must share."""
 PARTS = 20
 """Parts of the items that are left out in turn."""
-SURE = 2.0
+SURE = 3.0
 """A deviation is told from none where its variance is so many standard errors above 0."""
 
 
@@ -105,9 +106,12 @@ def _parts(s: _Means, u: _Means, r: _Means, use: NDArray[np.bool_]) -> tuple[flo
     """Return the covariance of the chosen's deviation with the group's, and the variance of the group's."""
     x, y, z = (one.mean[use] - one.mean[use].mean() for one in (s, u, r))
     n = len(x) - 1
-    others = float((z * z).sum() / n - r.noise[use].mean())
-    covariance = float((x * y - x * z - y * z).sum() / n) + others
-    variance = float((y * y - 2 * y * z).sum() / n - u.noise[use].mean()) + others
+    others = float(z @ z / n - r.noise[use].mean())
+    if others <= 0:
+        return math.nan, math.nan
+    like_others = float(y @ z) / n / others
+    covariance = float(x @ y - like_others * (x @ z)) / n
+    variance = float(y @ y - like_others * (y @ z)) / n - float(u.noise[use].mean())
     return covariance, variance
 
 
