@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.actions.select.run import _Judged, _ranked
+from plurivox.actions.select.choosing import Judged, _ranked
 from plurivox.errors import InputError, NeedsRatersError, SelectionError
 from support import Write, run_cli
 
@@ -71,8 +71,9 @@ def test_the_choice_is_a_literal_one_from_responsiveness(metric: str, order: str
     ratings, reference = ratings_of(frame), trained() if against == "trained" else "crowd"
     options: dict[str, Any] = {"bootstrap": 100, "seed": 3}
     found = pv.select_raters(
-        ratings, reference, ["group", "half"], per_group=2, metric=metric, order=order, min_ratings=30, **options
-    )
+        ratings, reference, ["group", "half"], per_group=2, metric=metric, order=order, min_ratings=30,
+        within=None, **options,
+    )  # fmt: skip
     table = pv.responsiveness(ratings, reference, "rater", permutations=0, **options).to_frame()
     value = table.filter((pl.col("axis") == "rater") & (pl.col("statistic") == metric))
     by = "ci_low" if order == "lower" else "value"
@@ -99,7 +100,7 @@ def test_the_choice_is_a_literal_one_from_responsiveness(metric: str, order: str
 
 def test_candidates_are_all_raters_in_the_order_of_choice() -> None:
     frame = study()
-    found = pv.select_raters(ratings_of(frame), trained(), "group", min_ratings=40, bootstrap=50)
+    found = pv.select_raters(ratings_of(frame), trained(), "group", min_ratings=40, bootstrap=50, within=None)
     table = found.table("candidates")
     assert sorted(table["rater"]) == sorted(frame["rater"].unique())
     for group in GROUPS:
@@ -123,7 +124,7 @@ def test_a_group_without_an_eligible_rater_is_said_and_not_dropped() -> None:
     assert (row.pop("axis"), row.pop("group"), row.pop("tied")) == ("group", "quiet", False)
     assert set(row.values()) == {None}
     (counts,) = found.table("groups").filter(pl.col("group") == "quiet").to_dicts()
-    assert list(counts.values()) == ["group", "quiet", 5, 0, 5, 0, 0, why]
+    assert list(counts.values()) == ["group", "quiet", 5, 0, 5, 0, 3, 0, 4.0, why]
     assert f"Nobody of quiet (group) is chosen: {why}." in found.findings()
     assert found.findings()[0].startswith("9 raters from 3 of 4 groups are chosen by HM against the reference")
     assert repr(found) == "<Selection: 9 raters of 4 groups by HM>"
@@ -206,7 +207,7 @@ def test_a_tie_below_or_above_the_last_place_is_none() -> None:
 
 def test_bounds_that_differ_by_rounding_only_are_a_tie() -> None:
     bounds = {"a": 0.5, "b": 0.5 + 5e-13, "c": 0.5 + 3e-12, "d": 0.5 - 3e-12}
-    raters = [_Judged(name, (), 30 + (name == "a"), bound, "", "") for name, bound in bounds.items()]
+    raters = [Judged(name, (), 30 + (name == "a"), bound, "", "") for name, bound in bounds.items()]
     found = _ranked(raters, 2, 0)
     assert [one.rater for one in found.chosen] == ["c", "a"]
     assert [one.rater for one in found.others] == ["b", "d"]
@@ -313,7 +314,7 @@ def test_json_keeps_everything() -> None:
         assert again.to_json() == text
         assert repr(again) == repr(found)
         assert again.findings() == found.findings()
-        for name in ("chosen", "groups", "candidates"):
+        for name in ("chosen", "groups", "candidates", "fairness", "look_at", "alarms"):
             assert again.table(name).equals(found.table(name))
     with pytest.raises(SelectionError, match="not of 'selection'"):
         pv.Selection.from_json('{"kind": "cohesion"}')
@@ -477,12 +478,13 @@ def test_the_command_prints_what_python_gives(files: dict[str, Path]) -> None:
     told = run_cli(*arguments, "--json").json()
     told["settings"]["by"] = found.settings["by"]
     assert told == json.loads(found.to_json())
-    for name in ("chosen", "groups", "candidates"):
+    for name in ("chosen", "groups", "candidates", "fairness", "look_at", "alarms"):
         frame = run_cli(*arguments, "--csv", "--table", name).frame()
         expected = found.table(name)
         assert frame.columns == expected.columns
-        assert frame["group"].to_list() == expected["group"].to_list()
-        if name != "groups":
+        if name != "look_at":
+            assert frame["group"].to_list() == expected["group"].to_list()
+        if name in ("chosen", "candidates"):
             assert frame["rater"].to_list() == expected["rater"].to_list()
             assert frame["ci_low"].to_list() == pytest.approx(expected["ci_low"].to_list(), nan_ok=True)
     shown = run_cli(*arguments)
@@ -502,7 +504,8 @@ def test_the_command_prints_what_python_gives(files: dict[str, Path]) -> None:
 
 def test_the_command_knows_metric_order_threshold_and_crowd(files: dict[str, Path]) -> None:
     plain = ["select", files["ratings"], "--raters", files["raters"], "--scale", "0:4", "--by", "group"]
-    done = run_cli(*plain, "--metric", "wra", "--order", "value", "--bootstrap", 0, "--threshold", 3)
+    asked = ["--metric", "wra", "--order", "value", "--bootstrap", 0, "--threshold", 3]
+    done = run_cli(*plain, *asked, "--reference", "crowd")
     assert done.code == 0, done.err
     assert "by WRA against the rest of the crowd, in the order of the value itself" in done.words
     ratings = pv.read_ratings(files["ratings"], scale="0:4", raters=files["raters"])
@@ -541,7 +544,11 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
         (["--by", "group", "--order", "best"], 1, "order is 'best'"),
         (["--by", "group", "--bootstrap", 0], 1, "bootstrap is 0"),
         (["--by", "group", "--per-group", 0], 2, "--per-group"),
-        (["--by", "group", "--table", "raters"], 2, "--table is one of chosen, groups, candidates, not 'raters'"),
+        (
+            ["--by", "group", "--table", "raters"],
+            2,
+            "--table is one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
+        ),
         (["--by", "group", "--json", "--csv"], 2, "choose one of --json, --csv and --markdown"),
     ],
 )

@@ -38,14 +38,44 @@ def batches_of(found: pv.Selection) -> list[str]:
 
 
 def test_nobody_loses_by_harder_items() -> None:
+    """Each batch has half of the raters of each gender, and so two or three of five places."""
     ratings, trained = two_batches()
     asked = {"by": "gender", "per_group": 5, "order": "value", "bootstrap": 0}
     with_all = batches_of(pv.select_raters(ratings, trained, within=None, **asked))
     assert with_all.count("hard") == 0
     for within in ("auto", "batch"):
-        found = pv.select_raters(ratings, trained, within=within, **asked)
-        assert 2 <= batches_of(found).count("hard") <= 8
+        for reference in (trained, "own group"):
+            found = pv.select_raters(ratings, reference, within=within, **asked)
+            batches = batches_of(found)
+            assert all(2 <= batches[at : at + 5].count("hard") <= 3 for at in (0, 5))
+            fairness = found.table("fairness")
+            assert fairness["hard_eligible"].to_list() == [0.5, 0.5]
+            assert fairness["hard_chosen"].to_list() == [batches[at : at + 5].count("hard") / 5 for at in (0, 5)]
     assert "within batch" in " ".join(found.findings())
+
+
+def test_a_single_place_goes_to_either_batch() -> None:
+    asked = {"by": "gender", "per_group": 1, "order": "value", "bootstrap": 0}
+    taken = [batches_of(pv.select_raters(*two_batches(), seed=seed, **asked)) for seed in range(12)]
+    assert 6 <= sum(one.count("hard") for one in taken) <= 18
+
+
+def test_without_blocks_values_are_adjusted_for_the_items() -> None:
+    """Raters get random items of one half, of which the second is harder; nobody saw what another saw."""
+    rng = np.random.default_rng(0)
+    severity, rows = rng.normal(size=200), []
+    for rater in range(40):
+        own = rng.choice(100, 40, replace=False) + (100 if rater >= 20 else 0)
+        noise = rng.uniform(0.8, 1.2) * (0.3 if rater < 20 else 1.5)
+        points = np.searchsorted([-1, 0, 1], severity[own] + noise * rng.normal(size=40))
+        rows += [(i, f"r{rater:02}", int(p), "ab"[rater % 2]) for i, p in zip(own.tolist(), points, strict=True)]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "group"], orient="row")
+    ratings = pv.Ratings.from_frame(frame, scale="0:3", rater_attributes=["group"])
+    trained = pl.DataFrame({"item": range(200), "rater": ["t"] * 200, "score": (severity > 0).astype(int)})
+    reference = pv.Ratings.from_frame(trained, scale="0:1")
+    asked = {"by": "group", "per_group": 5, "order": "value", "bootstrap": 0}
+    assert batches_of(pv.select_raters(ratings, reference, within=None, **asked)).count("hard") == 0
+    assert 3 <= batches_of(pv.select_raters(ratings, reference, **asked)).count("hard") <= 6
 
 
 def test_one_block_of_all_changes_nothing() -> None:

@@ -17,6 +17,29 @@ def reference(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     )
 
 
+def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
+    """Read from the ratings once more when each was given, and how long it took."""
+    import typer
+
+    from plurivox.intake.read import read_table
+    from plurivox.ratings import require_columns
+
+    columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
+    if not columns:
+        return None
+    if reading.file == "-":
+        raise typer.BadParameter("--time and --seconds read the ratings again; save them to a file first")
+    known = loaded.ratings.intake.columns
+    if not {"item", "rater"} <= set(known):
+        raise typer.BadParameter("--time and --seconds need a table with one row per rating")
+    table = read_table(reading.file, encoding=reading.encoding or loaded.config.encoding or "utf-8")
+    columns = {role: name for role, name in columns.items() if (role, name) != ("time", "rows")}
+    columns = {"item": known["item"], "rater": known["rater"], **columns}
+    require_columns(table.columns, columns.values(), table.name)
+    frame = table.frame()
+    return frame.select(frame[name].alias(role) for role, name in columns.items())
+
+
 def item(given: Given, reading: InputOptions, loaded: Loaded) -> str:
     """Return the id of an item."""
     return str(given["wanted"])

@@ -102,7 +102,7 @@ def load_reference(
     """Read the reference file, or return a group or ``crowd`` as it is."""
     from plurivox.errors import ScaleError
 
-    if text == "crowd" or ("=" in text and not Path(text).exists()):
+    if text in ("crowd", "own group") or ("=" in text and not Path(text).exists()):
         if scale or where:
             raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
         return text

@@ -8,12 +8,19 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.actions.select.settings import OWN_GROUP as OWN_GROUP
+from plurivox.engine.families import SIGNIFICANT
 from plurivox.results.tables import TableResult
-from plurivox.results.wording import are, counted, listed, withheld_sentence, without_value
+from plurivox.results.wording import are, counted, listed, named, withheld_sentence, without_value
 from plurivox.statistics.registry import LABELS
 
 FEW = 5
 """Groups, or raters of a tie, that are named; the others are counted."""
+LEAST_OTHERS = 3
+"""With fewer others of the group on an item, a sentence says that its own view can hardly be told."""
+ENOUGH = 0.8
+"""A group whose chosen surely keep less of its deviation is named."""
+NOISE = "its deviation from the others cannot be told from noise"
 VALUES = {
     "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "mpa": pl.Float64, "wra": pl.Float64,
     "hm": pl.Float64, "n_ratings": pl.Int64,
@@ -26,11 +33,30 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     },
     "groups": {
         "axis": pl.String, "group": pl.String, "n_raters": pl.Int64, "n_eligible": pl.Int64, "n_too_few": pl.Int64,
-        "n_undefined": pl.Int64, "n_chosen": pl.Int64, "note": pl.String,
+        "n_undefined": pl.Int64, "n_asked": pl.Int64, "n_chosen": pl.Int64, "others_per_item": pl.Float64,
+        "note": pl.String,
     },
     "candidates": {
         "axis": pl.String, "group": pl.String, "rank": pl.Int64, "rater": pl.String, **VALUES,
         "eligible": pl.Boolean, "chosen": pl.Boolean, "tied": pl.Boolean, "note": pl.String,
+    },
+    "fairness": {
+        "axis": pl.String, "group": pl.String, "n_raters": pl.Int64, "n_eligible": pl.Int64, "n_chosen": pl.Int64,
+        "share_raters": pl.Float64, "share_eligible": pl.Float64, "share_chosen": pl.Float64, "rate": pl.Float64,
+        "rate_ratio": pl.Float64, "eligible_ratio": pl.Float64, "eligible_ratio_low": pl.Float64,
+        "eligible_ratio_high": pl.Float64, "kept": pl.Float64, "kept_low": pl.Float64, "kept_high": pl.Float64,
+        "n_items": pl.Int64, "mean_score": pl.Float64, "mean_chosen": pl.Float64, "hard_eligible": pl.Float64,
+        "hard_chosen": pl.Float64, "note": pl.String,
+    },
+    "look_at": {
+        "rater": pl.String, "sign": pl.String, "value": pl.Float64, "z": pl.Float64, "p_value": pl.Float64,
+        "p_adjusted": pl.Float64, "n_peers": pl.Int64, "note": pl.String,
+    },
+    "alarms": {
+        "axis": pl.String, "group": pl.String, "sign": pl.String, "n_raters": pl.Int64, "n_listed": pl.Int64,
+        "share_listed": pl.Float64, "share_by_chance": pl.Float64, "share_low": pl.Float64,
+        "share_low_others": pl.Float64, "p_value": pl.Float64,
+        "p_adjusted": pl.Float64,
     },
 }  # fmt: skip
 """The tables and their columns."""
@@ -45,8 +71,14 @@ class Selection(TableResult):
     tables
         ``chosen``: one row per axis, group and chosen rater, with their ``rank`` in the group; a group of which nobody
         is eligible has one row without a rater, and a note why. ``groups``: how many raters each group has, how many
-        are eligible, have too few ratings, have no defined value, and are chosen. ``candidates``: every rater of every
-        group that may be shown, in the order of choice, and why they are not eligible.
+        are eligible, have too few ratings, have no defined value, are asked for and chosen, and how many others of the
+        group rated an item. ``candidates``: every rater of every group that may be shown, in the order of choice, and
+        why they are not eligible. ``fairness``: for each group its share of raters, of eligible ones and of the chosen,
+        beside the rate of all groups; ``kept``, how much of its deviation from the others the chosen keep, with a 95 %
+        interval over items; the mean score of its raters and of the chosen; the share of eligible raters and of chosen
+        ones who had a harder batch. ``look_at``: raters who stand out from raters of the same items by a sign of
+        carelessness. ``alarms``: how many of each group are listed so, which share of ordinary raters would be by
+        chance, and which share of the group and of the others has p ≤ .05, of which chance gives 5 % of each.
     settings
         What was asked for, the seed and what is known of the reference included; ``withheld``, ``revealing``
         and ``outside`` tell for each axis how many groups are not shown, how many of them are so only because they
@@ -75,10 +107,22 @@ class Selection(TableResult):
             *self._ties(),
             *self._not_eligible(),
             *self._in_no_group(),
+            *self._few_others(),
+            *self._keeps(),
+            *self._batches(),
+            *self._to_look_at(),
+            *self._alarms(),
             "Whoever is chosen for a high value tends to have a lower one in new ratings.",
-            f"A lower value means further from {self.settings['reference']['name']}, which has a view of its own; "
-            "nobody's rating is wrong for that.",
+            self._closing(),
         ]
+
+    def _closing(self) -> str:
+        if self.settings["reference"]["kind"] == OWN_GROUP:
+            return "A lower value means further from others of the same group; nobody's rating is wrong for that."
+        return (
+            f"A lower value means further from {self.settings['reference']['name']}, which has a view of its own; "
+            "nobody's rating is wrong for that."
+        )
 
     def _overall(self) -> list[str]:
         chosen = self.to_frame().filter(pl.col("rater").is_not_null())
@@ -88,13 +132,19 @@ class Selection(TableResult):
         order += peers(self.settings)
         found = [
             f"{counted(n_raters, 'rater')} from {n_served:,} of {counted(n_groups, 'group')} {are(n_raters)} "
-            f"chosen by {self._name} against {self.settings['reference']['name']}, in the order of {order}, up to "
-            f"{self.settings['per_group']:,} of each group."
+            f"chosen by {self._name} against {self.settings['reference']['name']}, in the order of {order}, "
+            f"{self._how_many()}."
         ]
         repeated = chosen["rater"].value_counts().filter(pl.col("count") > 1).height
         if repeated:
             found.append(f"{counted(repeated, 'rater')} {are(repeated)} chosen in several groups.")
         return found
+
+    def _how_many(self) -> str:
+        keep = self.settings["keep"]
+        if keep is None:
+            return f"up to {self.settings['per_group']:,} of each group"
+        return f"{keep:,} in all, of each group in proportion to its raters"
 
     def _without(self) -> list[str]:
         """Return the groups of which nobody, or fewer than asked for, could be chosen."""
@@ -106,10 +156,12 @@ class Selection(TableResult):
         if empty.height > FEW:
             more = counted(empty.height - FEW, "more group")
             found.append(f"Nobody is chosen of {more} either; the table groups says why.")
-        asked = self.settings["per_group"]
-        short = self._groups.filter((pl.col("n_chosen") > 0) & (pl.col("n_chosen") < asked))
+        short = self._groups.filter((pl.col("n_chosen") > 0) & (pl.col("n_chosen") < pl.col("n_asked")))
         if short.height:
-            found.append(f"Fewer than {asked:,} are eligible of {_places(short)}.")
+            found.append(f"Fewer than {self.settings['per_group']:,} are eligible of {_places(short)}.")
+        keep, n_chosen = self.settings["keep"], int(self._groups["n_chosen"].sum())
+        if keep is not None and n_chosen < keep:
+            found.append(f"Only {n_chosen:,} of the {keep:,} places could be filled; no more raters are eligible.")
         return found
 
     def _ties(self) -> list[str]:
@@ -128,7 +180,8 @@ class Selection(TableResult):
         n_few = others.filter(pl.col("n_ratings") < least)["rater"].n_unique()
         n_undefined = others.filter(pl.col("n_ratings") >= least)["rater"].n_unique()
         if n_few:
-            what = f"{least:,} ratings of items that have a reference"
+            own = self.settings["reference"]["kind"] == OWN_GROUP
+            what = f"{least:,} ratings of items that {'others of the group rated' if own else 'have a reference'}"
             found.append(f"{counted(n_few, 'rater')} {are(n_few)} not eligible yet, with fewer than {what}.")
         if n_undefined:
             what = ordering(self.settings)
@@ -140,6 +193,93 @@ class Selection(TableResult):
         n_revealing = sum(self.settings["revealing"].values())
         said = withheld_sentence(n_withheld, n_revealing, self.settings["min_group_size"])
         return [*without_value(self.settings["outside"]), *said]
+
+    def _few_others(self) -> list[str]:
+        """Return the groups in which hardly anybody rated the same items, if raters are held against their own."""
+        if self.settings["reference"]["kind"] != OWN_GROUP:
+            return []
+        few = self._groups.filter(pl.col("others_per_item") < LEAST_OTHERS, pl.col("n_chosen") > 0)
+        if few.is_empty():
+            return []
+        return [
+            f"Fewer than {LEAST_OTHERS} others of the group rated an item, on average, in {_places(few)}: what its own "
+            "view is can hardly be told there, and the order owes much to chance. A reference by trained raters helps."
+        ]
+
+    def _keeps(self) -> list[str]:
+        """Return how much of their groups' views the chosen keep."""
+        rows = self.table("fairness").filter(pl.col("kept").is_not_nan()).sort("kept", maintain_order=True)
+        found = [
+            f"The chosen of {named(axis, group)} keep {share:.0%} [{low:.0%}, {high:.0%}] of its deviation from the "
+            f"others on {counted(n, 'item')}."
+            for axis, group, share, low, high, n in rows.select(
+                "axis", "group", "kept", "kept_low", "kept_high", "n_items"
+            )
+            .head(FEW)
+            .iter_rows()
+        ]
+        if rows.height > FEW:
+            n = rows.height - FEW
+            found.append(f"{counted(n, 'more group')} {'keeps' if n == 1 else 'keep'} more; see the table fairness.")
+        low = rows.filter(pl.col("kept_high") < ENOUGH)
+        if low.height:
+            found.append(
+                f"Less than {ENOUGH:.0%} of its deviation is surely kept of {_places(low)}: the chosen there see "
+                "things more like the others than their group does."
+            )
+        unknown = self.table("fairness").filter(pl.col("note") == NOISE)
+        if unknown.height:
+            n = unknown.height
+            found.append(
+                f"Of {counted(n, 'group')} the deviation from the others cannot be told from noise, so there is "
+                "nothing to keep that could be measured."
+            )
+        return found
+
+    def _batches(self) -> list[str]:
+        rows = self.table("fairness").drop_nulls("hard_eligible").filter(pl.col("n_chosen") > 0)
+        if rows.is_empty():
+            return []
+        n = int(rows["n_chosen"].sum())
+        eligible = float((rows["hard_eligible"] * rows["n_eligible"]).sum()) / max(int(rows["n_eligible"].sum()), 1)
+        chosen = float((rows["hard_chosen"] * rows["n_chosen"]).sum()) / max(n, 1)
+        return [
+            f"{chosen:.0%} of the chosen had a harder batch of items, and {eligible:.0%} of the eligible; each batch "
+            "has its share of the places."
+        ]
+
+    def _to_look_at(self) -> list[str]:
+        """Return how many raters are worth a look, and what for."""
+        listed_ones = self.table("look_at")
+        looked, missing = self.settings["looked_for"], self.settings["not_looked_for"]
+        found = []
+        if listed_ones.height:
+            counts = listed_ones.group_by("sign", maintain_order=True).len().iter_rows()
+            n = listed_ones["rater"].n_unique()
+            what = listed(f"{sign} ({count:,})" for sign, count in counts)
+            found.append(
+                f"{counted(n, 'rater')} {are(n)} worth a look for {what}, beside raters of the same items (p ≤ .05, "
+                "corrected over raters by Benjamini and Hochberg); the table look_at names them."
+            )
+            both = len(set(listed_ones["rater"]) & set(self.to_frame()["rater"].drop_nulls()))
+            chosen = f" {both:,} of them {are(both)} among the chosen." if both else ""
+            found.append(f"Nobody is dropped for that: a person is to look first.{chosen}")
+        elif looked:
+            found.append(f"Nobody stands out from raters of the same items by {listed(looked, word='or')}.")
+        if missing:
+            found.append(f"Not looked for: {'; '.join(f'{sign}, since {why}' for sign, why in missing.items())}.")
+        return found
+
+    def _alarms(self) -> list[str]:
+        """Return the groups of which more raters look careless than of others."""
+        rows = self.table("alarms").filter(pl.col("p_adjusted") <= SIGNIFICANT)
+        return [
+            f"Of {named(axis, group)} {share:.0%} have p ≤ .05 for {sign}, of the other groups {rest:.0%}: ask whether "
+            "the sign means the same in this group before anybody is blamed."
+            for axis, group, sign, share, rest in rows.select("axis", "group", "sign", "share_low", "share_low_others")
+            .head(FEW)
+            .iter_rows()
+        ]
 
 
 def ordering(settings: Mapping[str, Any]) -> str:

@@ -2,68 +2,49 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from plurivox.actions.select.result import FEW, SCHEMAS, VALUES, Selection, ordering
+from plurivox.actions.select.choosing import Judged, Ranked, chosen_of, places
+from plurivox.actions.select.fairness import fairness_rows
+from plurivox.actions.select.judging import groups_of, judge, others_per_item, rated_what
+from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for, read_log, signs_of
+from plurivox.actions.select.result import OWN_GROUP, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
 from plurivox.axis import Axis
 from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Compared, compared, overlapping_axes
+from plurivox.engine.grouping import compared, overlapping_axes
 from plurivox.engine.running import Running
-from plurivox.errors import SelectionError
-from plurivox.lenses.responsiveness.references import ReferenceLike
-from plurivox.lenses.responsiveness.run import responsiveness
+from plurivox.errors import InputError, SelectionError, SharedRatersWarning
+from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.ratings import Ratings
-from plurivox.results.result import Row, Table
-from plurivox.results.wording import counted, listed, why_withheld
+from plurivox.results.result import Table
+from plurivox.results.wording import counted, why_withheld
 from plurivox.settings import keywords
-
-SAME = 1e-12
-"""Bounds no further apart are a tie."""
-
-
-class _Group(NamedTuple):
-    """A group that may be shown, and the names of its raters."""
-
-    axis: str
-    name: str
-    raters: list[str]
-
-
-class _Judged(NamedTuple):
-    """A rater with their values, what they are ordered by, and why they are not eligible, if so."""
-
-    rater: str
-    values: tuple[float | None, ...]
-    n_ratings: int
-    bound: float
-    reason: str
-    note: str
-
-
-class _Ranked(NamedTuple):
-    """The eligible raters of a group in the order of choice, and the names of those tied for the last place."""
-
-    chosen: list[_Judged]
-    others: list[_Judged]
-    tied: frozenset[str]
 
 
 @keywords(SelectionSettings)
 def select_raters(
-    ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: SelectionSettings, how: Running
+    ratings: Ratings,
+    reference: ReferenceLike = OWN_GROUP,
+    *,
+    log: Any = None,
+    settings: SelectionSettings,
+    how: Running,
 ) -> Selection:
     """Choose the most responsive raters of every group.
 
     Every rater is held against the reference on their own, as :func:`plurivox.responsiveness` does with
-    ``by="rater"``; then the first few of each group are chosen. Every group large enough to show appears in the
-    result, also one of which nobody is eligible. The chosen raters are named, since that is what was asked for.
+    ``by="rater"``; then the first few of each group are chosen, from each block of raters who saw the same items in
+    proportion. Every group large enough to show appears in the result, also one of which nobody is eligible. The chosen
+    raters are named, since that is what was asked for.
+
+    Without trained raters a rater is held against the other raters of the same group. Held against the crowd, those of
+    a minority who least hold its view come first; ``table("fairness")`` tells how much of its view a group keeps.
 
     Ordered by the lower end of their 95 % intervals, raters with few ratings come later, so that luck does not win.
     That pays where groups are large and raters much alike. Where raters differ widely, or groups are small, it can
@@ -74,12 +55,18 @@ def select_raters(
     ratings
         Who rated what. Higher points mean more severe.
     reference
-        What the scores are held against, as in :func:`plurivox.responsiveness`. Nobody is ever held against themselves.
+        What the scores are held against: ``"own group"``, or as in :func:`plurivox.responsiveness` other Ratings, such
+        as those of trained raters, ``"crowd"``, or a group. Nobody is ever held against themselves.
+    log
+        What is known of single ratings, to look for straight lines and haste: a frame with ``item``, ``rater``, and
+        ``time`` (when a rating was given), ``seconds`` (how long it took), or both. Without ``time`` its rows are taken
+        to be in the order of answering.
 
     Returns
     -------
     Selection
-        With ``to_frame()``, ``table("groups")``, ``table("candidates")``, ``findings()`` and ``to_json()``.
+        With ``to_frame()``, ``table("groups")``, ``table("candidates")``, ``table("fairness")``, ``table("look_at")``,
+        ``table("alarms")``, ``findings()`` and ``to_json()``.
 
     Raises
     ------
@@ -98,7 +85,7 @@ def select_raters(
     """
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
     axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
-    groups = _groups(ratings, axes)
+    groups = groups_of(ratings, axes)
     asked = {
         **settings.as_dict(), "several": overlapping, "withheld": {one.axis.name: one.n_withheld for one in axes},
         "revealing": {one.axis.name: one.n_revealing for one in axes},
@@ -106,108 +93,77 @@ def select_raters(
     }  # fmt: skip
     if not groups:
         raise _nobody_shown(asked)
-    shared = ("threshold", "bootstrap", "seed", "min_group_size")
-    found = responsiveness(
-        ratings, reference, "rater", permutations=0, threads=how.threads, executor=how.executor,
-        interval="bootstrap" if settings.bootstrap else "none", progress=how.progress,
-        **{name: getattr(settings, name) for name in shared},
-    )  # fmt: skip
-    asked["reference"] = found.settings["reference"]
+    if settings.keep is not None and overlapping:
+        raise InputError(
+            "keep makes one panel, and raters of several groups would count twice in it",
+            hint="Give per_group, or an attribute of which each rater has one value.",
+        )
+    known_log = read_log(ratings, log)
     exchange = Exchange.of(ratings, settings.within)
     asked["compared"] = exchange.as_dict()
-    judged = _among_peers(ratings, _judged(found.rows, asked), exchange)
-    result = Selection(_tables(groups, judged, asked), asked)
-    if result.to_frame()["rater"].null_count() == len(groups):
-        raise _nobody_eligible(result.table("candidates"), asked)
-    return result
+    judged, asked["reference"] = judge(ratings, reference, groups, settings, how, exchange)
+    wanted = places(judged, settings.per_group, settings.keep)
+    ranked = {
+        key: chosen_of([one for one in own if not one.reason], wanted[key], settings.seed)
+        for key, own in judged.items()
+    }  # fmt: skip
+    others = {one.key: others_per_item(ratings, one.members) for one in groups}
+    tables = _tables(judged, ranked, wanted, others, asked)
+    if tables["chosen"]["rater"].null_count() == len(groups):
+        raise _nobody_eligible(tables["candidates"], asked)
+    tables["fairness"] = _frame("fairness", fairness_rows(ratings, groups, judged, ranked))
+    signs = signs_of(ratings, exchange, _trained(ratings, reference, settings), known_log, settings.seed)
+    given = {
+        "order": known_log.order is not None, "seconds": known_log.seconds is not None,
+        "gold": asked["reference"]["kind"] == "ratings" and len(asked["reference"]["boundaries"]) == 1,
+    }  # fmt: skip
+    asked["looked_for"] = [one.kind for one in signs]
+    asked["not_looked_for"] = not_looked_for(signs, given)
+    may = np.logical_or.reduce([one.members for one in groups])
+    tables["look_at"] = _frame("look_at", listed_rows(signs, _names(ratings), may))
+    tables["alarms"] = _frame("alarms", alarm_rows(signs, groups))
+    return Selection(tuple(Table(name, frame) for name, frame in tables.items()), asked)
 
 
-def _groups(ratings: Ratings, axes: Sequence[Compared]) -> list[_Group]:
-    """Return the groups that may be shown with their raters."""
+def _names(ratings: Ratings) -> list[str]:
     alone = Axis.of(ratings, "rater")
-    names = [alone.groups[code] for code in alone.codes.tolist()]
-    return [
-        _Group(axis.name, axis.groups[g], [names[rater] for rater in np.flatnonzero(axis.codes == g).tolist()])
-        for one in axes
-        for axis, places in one.shown
-        for g in places
-    ]
+    return [alone.groups[code] for code in alone.codes.tolist()]
 
 
-def _judged(rows: Iterable[Row], settings: Mapping[str, Any]) -> dict[str, _Judged]:
-    """Return every rater with what they are ordered by, and why they are not eligible."""
-    by_rater: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row.kind == "rater":
-            by_rater.setdefault(row.group, {})[row.statistic] = row
-    found = {}
-    for rater, own in by_rater.items():
-        row = own[settings["metric"]]
-        bound = row.ci_low if settings["order"] == "lower" and row.ci_low is not None else row.value
-        values = (row.value, row.ci_low, row.ci_high, *(own[name].value for name in ("mpa", "wra", "hm")))
-        reason = ""
-        if row.n_ratings < settings["min_ratings"]:
-            of = "of items that have a reference"
-            reason = f"{counted(row.n_ratings, 'rating')} {of}, fewer than {settings['min_ratings']:,}"
-        elif math.isnan(bound):
-            why = row.note if math.isnan(row.value) else "fewer than two bootstrap draws are defined"
-            reason = f"{ordering(settings)} is undefined: {why}"
-        found[rater] = _Judged(rater, (*values, row.n_ratings), row.n_ratings, bound, reason, row.note)
-    return found
+def _trained(ratings: Ratings, reference: ReferenceLike, settings: SelectionSettings) -> Reference | None:
+    """Return the ratings of trained raters, if there are any."""
+    if not isinstance(reference, Ratings):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SharedRatersWarning)  # was told already
+        return resolve(ratings, reference, threshold=settings.threshold)
 
 
-def _among_peers(ratings: Ratings, judged: dict[str, _Judged], exchange: Exchange) -> dict[str, _Judged]:
-    """Return raters with their bound less the median of those they may be compared with.
-
-    Who is alone in a stratum is compared with all.
-    """
-    if exchange.strata is None:
-        return judged
-    alone = Axis.of(ratings, "rater")
-    stratum = {alone.groups[code]: int(exchange.strata[rater]) for rater, code in enumerate(alone.codes.tolist())}
-    peers: dict[int, list[float]] = {}
-    for one in judged.values():
-        if not one.reason:
-            peers.setdefault(stratum[one.rater], []).append(one.bound)
-    overall = float(np.median([bound for bounds in peers.values() for bound in bounds] or [0.0]))
-    middle = {number: float(np.median(bounds)) for number, bounds in peers.items() if len(bounds) > 1}
-    return {name: one._replace(bound=one.bound - middle.get(stratum[name], overall)) for name, one in judged.items()}
+def _frame(name: str, rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, SCHEMAS[name], orient="row")
 
 
-def _ranked(eligible: Iterable[_Judged], per_group: int, seed: int) -> _Ranked:
-    """Put raters in order: by bound; where bounds are the same, more ratings first, then by seed and name."""
-    falling = sorted(eligible, key=lambda one: -one.bound)
-    bounds = np.array([one.bound for one in falling])
-    levels = np.append(0, np.cumsum(bounds[:-1] - bounds[1:] > SAME)).tolist()
-    level = {one.rater: at for one, at in zip(falling, levels, strict=False)}
-    ordered = sorted(falling, key=lambda one: (level[one.rater], -one.n_ratings, _drawn(seed, one.rater)))
-    chosen, others = ordered[:per_group], ordered[per_group:]
-    same = [one.rater for one in ordered if level[one.rater] == level[chosen[-1].rater]]
-    return _Ranked(chosen, others, frozenset(same if len(same) > 1 else ()))
-
-
-def _drawn(seed: int, rater: str) -> bytes:
-    """Return what puts raters into an order that looks random and depends on nothing but the seed and their names."""
-    return hashlib.blake2b(f"{seed}:{rater}".encode(), digest_size=8).digest() + rater.encode()
-
-
-def _tables(groups: Sequence[_Group], judged: Mapping[str, _Judged], settings: Mapping[str, Any]) -> tuple[Table, ...]:
-    """Choose in every group, and return the three tables."""
+def _tables(
+    judged: Mapping[tuple[str, str], Sequence[Judged]], ranked: Mapping[tuple[str, str], Ranked],
+    wanted: Mapping[tuple[str, str], int], others: Mapping[tuple[str, str], float], settings: Mapping[str, Any],
+) -> dict[str, pl.DataFrame]:  # fmt: skip
+    """Return the three tables of the choice itself."""
     chosen: list[tuple[Any, ...]] = []
     counts: list[tuple[Any, ...]] = []
     candidates: list[tuple[Any, ...]] = []
-    for axis, name, raters in groups:
-        own = [judged[rater] for rater in raters]
+    for (axis, name), own in judged.items():
+        found = ranked[axis, name]
         excluded = sorted((one for one in own if one.reason), key=lambda one: one.rater)
-        ranked = _ranked((one for one in own if not one.reason), settings["per_group"], settings["seed"])
-        ties = _tie_notes(ranked)
         n_few = sum(one.n_ratings < settings["min_ratings"] for one in excluded)
-        n_chosen, n_eligible = len(ranked.chosen), len(own) - len(excluded)
-        why = _why_short(n_eligible, n_few, len(excluded) - n_few, settings)
-        counts.append((axis, name, len(own), n_eligible, n_few, len(excluded) - n_few, n_chosen, why))
-        for rank, one in enumerate([*ranked.chosen, *ranked.others], start=1):
+        n_chosen, n_eligible = len(found.chosen), len(own) - len(excluded)
+        why = _why_short(n_eligible, n_few, len(excluded) - n_few, wanted[axis, name], settings)
+        counts.append((
+            axis, name, len(own), n_eligible, n_few, len(excluded) - n_few, wanted[axis, name], n_chosen,
+            others[axis, name], why,
+        ))  # fmt: skip
+        for rank, one in enumerate([*found.chosen, *found.others], start=1):
             cells = (axis, name, rank, one.rater, *one.values)
-            tied, note = one.rater in ranked.tied, _joined(ties.get(one.rater, ""), one.note)
+            tied, note = one.rater in found.tied, _joined(found.notes.get(one.rater, ""), one.note)
             candidates.append((*cells, True, rank <= n_chosen, tied, note))
             if rank <= n_chosen:
                 chosen.append((*cells, tied, note))
@@ -215,39 +171,19 @@ def _tables(groups: Sequence[_Group], judged: Mapping[str, _Judged], settings: M
             chosen.append((axis, name, *[None] * (2 + len(VALUES)), False, why))
         candidates += [(axis, name, None, one.rater, *one.values, False, False, False, one.reason) for one in excluded]
     parts = {"chosen": chosen, "groups": counts, "candidates": candidates}
-    return tuple(Table(name, pl.DataFrame(rows, SCHEMAS[name], orient="row")) for name, rows in parts.items())
+    return {name: _frame(name, rows) for name, rows in parts.items()}
 
 
-def _tie_notes(ranked: _Ranked) -> dict[str, str]:
-    """Tell for each rater who is tied for the last place with whom, and what decided."""
-    taken = [one for one in ranked.chosen if one.rater in ranked.tied]
-    left = [one for one in ranked.others if one.rater in ranked.tied]
-    if not left:
-        names = [one.rater for one in taken]
-        return {own: f"tied with {listed((one for one in names if one != own), FEW)}, also chosen" for own in names}
-    most, fewest = left[0].n_ratings, taken[-1].n_ratings
-    with_left, with_taken = (f"tied with {listed((one.rater for one in part), FEW)}" for part in (left, taken))
-    notes = {}
-    for one in taken:
-        notes[one.rater] = f"{with_left}, not chosen; {_decided(clearly=one.n_ratings > most)}"
-    for one in left:
-        notes[one.rater] = f"{with_taken}, chosen; {_decided(clearly=one.n_ratings < fewest)}"
-    return notes
-
-
-def _decided(*, clearly: bool) -> str:
-    return "the number of ratings decided" if clearly else "the seed decided"
-
-
-def _why_short(n_eligible: int, n_few: int, n_undefined: int, settings: Mapping[str, Any]) -> str:
+def _why_short(n_eligible: int, n_few: int, n_undefined: int, wanted: int, settings: Mapping[str, Any]) -> str:
     """Tell why a group has fewer eligible raters than were asked for; nothing if it has enough."""
-    if n_eligible >= settings["per_group"]:
-        return ""
+    if n_eligible >= max(wanted, 1):
+        return "" if wanted else f"{n_eligible:,} eligible, no place is left for it of {settings['keep']:,}"
     reasons = []
     if n_few:
         have = "has" if n_few == 1 else "have"
-        of = "of items that have a reference"
-        reasons.append(f"{counted(n_few, 'rater')} {have} fewer than {settings['min_ratings']:,} ratings {of}")
+        reasons.append(
+            f"{counted(n_few, 'rater')} {have} fewer than {settings['min_ratings']:,} ratings {rated_what(settings)}"
+        )
     if n_undefined:
         what = ordering(settings)
         reasons.append(f"{counted(n_undefined, 'rater')} {'has' if n_undefined == 1 else 'have'} no defined {what}")
@@ -270,8 +206,8 @@ def _nobody_shown(settings: Mapping[str, Any]) -> SelectionError:
 def _nobody_eligible(candidates: pl.DataFrame, settings: Mapping[str, Any]) -> SelectionError:
     own = candidates.unique("rater")
     n_few = own.filter(pl.col("n_ratings") < settings["min_ratings"]).height
-    why = _why_short(0, n_few, own.height - n_few, settings)
-    hint = "Lower min_ratings, or collect more ratings of items that have a reference."
+    why = _why_short(0, n_few, own.height - n_few, 1, settings)
+    hint = f"Lower min_ratings, or collect more ratings {rated_what(settings)}."
     if n_few < own.height:
         hint = "See pv.responsiveness(…, by='rater') for the values of raters and why they are undefined."
     return SelectionError(f"no group has an eligible rater: {why}", hint=hint)

@@ -10,6 +10,8 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 METRICS = ("hm", "mpa", "wra")
 ORDERS = ("lower", "value")
+OWN_GROUP = "own group"
+"""The reference of each rater: the others of the same group."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,6 +26,13 @@ class SelectionSettings(Settings):
     per_group: int = setting(
         3, "How many raters to choose of each group.", metavar="N", least=1,
         hint="Choose at least 1 rater of each group.", doc="How many raters to choose of each group, at most.",
+    )  # fmt: skip
+    keep: int | None = setting(
+        None, "Choose so many raters in all instead, of each group in proportion to its raters, and at least one.",
+        metavar="N", least=1, hint="Keep at least 1 rater.",
+        doc="How many raters to choose in all, instead of ``per_group``: one panel, of each group in proportion to its "
+        "raters (largest remainders), and at least one of each as long as there are places. Needs a single axis, which "
+        "may be a crossing.",
     )  # fmt: skip
     metric: str = setting(
         "hm", "What to choose by: hm, or one of its two parts, mpa and wra.", metavar="NAME", choices=METRICS,
@@ -49,8 +58,9 @@ class SelectionSettings(Settings):
         help="Compare raters with those of the same value of this attribute; auto: with those who saw the same items; "
         "none: with all.",
         doc='Whom raters are compared with. ``"auto"``: with those who saw the same items, if nearly all are in such '
-        "blocks, so that nobody loses by having got harder items; else with all. A rater attribute (or several): with "
-        "raters of the same values. None: with all.",
+        "blocks, so that nobody loses by having got harder items, and each block has its share of the chosen; else "
+        "with all, adjusted for their items. A rater attribute (or several): with raters of the same values. None: "
+        "with all, whatever they rated.",
     )
     seed: int = shared.seed(
         doc="Same seed, same result, whatever the order of rows. It also decides between raters with the same bound "
@@ -73,5 +83,10 @@ class SelectionSettings(Settings):
             )
         if not self.by:
             raise InputError("by names no axis", hint="Give attributes of raters, such as by='gender'.")
+        if self.keep is not None and len(self.by) > 1:
+            raise InputError(
+                f"keep makes one panel, and by names {len(self.by)} axes",
+                hint="Give one axis, or a crossing such as by=('age', 'gender'), on the command line --by age,gender.",
+            )
         if any("rater" in one for one in self.by):
             raise InputError("by names 'rater', and raters are chosen from groups", hint="Give attributes of raters.")

@@ -85,8 +85,9 @@ class Peers:
 
 
 def against_peers(
-    values: Floats, ratings: Ratings, exchange: Exchange, errors: Floats | None = None, *, leniency: bool = True
-) -> Peers:
+    values: Floats, ratings: Ratings, exchange: Exchange, errors: Floats | None = None, *,
+    leniency: bool = True, numbers: bool = True, alike: bool = False, freedom: float = TAILS,
+) -> Peers:  # fmt: skip
     """Hold each rater's value against those of raters of the same items.
 
     Parameters
@@ -102,29 +103,41 @@ def against_peers(
         of ratings is used: a rater's own error depends on the rater's own value.
     leniency
         Whether what is expected bends with the rater's leniency.
+    numbers
+        Whether it depends on the number of ratings, where there are no blocks and raters have unlike numbers.
+    alike
+        Whether values scatter alike in all blocks, so that small ones can borrow from the others.
+    freedom
+        Degrees of freedom of the values of ordinary raters: the fewer, the longer their tails.
     """
     groups = _together(ratings, np.isfinite(values), exchange)
-    found = np.full((4, len(values)), np.nan)
+    expected, off = np.full((2, len(values)), np.nan)
+    tails = np.full((3, len(values)), np.nan)
     n_peers = np.zeros(len(values), np.int64)
-    explained = _explained(values, ratings, groups, unlike=exchange.kind == "all", leniency=leniency)
+    explained = _explained(values, ratings, groups, unlike=numbers and exchange.kind == "all", leniency=leniency)
     smooth = None if errors is None else _by_number(errors, ratings)
     for own in groups:
         n_peers[own] = len(own) - 1
         if len(own) > LEAST_PEERS:
             given = (values - explained)[own], None if smooth is None else smooth[own]
-            found[:, own] = _predicted(*given, ratings, own) if exchange.kind == "all" else _block(*given)
-    expected, z, below, above = found
+            expected[own], off[own] = _predicted(*given, ratings, own) if exchange.kind == "all" else _block(*given)
+    for own in [np.arange(len(values))] if alike else groups:
+        judged = own[np.isfinite(off[own])]
+        if len(judged):
+            tails[:, judged] = _tails(off[judged], freedom)
     expected = expected + explained
+    z, below, above = tails
     return Peers(expected, values - expected, z, below, above, n_peers, exchange.kind == "all")
 
 
-def leniencies(ratings: Ratings) -> Floats:
+def leniencies(ratings: Ratings, numbers: Floats | None = None) -> Floats:
     """Return how far each rater's scores lie above those of the other raters of the same items, on average.
 
-    In positions on the scale; items that nobody else rated tell nothing. NaN for raters who share no item.
+    In positions on the scale, or by a number for each rating; items that nobody else rated tell nothing. NaN for raters
+    who share no item.
     """
     items, raters = ratings.item_codes, ratings.codes_of_raters
-    scores = ratings.scores.astype(float)
+    scores = ratings.scores.astype(float) if numbers is None else numbers
     n = np.bincount(items, minlength=ratings.n_items)[items]
     totals = np.bincount(items, scores, minlength=ratings.n_items)[items]
     shared = n > 1
@@ -138,7 +151,7 @@ def _together(ratings: Ratings, known: NDArray[np.bool_], exchange: Exchange) ->
     """Return the raters who are compared with one another: strata, or all who are linked by items they share."""
     strata = exchange.strata
     if exchange.kind == "all":
-        strata = _linked(ratings)
+        strata = linked(ratings)
     elif strata is None:
         return [np.flatnonzero(known)]
     inside = known & (strata >= 0)
@@ -149,7 +162,7 @@ def _together(ratings: Ratings, known: NDArray[np.bool_], exchange: Exchange) ->
     return [own[at::n] for own, n in parts for at in range(n)]
 
 
-def _linked(ratings: Ratings) -> NDArray[np.int32]:
+def linked(ratings: Ratings) -> NDArray[np.int32]:
     """Return a number for each rater, the same for raters who share an item, or are linked by others who do."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -217,21 +230,22 @@ def _robust_slopes(x: Floats, y: Floats) -> Floats:
 
 
 def _block(values: Floats, errors: Floats | None) -> Floats:
-    """Return what is expected, z and both tails for raters of one block."""
+    """Return what is expected of raters of one block, and how far off each is, scattering alike but for a factor."""
     middle = _without_each(values, lambda others: float(np.median(others)))
-    return _tails(middle, (values - middle) / _sizes(values, errors), math.pi / 2)
+    loose = math.sqrt(1 + math.pi / 2 / (len(values) - 1))  # a median scatters, too
+    return np.stack([middle, (values - middle) / _sizes(values, errors) / loose])
 
 
-def _tails(expected: Floats, x: Floats, looseness: float) -> Floats:
-    """Return what is expected, z and tails of residuals x; of their variance, the expectation has ``looseness`` / n."""
+def _tails(x: Floats, freedom: float) -> Floats:
+    """Return z and both tails of residuals, each in spreads of the others."""
     from scipy.stats import t
 
-    n = len(x) - 1
-    scale = _without_each(x, spread) * math.sqrt(1 + looseness / n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(x == 0, 0.0, x / scale)
-    freedom = 1 / (1 / TAILS + 1 / (EFFICIENCY * (n - 1)))
-    return np.stack([expected, z, t.cdf(z, freedom), t.sf(z, freedom)])
+    scale = _without_each(x, spread)
+    # Where most are alike Q_n is 0, and whoever differs would be infinitely far; with all in it, z has a bound of √n.
+    scale = np.where(scale > 0, scale, x.std(ddof=1))
+    z = np.divide(x, scale, out=np.zeros(len(x)), where=scale > 0)
+    left = 1 / (1 / freedom + 1 / (EFFICIENCY * (len(x) - 2)))
+    return np.stack([z, t.cdf(z, left), t.sf(z, left)])
 
 
 def _sizes(values: Floats, errors: Floats | None) -> Floats:
@@ -279,7 +293,7 @@ def _few(n: int) -> float:
 
 
 def _predicted(values: Floats, errors: Floats | None, ratings: Ratings, raters: Places) -> Floats:
-    """Return what is expected, z and both tails for raters who share some items with some.
+    """Return what is expected of raters who share some items with some, and how far off each is, all scattering alike.
 
     With K the covariance of means over the raters' items of item effects of variance 1, and D what is each rater's own,
     the covariance C of the values is φ·(λK + D). λ is that of the largest restricted likelihood. What is expected of
@@ -296,7 +310,7 @@ def _predicted(values: Floats, errors: Floats | None, ratings: Ratings, raters: 
     side = axes @ (weights * x) / math.sqrt(float((weights * x**2).sum()))
     diagonal = (axes**2) @ weights - side**2
     expected = drawn_in - own * (axes @ (weights * y) - side * float(side @ (drawn_in / own))) / diagonal
-    return _tails(expected, (values - expected) / own * np.sqrt(diagonal), 0.0)
+    return np.stack([expected, (values - expected) / own * np.sqrt(diagonal)])
 
 
 def _shared(ratings: Ratings, raters: Places) -> Floats:
