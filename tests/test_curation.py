@@ -168,19 +168,18 @@ def test_pairs_are_those_of_a_literal_count(missing: float, min_margin: float) -
     assert found.findings()[0] == said
 
 
-def test_selected_raters_have_the_highest_lower_bound_of_hm() -> None:
+@pytest.mark.parametrize("reference", ["trained", "crowd"])
+def test_raters_are_those_that_select_chooses(reference: str) -> None:
     frame = study("a", "b", "c", n_raters=8, missing=0.2)
-    ratings, reference = ratings_of(frame), experts()
-    rows = pv.responsiveness(ratings, reference, "rater", permutations=0).rows
-    bounds = {row.group: row.ci_low or 0.0 for row in rows if row.kind == "rater" and row.statistic == "hm"}
-    chosen = {
-        rater for group in "abc" for rater in sorted((r for r in bounds if r[0] == group), key=lambda r: -bounds[r])[:3]
-    }
-    found = pv.curate(ratings, reference, by="group", per_group=3, per_point=1000, **FAST)
-    again = pv.curate(ratings, reference, by="group", raters=sorted(chosen), per_point=1000, **FAST)
+    ratings = ratings_of(frame)
+    against: Any = experts() if reference == "trained" else "crowd"
+    own = against if reference == "trained" else "own group"  # the crowd would choose those who hold its view least
+    chosen = pv.select_raters(ratings, own, by="group", per_group=3, seed=0).to_frame()["rater"].to_list()
+    found = pv.curate(ratings, against, by="group", per_group=3, per_point=1000, **FAST)
+    again = pv.curate(ratings, against, by="group", raters=sorted(chosen), per_point=1000, **FAST)
     assert found.to_frame().equals(again.to_frame())
     assert found.table("groups")["n_raters_selected"].to_list() == [3, 3, 3]
-    literal = Literal(frame, chosen)
+    literal = Literal(frame, set(chosen))
     for row in found.table("items").iter_rows(named=True):
         assert row["score"] == pytest.approx(literal.mean[row["group"]][row["item"]])
         assert row["n_votes"] == len(literal.given[row["group"]][row["item"]])
@@ -216,8 +215,8 @@ def test_no_pair_contradicts_the_ratings(
         return
     selected = set(names(frame))
     if not named:
-        judged = pv.responsiveness(ratings_of(frame), by="rater", permutations=0, interval="none").rows
-        selected = {r.group for r in judged if r.kind == "rater" and r.statistic == "hm" and not math.isnan(r.value)}
+        options = {"by": "group", "per_group": 3, "min_ratings": 1, "min_group_size": 1}
+        selected = set(pv.select_raters(ratings_of(frame), **options).to_frame()["rater"].drop_nulls())
     literal = Literal(frame, selected, min_votes)
     standings = dict(found.table("groups").select("group", "standing").iter_rows())
     for row in found.to_frame().iter_rows(named=True):
@@ -723,7 +722,7 @@ def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.Mo
         ({"prompt": "question"}, "items have no attribute 'question' for prompt; they have: prompt, response"),
         ({"raters": ["nobody"]}, "1 of the 1 raters given did not rate here, such as 'nobody'"),
         ({"raters": []}, "none of the raters given belongs to a group of group that is shown"),
-        ({"min_ratings": 1000}, "no group of group has an eligible rater"),
+        ({"min_ratings": 1000}, "no group has an eligible rater"),
         ({"min_votes": 9}, "no item has the scores of 9 selected raters"),
         ({"min_margin": 4.5}, "no two responses to a prompt lie 4.5 or more apart"),
         ({"min_margin": math.nan}, "min_margin is nan"),
@@ -850,7 +849,7 @@ def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:
         (["--by", "group", "--several", "group=;", "-o", "{folder}/x.jsonl"], "its groups overlap"),
         (
             ["--by", "group", "--min-ratings", "999", "-o", "{folder}/x.jsonl"],
-            "no group of group has an eligible rater",
+            "no group has an eligible rater",
         ),
         (["--by", "group", "--min-margin", "5", "-o", "{folder}/x.jsonl"], "there is no pair to curate"),
         (["--by", "group", "--decisions", "{folder}/experts.csv", "-o", "{folder}/x.jsonl"], "no column 'pair'"),

@@ -238,9 +238,9 @@ def _weights(found: Curation) -> list[str]:
             "The weight of a pair is multiplied by its certainty: of the group's selected raters who rated both items "
             "the share who order them so, equal scores counting half; 0.5 if nobody rated both."
         )
-    closest = ", and the selected raters of each group are those closest to it"
-    chosen = closest if settings["raters"] == "most responsive" else ""
-    return [*said, f"Distance from {reference} is no fault of a group: every reference has a view of its own{chosen}."]
+    chosen = _cell(settings["raters"])
+    chosen = f" Of each group the raters selected are those {chosen}." if chosen != "given" else ""
+    return [*said, f"Distance from {reference} is no fault of a group: every reference has a view of its own.{chosen}"]
 
 
 def _deciding(found: Curation, name: str) -> list[str]:

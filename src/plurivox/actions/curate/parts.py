@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,11 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.actions.select.result import Selection
 from plurivox.axis import Axis
 from plurivox.errors import ColumnError, InputError, SelectionError
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, as_categories
 from plurivox.intake.code import as_text
-from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.ratings import Ratings, to_polars
 
 INCLUDE, EXCLUDE, OPEN = "include", "exclude", ""
@@ -102,33 +101,16 @@ class View:
         return Pairs(low, high, margin, certainty), wide & borne_out
 
 
-class Selected(NamedTuple):
-    """For each group the raters chosen, as codes, and how many could have been."""
-
-    raters: dict[str, list[int]]
-    n_eligible: dict[str, int]
-
-
-def responsive_raters(
-    found: Responsiveness, ratings: Ratings, axis: Axis, per_group: int, min_ratings: int
-) -> Selected:
-    """Choose the raters of each group whose HM against the reference is surely highest, by its lower bound."""
+def chosen_raters(found: Selection, ratings: Ratings, axis: Axis) -> dict[str, list[int]]:
+    """Return the raters of each group that a selection chose, as codes."""
     places = _codes(ratings)
-    ranked: dict[str, list[tuple[float, float, int, str]]] = {group: [] for group in axis.shown}
-    for row in found.rows:
-        if row.kind != "rater" or row.statistic != "hm" or row.n_ratings < min_ratings:
-            continue
-        bound = row.value if row.ci_low is None else row.ci_low
-        group = axis.codes[places[row.group]]
-        if group >= 0 and axis.groups[group] in ranked and not math.isnan(bound):
-            ranked[axis.groups[group]].append((-bound, -row.value, -row.n_ratings, row.group))
-    return Selected(
-        {group: sorted(places[best[-1]] for best in sorted(own)[:per_group]) for group, own in ranked.items()},
-        {group: len(own) for group, own in ranked.items()},
-    )
+    chosen: dict[str, list[int]] = {group: [] for group in axis.shown}
+    for group, rater in found.to_frame().select("group", "rater").drop_nulls().iter_rows():
+        chosen[group].append(places[rater])
+    return {group: sorted(raters) for group, raters in chosen.items()}
 
 
-def named_raters(raters: Sequence[object], ratings: Ratings, axis: Axis) -> Selected:
+def named_raters(raters: Sequence[object], ratings: Ratings, axis: Axis) -> dict[str, list[int]]:
     """Sort raters named by whoever calls into their groups; those of no group shown have no part."""
     known = _codes(ratings)
     wanted = list(dict.fromkeys(str(rater) for rater in raters))
@@ -143,7 +125,7 @@ def named_raters(raters: Sequence[object], ratings: Ratings, axis: Axis) -> Sele
         group = axis.codes[code]
         if group >= 0 and axis.groups[group] in chosen:
             chosen[axis.groups[group]].append(code)
-    return Selected(chosen, {group: len(own) for group, own in chosen.items()})
+    return chosen
 
 
 def _codes(ratings: Ratings) -> dict[str, int]:

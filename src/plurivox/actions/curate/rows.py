@@ -16,7 +16,6 @@ from plurivox.actions.curate.parts import (
     Decisions,
     Pairs,
     Places,
-    Selected,
     Texts,
     View,
     high_against_low,
@@ -95,7 +94,7 @@ class Work:
     axis: Axis
     form: str
     texts: Texts
-    selected: Selected
+    selected: Mapping[str, list[int]]
     standings: dict[str, Standing]
     settings: CurationSettings
     order: Any
@@ -114,7 +113,7 @@ class Work:
         values = self.ratings.scale.values
         views = {
             group: View.of(self.ratings, group, raters, self.settings.min_votes)
-            for group, raters in self.selected.raters.items()
+            for group, raters in self.selected.items()
         }
         chosen = {group: stratified(view, values, self.order, self.settings.per_point) for group, view in views.items()}
         made = {
@@ -224,7 +223,7 @@ class Work:
         written = dict(frame.group_by("group").len().iter_rows())
         rows = []
         for group, view in views.items():
-            standing, n_selected = self.standings[group], len(self.selected.raters[group])
+            standing, n_selected = self.standings[group], len(self.selected[group])
             rows.append((
                 self.axis.name, group, standing.name, *standing.mpa, *standing.wra, self._ranges(standing),
                 int(self.axis.sizes[self.axis.groups.index(group)]), n_selected, len(view.scored()),
@@ -234,7 +233,7 @@ class Work:
 
     def _note(self, group: str, view: View) -> str:
         """Say what keeps a group from having its say."""
-        n_selected, least = len(self.selected.raters[group]), self.settings.min_votes
+        n_selected, least = len(self.selected[group]), self.settings.min_votes
         if not n_selected:
             return "none of its raters is eligible, or among those given, so that nothing is made from its scores"
         if not len(view.scored()):

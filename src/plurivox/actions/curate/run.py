@@ -7,22 +7,23 @@ scores, and let a person look at what a group sees quite differently from the re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plurivox.actions.advise.seen import Looking
 from plurivox.actions.advise.settings import Thresholds
-from plurivox.actions.curate.parts import Decisions, Texts, drawing_order, named_raters, responsive_raters
+from plurivox.actions.curate.parts import Decisions, Texts, chosen_raters, drawing_order, named_raters
 from plurivox.actions.curate.result import Curation
 from plurivox.actions.curate.rows import Work, standings
 from plurivox.actions.curate.settings import CurationSettings
+from plurivox.actions.select.result import OWN_GROUP
+from plurivox.actions.select.run import select_raters
 from plurivox.axis import Axis
 from plurivox.engine.grouping import Compared
 from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.code import as_text
-from plurivox.lenses.responsiveness.references import ReferenceLike, resolve
-from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.lenses.responsiveness.references import CROWD, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.run import responsiveness
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
@@ -58,7 +59,8 @@ def curate(
     ratings
         Who rated what. Higher points mean more severe.
     reference
-        What raters and groups are held against, as in :func:`plurivox.responsiveness`.
+        What groups are held against, as in :func:`plurivox.responsiveness`. Raters of a group are chosen by it, too,
+        unless it is the crowd: then by the other raters of their own group, as in :func:`plurivox.select_raters`.
     raters
         Ids of the raters to take instead of those that are most responsive.
     decisions
@@ -83,16 +85,20 @@ def curate(
     axis = _axis(ratings, settings)
     form, texts = _texts(ratings, settings)
     shared = ("threshold", "permutations", "max_permutations", "within", "seed", "min_group_size")
-    judged = responsiveness(
-        ratings, reference, [axis.attributes, *(["rater"] if raters is None else [])], threads=how.threads,
-        executor=how.executor, progress=how.progress, **{name: getattr(settings, name) for name in shared},
-    )  # fmt: skip
+    same = {name: getattr(settings, name) for name in shared}
+    running = {"threads": how.threads, "executor": how.executor, "progress": how.progress}
+    judged = responsiveness(ratings, reference, [axis.attributes], **same, **running)
     if raters is None:
-        selected = responsive_raters(judged, ratings, axis, settings.per_group, settings.min_ratings)
+        kept = {name: same[name] for name in ("threshold", "within", "seed", "min_group_size")}
+        found_raters = select_raters(
+            ratings, OWN_GROUP if reference == CROWD else reference, [axis.attributes], per_group=settings.per_group,
+            min_ratings=settings.min_ratings, **kept, **running,
+        )  # fmt: skip
+        selected, chosen_by = chosen_raters(found_raters, ratings, axis), _reference_name(found_raters.settings)
     else:
-        selected = named_raters(raters, ratings, axis)
-    if not any(selected.raters.values()):
-        raise _nobody(axis, settings.min_ratings, named=raters is not None)
+        selected, chosen_by = named_raters(raters, ratings, axis), ""
+    if not any(selected.values()):
+        raise _nobody(axis)
     against = resolve(ratings, reference, threshold=settings.threshold, min_group_size=settings.min_group_size)
     groups = [Compared(axis, (axis,), overlapping=False)]
     seen = Looking(judged, ratings, against, Thresholds(), how).seen(groups)
@@ -102,8 +108,8 @@ def curate(
     )  # fmt: skip
     asked = {name: value for name, value in settings.as_dict().items() if name not in ("prompt", "response", "text")}
     asked = dict.fromkeys(("by", "form", "reference", "threshold", "raters")) | asked | {
-        "by": list(axis.attributes), "form": form, "reference": _reference_name(judged),
-        "raters": "most responsive" if raters is None else "given", "n_withheld": axis.n_withheld,
+        "by": list(axis.attributes), "form": form, "reference": _reference_name(judged.settings),
+        "raters": f"most responsive to {chosen_by}" if raters is None else "given", "n_withheld": axis.n_withheld,
         "n_revealing": int(axis.revealing.sum()),
         "n_outside": axis.n_outside, "across": work.across, "points": [str(label) for label in ratings.scale.labels],
         "poles": poles_in(ratings.scale),
@@ -156,23 +162,17 @@ def _texts(ratings: Ratings, settings: CurationSettings) -> tuple[str, Texts]:
     return "points", Texts(ids, None, column(text or "text"))
 
 
-def _reference_name(judged: Responsiveness) -> str:
+def _reference_name(settings: Mapping[str, Any]) -> str:
     """Return what the reference is called, without the id of a rater."""
-    name: str = judged.settings["reference"]["name"]
-    of_a_rater = judged.settings["reference"]["kind"] == "group" and "rater = " in name
+    name: str = settings["reference"]["name"]
+    of_a_rater = settings["reference"]["kind"] == "group" and "rater = " in name
     return "the raters named as reference" if of_a_rater else name
 
 
-def _nobody(axis: Axis, min_ratings: int, *, named: bool) -> InputError:
-    if named:
-        return InputError(
-            f"none of the raters given belongs to a group of {axis.name} that is shown",
-            hint="raters= lists ids of the ratings, of groups large enough to show.",
-        )
+def _nobody(axis: Axis) -> InputError:
     return InputError(
-        f"no group of {axis.name} has an eligible rater: one with at least {min_ratings} ratings of items that have a "
-        "reference, and scores that differ",
-        hint="Lower min_ratings (--min-ratings), or check that the reference is of the same items.",
+        f"none of the raters given belongs to a group of {axis.name} that is shown",
+        hint="raters= lists ids of the ratings, of groups large enough to show.",
     )
 
 

@@ -65,8 +65,8 @@ class CurationSettings(Settings):
     range_weight: float = setting(
         2.0, "Weight of what lies within a range of scores whose steps are a group's own.", metavar="WEIGHT",
         check=_weight, hint="Give a number above 0; a view is kept, with a weight.",
-        doc="The weight of pairs and points within a range of scores over which the reference does not follow the steps "
-        "of a group: a granular view of its own, which training would otherwise wash out.",
+        doc="The weight of pairs and points within a range of scores over which the reference does not follow a "
+        "group's steps: a granular view of its own, which training would otherwise wash out.",
     )  # fmt: skip
     higher_is_better: bool = setting(False, "Prefer the higher score, for ratings of quality.")
     permutations: int = shared.permutations(1000)

@@ -21,7 +21,7 @@ from plurivox.engine.families import adjust, step_down
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.run import Sums, Values, run
 from plurivox.engine.running import Running
-from plurivox.lenses.responsiveness.peers import EFFICIENCY, against_peers
+from plurivox.lenses.responsiveness.peers import against_peers
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.sums import Responses
 from plurivox.ratings import Ratings
@@ -37,6 +37,8 @@ HARDLY = 0.01
 """Where both ends are preferred, all scores between them are used less; only those below this share are named."""
 EDGE = 0.02
 """MPA and WRA are compared as logits, so far within their ends."""
+NORMAL = 1e6
+"""Degrees of freedom of values without long tails."""
 TWICE = 2.0
 """A share within so many of its sampling errors from what is usual shows nothing, however alike the others are."""
 
@@ -253,15 +255,12 @@ def of_raters(ratings: Ratings, responses: RaterResponses, exchange: Exchange, m
 
 def _of_share(share: Floats, others: Floats, n: Floats, ratings: Ratings, exchange: Exchange) -> tuple[Floats, Floats]:
     """Return the usual share for each rater, and how unlikely theirs is, on both sides; arcsines are about normal."""
-    from scipy.stats import t
-
     error = 0.5 / np.sqrt(np.maximum(n, 1))
     start = _arcsine(others)
-    beside = against_peers(_arcsine(share) - start, ratings, exchange, error)
+    beside = against_peers(_arcsine(share) - start, ratings, exchange, error, freedom=NORMAL)
     usual = np.sin(np.clip(beside.expected + start, 0, np.pi / 2)) ** 2
-    p = 2 * t.sf(np.abs(beside.z), np.maximum(EFFICIENCY * (beside.n_peers - 1), 1))
     near = np.abs(share - usual) <= TWICE * np.sqrt(usual * (1 - usual) / np.maximum(n, 1))
-    return usual, np.where(near, 1.0, p)
+    return usual, np.where(near, 1.0, beside.either)
 
 
 def _logit(area: Floats) -> Floats:
@@ -301,7 +300,7 @@ def habits(values: Floats, usual: Floats, p: Floats, most: float, n_points: int,
         for mark, *numbers in zip(marks(n_points), values.tolist(), usual.tolist(), p.tolist(), strict=True)
     }
     sure = {mark: one for mark, one in found.items() if one.p <= most and one.value == one.value}  # NaN is neither
-    return [*_in_use(found, sure, n_points, rules), *_in_curve(sure, n_points, rules)]
+    return [*_in_use(found, sure, n_points, rules), *_in_curve(found, sure, n_points, rules)]
 
 
 def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
@@ -325,15 +324,17 @@ def _in_use(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, ru
         yield Habit("unused", tuple(one.scores[0] for one in rare), value, usual, max(one.p for one in rare))
 
 
-def _in_curve(sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
+def _in_curve(found: dict[Mark, Habit], sure: dict[Mark, Habit], n_points: int, rules: Rules) -> Iterator[Habit]:
     """Yield where precision falls, and the longest ranges over which it stands still; over all of it, only that."""
+    whole = found[Mark("rise", (0, n_points - 1))]
     ranges = [one for mark, one in sure.items() if mark.kind == "rise" and one.value < rules.part * one.usual]
     ranges.sort(key=lambda one: (one.scores[0] - one.scores[1], one.scores))
-    if ranges and ranges[0].scores == (0, n_points - 1) and ranges[0].value < 0:
-        yield ranges[0]._replace(name="reversed")
+    falls = [one for one in ranges if one.value < 0]
+    if falls and whole.value < 0:  # it surely falls somewhere, and does not rise again
+        yield whole._replace(name="reversed", p=min(one.p for one in falls))
         return
     taken: set[int] = set()
-    for one in [*(one for one in ranges if one.value < 0), *(one for one in ranges if one.value >= 0)]:
+    for one in [*falls, *(one for one in ranges if one.value >= 0)]:
         scores = set(range(one.scores[0], one.scores[1] + 1))
         if len(taken & scores) < 2:
             taken |= scores
