@@ -133,7 +133,7 @@ def stand_in_p(n: ArrayLike, behind: ArrayLike, squared: ArrayLike, tolerance: f
     Examples
     --------
     >>> stand_in_p([4, 4, 4], [-1, 0, 4], [3, 0, 4], 0.1).round(4).tolist()  # the last two do not vary
-    [0.2508, 0.0, 1.0]
+    [0.2588, 0.0, 1.0]
     """
     items, total = np.asarray(n, dtype=float), np.asarray(behind, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):

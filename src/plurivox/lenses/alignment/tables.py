@@ -35,6 +35,11 @@ def _name(voice: Any) -> str:
     return str(Voice(*voice))
 
 
+def _with_references(found: Alignment) -> list[Voice]:
+    """Return who answers, and behind them answers that judge nothing."""
+    return [*found.voices, *(Voice(name, "") for name in found.references())]
+
+
 def _accounts(found: Alignment) -> Shown:
     states = ("n_items", "answered", "refused", "unreadable", "failed", "missing")
     lines = [
@@ -61,10 +66,8 @@ def _overall(found: Alignment) -> list[Shown]:
         ("Each model as one more rater beside all raters", AS_RATER),
     ):
         names = [name for name in wanted if any(key[2] == name for key in rows)]
-        beside = [Voice(name, "") for name in found.references()] if wanted == DISTANCES else []
-        lines = [
-            [_name(voice), *(_cell(rows.get((*voice, name))) for name in names)] for voice in [*found.voices, *beside]
-        ]
+        voices = _with_references(found) if wanted == DISTANCES else found.voices
+        lines = [[_name(voice), *(_cell(rows.get((*voice, name))) for name in names)] for voice in voices]
         shown.append(Shown(title, ["model", *(LABELS[name] for name in names)], lines))
     return shown
 
@@ -75,7 +78,9 @@ def _subsets(found: Alignment) -> list[Shown]:
         return []
     rows = {(row.model, row.prompt, row.subset): row for row in found.rows
             if row.axis == ALL and row.statistic == "ada_met"}  # fmt: skip
-    lines = [[_name(voice), *(_cell(rows.get((*voice, name))) for name in subsets)] for voice in found.voices]
+    lines = [
+        [_name(voice), *(_cell(rows.get((*voice, name))) for name in subsets)] for voice in _with_references(found)
+    ]
     return [Shown(f"{LABELS['ada_met']} by {found.settings['subset']}", ["model", *subsets], lines)]
 
 
@@ -85,7 +90,9 @@ def _groups(found: Alignment) -> list[Shown]:
         rows = {(row.model, row.prompt, row.group): row for row in found.rows
                 if row.axis == axis and row.statistic == "ada_met"}  # fmt: skip
         groups = list(dict.fromkeys(key[2] for key in rows))
-        lines = [[_name(voice), *(_cell(rows.get((*voice, group))) for group in groups)] for voice in found.voices]
+        lines = [
+            [_name(voice), *(_cell(rows.get((*voice, group))) for group in groups)] for voice in _with_references(found)
+        ]
         if groups:
             shown.append(Shown(f"{LABELS['ada_met']} by {axis}", ["model", *groups], lines))
     return shown
