@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import polars as pl
 import pytest
@@ -16,13 +18,15 @@ from plurivox.statistics.responsiveness_records import MEASURES
 WRA = list(MEASURES).index("wra")
 
 
-def ratings_of(seen: list[np.ndarray], noise: np.ndarray, rng: np.random.Generator, careless: int = 0) -> pv.Ratings:
-    """Return ratings on five points by ordinary raters, unlike in leniency; the first ones answer at random."""
+def ratings_of(
+    seen: list[np.ndarray], noise: np.ndarray, rng: np.random.Generator, careless: Collection[int] = ()
+) -> pv.Ratings:
+    """Return ratings on five points by ordinary raters, unlike in leniency; careless ones answer at random."""
     severity, rows = rng.normal(size=len(noise)), []
     for rater, own in enumerate(seen):
         felt = severity[own] + 0.5 * rng.normal() + noise[own] * rng.normal(size=len(own))
         points = np.searchsorted([-1.2, -0.4, 0.4, 1.2], felt)
-        if rater < careless:
+        if rater in careless:
             points = rng.integers(0, 5, len(own))
         rows.append(pl.DataFrame({"item": own, "rater": np.full(len(own), rater), "score": points}))
     return pv.Ratings.from_frame(pl.concat(rows), scale="0:4")
@@ -140,8 +144,46 @@ def test_nobody_is_low_for_a_harder_batch_and_careless_raters_are() -> None:
     for seed in range(12):
         rng = np.random.default_rng(seed)
         lows.append(held(ratings_of(batches(2, 20), noise, rng)).below <= 0.05)
-        careless.append(held(ratings_of(batches(2, 20), noise, rng, careless=4)).below[:4])
+        careless.append(held(ratings_of(batches(2, 20), noise, rng, careless=range(4))).below[:4])
     share = np.mean(lows, axis=0)
     assert share[:20].mean() <= 0.07
     assert share[20:].mean() <= 0.07
     assert np.median(careless) < 1e-3
+
+
+def design(name: str, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return who saw which items, and how noisy each item is."""
+    if name == "crossed":
+        return [np.arange(100)] * 40, np.full(100, 0.7)
+    if name == "two batches":
+        return batches(2, 20), np.repeat([0.3, 1.4], 80)
+    if name == "four batches":
+        return batches(4, 10), np.repeat([0.2, 0.6, 1.0, 1.7], 80)
+    if name == "at random":
+        return [np.sort(rng.choice(300, 60, replace=False)) for _ in range(80)], rng.uniform(0.2, 1.7, 300)
+    return [np.arange(80) + (50 if rater >= 30 else 0) for rater in range(60)], np.repeat([0.3, 1.4], 65)  # overlapping
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["crossed", "two batches", "four batches", "at random", "overlapping"])
+def test_ordinary_raters_have_small_p_no_more_often_than_they_should(name: str) -> None:
+    low: dict[str, list[np.ndarray]] = {}
+    careless = []
+    for seed in range(12 if name == "at random" else 25):
+        for each in ((), range(3, 80, 7)):
+            rng = np.random.default_rng([seed, len(each)])
+            seen, noise = design(name, rng)
+            ratings = ratings_of(seen, noise, rng, each)
+            values = RaterResponses.of(ratings, resolve(ratings, "crowd")).observed()[1]
+            exchange = Exchange.of(ratings)
+            for statistic in ("mpa", "wra", "hm"):
+                found = against_peers(values[:, list(MEASURES).index(statistic)], ratings, exchange)
+                if each:
+                    careless += found.below[3::7].tolist()
+                else:
+                    low.setdefault(statistic, []).append(found.below)
+    for p in low.values():
+        assert np.mean(np.array(p) <= 0.05) <= 0.065
+        assert np.mean(np.array(p) <= 0.01) <= 0.035
+    assert np.mean(np.array(careless) <= 0.05) >= 0.7
+    assert np.median(careless) <= (0.02 if name == "at random" else 0.01)

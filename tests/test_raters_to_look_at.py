@@ -141,7 +141,7 @@ def test_error_rates_and_power_in_batches_and_on_lopsided_items(batches: int, sh
     assert found[FAST] >= 20
     assert found[STRAIGHT] >= 18
     assert found[CONSTANT] >= (24 if not shift else 8)  # where most answers are 0 anyway, always 0 is less strange
-    assert found[GOLD] >= (20 if not shift else 10)
+    assert shift or found[GOLD] >= 20  # with few unsafe items there is little gold of one side
 
 
 def test_where_all_answer_alike_nobody_is_listed() -> None:
@@ -241,3 +241,13 @@ def test_the_command_reads_columns_of_the_ratings(tmp_path: Path, monkeypatch: p
     piped = run_cli("select", "-", *plain[2:], "--time", "when")
     assert piped.code == 2
     assert "save them to a file first" in piped.words
+
+
+def test_raters_of_withheld_groups_are_not_named() -> None:
+    small = pl.when(pl.col("rater").is_in(["r03", "r05"])).then(pl.lit("tiny")).otherwise("group")
+    found = pv.select_raters(
+        ratings_of(answers(1, planted=True).with_columns(group=small)), by="group", order="value", bootstrap=0
+    )
+    assert found.settings["withheld"] == {"group": 1}
+    assert "r03" not in found.to_json()  # its answers are constant
+    assert found.table("look_at").is_empty()

@@ -21,7 +21,7 @@ from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import SIGNIFICANT, adjust
 from plurivox.errors import InputError
 from plurivox.intake.attributes import places_of
-from plurivox.lenses.responsiveness.peers import TAILS, Floats, Peers, against_peers
+from plurivox.lenses.responsiveness.peers import LEAST_PEERS, TAILS, Floats, Peers, against_peers
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.ratings import Ratings, require_columns, to_polars
 from plurivox.statistics.responsiveness import auroc
@@ -165,6 +165,8 @@ def signs_of(ratings: Ratings, exchange: Exchange, reference: Reference | None, 
             one.measured, ratings, exchange, leniency=gold, numbers=False, alike=True, freedom=freedom
         )
         p = peers.above
+        if not np.isfinite(p).any():
+            continue
         if one.kind == CONSTANT:
             p = np.where((one.shown < NEARLY_ALL) & np.isfinite(p), 1.0, p)
         signs.append(Sign(one.kind, one.shown, peers, p, adjust(p, "bh")))
@@ -286,10 +288,15 @@ def _low(sign: Sign, who: NDArray[np.bool_]) -> tuple[int, int]:
 def not_looked_for(signs: Sequence[Sign], given: Mapping[str, bool]) -> dict[str, str]:
     """Return what could not be looked for, and why."""
     done = {one.kind for one in signs}
+    peers = f"{LEAST_PEERS} others to be compared with"
     reasons = {
-        CONSTANT: f"no rater has {LEAST} ratings",
-        STRAIGHT: f"no rater has {LEAST} ratings" if given["order"] else "the order of the answers is not known",
-        FAST: f"no rater has {LEAST} known times" if given["seconds"] else "it is not known how long answers took",
+        CONSTANT: f"no rater has {LEAST} ratings and {peers}",
+        STRAIGHT: f"no rater has {LEAST} ratings and {peers}"
+        if given["order"]
+        else "the order of the answers is not known",
+        FAST: f"no rater has {LEAST} known times and {peers}"
+        if given["seconds"]
+        else "it is not known how long answers took",
         GOLD: "there are too few items of either side that two trained raters or more judge, and all alike"
         if given["gold"]
         else "there is no reference by trained raters, of safe and unsafe",

@@ -11,7 +11,7 @@ of ordinary raters long. So the value expected bends with leniency, as far out a
 
 What is left over is held against the spread of what is left over of the others. The spread is Rousseeuw and Croux's Q_n
 (1993), which a fifth of careless raters hardly moves, so that they do not hide one another. The tail probabilities are
-those of a t-distribution for raters drawn from one population.
+those of a t-distribution for raters drawn from one population; ``tests/test_rater_peers.py`` measures them.
 """
 
 from __future__ import annotations
