@@ -97,6 +97,7 @@ def make_report(
         {"by": by, **{name: value for name, value in options.items() if name not in taken}}
     )
     inputs = {name: value for name, value in options.items() if name in taken and value is not None}
+    asked = asked.replace(n_lenses=asked.n_lenses + len({"answers", "predictions"} & inputs.keys()))
     axes = tuple(one for one in asked.by if "rater" not in one)
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
     found = Study(ratings, inputs, Running(threads, executor, progress))
@@ -135,7 +136,8 @@ def top_findings(shown: Sequence[Section]) -> list[Finding]:
                 claims.append(one)
         before = max(before, min(1.0, factor * least[name]))
     facts = [one for section in shown for one in section.findings if one.fact]
-    nothing = [Finding(NOTHING, 2.0, order[0])] if order and not claims else []
+    compared = [name for name in order if any(one.of_groups for one in tested[name])]
+    nothing = [Finding(NOTHING, 2.0, compared[0])] if compared and not any(one.of_groups for one in claims) else []
     return [*sorted(claims, key=_weight)[:MOST], *nothing, *facts]
 
 

@@ -14,6 +14,8 @@ from plurivox.results.result import Result
 from plurivox.statistics.registry import LABELS
 
 MOST_UNDEFINED = 5
+OF_MODELS = ("alignment", "soft scores")
+"""Results whose claims are about models, not about differences between groups of raters."""
 
 
 def drawn(chart: str, found: Any, name: str, title: str, alt: str, caption: str, *which: Any, **options: Any) -> Figure:
@@ -48,7 +50,7 @@ def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] 
     return [
         Finding(
             one.text, one.weight, (anchors or {}).get(one.statistic, default), one.claim, one.p, one.n_permutations,
-            fact=one.group == "all",
+            one.group == "all", not (isinstance(found, Result) and found.KIND in OF_MODELS),
         )
         for one in sorted(found.statements(), key=lambda one: -one.weight)
         if one.weight > 0

@@ -18,7 +18,8 @@ from plurivox.study import Study
 class Finding:
     """A sentence, how much it matters (see :class:`plurivox.results.result.Statement`), and the id of its evidence.
 
-    ``claim``, ``p`` and ``n_permutations`` are those of the statement; ``fact`` marks what holds for all raters.
+    ``claim``, ``p`` and ``n_permutations`` are those of the statement; ``fact`` marks what holds for all raters, and
+    ``of_groups`` what compares groups of them, not models alone.
     """
 
     text: str
@@ -28,6 +29,7 @@ class Finding:
     p: float | None = None
     n_permutations: int | None = None
     fact: bool = False
+    of_groups: bool = True
 
 
 @dataclass(frozen=True, slots=True)
