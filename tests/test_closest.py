@@ -281,9 +281,8 @@ def test_an_echo_on_sparse_items_is_attributed_to_its_group() -> None:
 
 def test_few_echoes_and_coins() -> None:
     """A slice of what docs/claims.md measures."""
-    assert rate(partial(studies.names_the_group, "dense", "view"), 3).times == 3
-    assert rate(partial(studies.names_any, "dense, extremes", "coin"), 5).times <= 2
-    assert rate(partial(studies.names_any, "dense, alike", "severity"), 5).times <= 2
+    assert rate(partial(studies.names_the_group, "dense", "view"), 2).times == 2
+    assert rate(partial(studies.names_any, "dense, extremes", "coin"), 3).times <= 1
 
 
 @pytest.mark.parametrize("model", ["coin", "middle", "marginal"])
@@ -355,7 +354,7 @@ def test_modes_decide_where_the_smallest_group_has_votes_enough() -> None:
 
 def test_corrected_over_voices_by_the_largest_deviation() -> None:
     """A lead is as sure as the least sure of its differences; step-down max-T over voices by its definition."""
-    study, n = Sparse.of(2), 19
+    study, n = Sparse.of(2), 9
     asked = {**QUICK, "permutations": n, "max_permutations": n}
     found = pv.alignment(study.ratings, study.answers, by="g", closest_by="ada_met", within=None, **asked)
     draws: dict[tuple[str, str, str], list[float]] = defaultdict(list)
@@ -383,3 +382,15 @@ def test_corrected_over_voices_by_the_largest_deviation() -> None:
         before = max(before, (np.count_nonzero(largest >= z[least[model]][-1] * (1 - 1e-12)) + 1) / (n + 1))
         row = rows[model]
         assert row.p_adjusted == pytest.approx(max(row.p_value or 0.0, tails[least[model]], before))
+
+
+def test_groups_that_nobody_can_be_exchanged_with_have_no_p() -> None:
+    groups = {"g": ["a"] * 10 + ["b"] * 10, "batch": ["1"] * 10 + ["2"] * 10}
+    made = designs.built(np.random.default_rng(2), np.ones((20, 30), bool), groups, ["g"])
+    answers = pl.DataFrame({"model": "m", "item": [f"i{number:04}" for number in range(30)], "point": [0, 4, 2] * 10})
+    found = pv.alignment(made.ratings, answers, by="g", within="batch", **{**QUICK, "permutations": 19})
+    (row,) = (row for row in found.rows if row.kind == "closest")
+    assert np.isnan(row.p_value or 0.0)
+    assert row.claim is None
+    assert row.note.startswith("no rater of another group shares its stratum")
+    assert not any(one.claim for one in found.statements())

@@ -59,6 +59,7 @@ DESIGNS: dict[str, Design] = {
     "sparse, styles and views": Design(1500, (90, 90, 82), 10, view=0.5, **STYLES),
     "sparse, opposed": Design(1500, (131, 131), 10, view=1.0),
     "sparse, two alike": Design(1500, (90, 90, 82), 10, view=0.5, sees=(0, 0, 2), echoed=(0, 1)),
+    "sparse, smallest": Design(1500, (182, 50, 30), 10, view=0.4, echoed=(2,)),
     "dense": Design(350, (42, 34, 28), view=0.5),
     "dense, alike": Design(350, (42, 34, 28)),
     "dense, styles": Design(350, (42, 34, 28), **STYLES),

@@ -122,7 +122,7 @@ class Closest:
 
         ``adjusted`` holds the corrected p-values of voices, see :func:`corrected_leads`.
         """
-        found = []
+        found, leads = [], self.leads()
         for v, (model, prompt) in enumerate(voices):
             g = self.winner(v)
             if g is None:
@@ -132,15 +132,13 @@ class Closest:
                 "closest", self.axis.name, self.axis.groups[place], GAP, float(self.margins[v, g]), model=model,
                 prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
             )  # fmt: skip
-            row = self._with_test(row, v, g, adjusted.get(v, np.nan), inference)
+            if len(leads):
+                row = self._with_test(row, g, leads[:, v], adjusted.get(v, np.nan), inference)
             found.append(row.with_claim(inference.claims(row) and all(self.conditions(v, g))) if row.tested else row)
         return found
 
-    def _with_test(self, row: Row, v: int, g: int, adjusted: float, inference: Inference) -> Row:
-        """Return a row with its test, if raters were shuffled and could have been exchanged."""
-        leads = self.leads()[:, v]
-        if not len(leads):
-            return row
+    def _with_test(self, row: Row, g: int, leads: Floats, adjusted: float, inference: Inference) -> Row:
+        """Return a row with its test beside the leads of shuffled raters, if they could have been exchanged."""
         known = leads[~np.isnan(leads)]
         p, median = float(upper_p(row.value, leads)), float(np.median(known)) if len(known) else np.nan
         if self.fixed[g]:
@@ -212,15 +210,18 @@ class Closest:
             for g, place in enumerate(self.pairs.groups)
         ]  # fmt: skip
 
-    def contrasts(self, voices: Any) -> list[tuple[Any, ...]]:
+    def contrasts(self, voices: Any) -> pl.DataFrame:
         """Return for each pair of groups, in the order of the axis, how much farther the second is."""
-        return [
-            (model, prompt, self.axis.name, self._name(g), self._name(h), self.by,
-             *(_known(end[v, at, 0]) for end in self.found[:3]), *(_known(end[v, at, 1]) for end in self.found[:3]),
-             _known(self.matched[v, at]), round(float(self.found.n_items[v, at])))
-            for v, (model, prompt) in enumerate(voices)
-            for at, (g, h) in enumerate(zip(self.pairs.first.tolist(), self.pairs.second.tolist(), strict=True))
+        n, names = len(self.pairs), [self._name(g) for g in range(len(self.pairs.groups))]
+        groups, others = ([names[g] for g in places.tolist()] for places in (self.pairs.first, self.pairs.second))
+        numbers = (*(end[..., k] for k in range(2) for end in self.found[:3]), self.matched)
+        columns = [
+            [model for model, _ in voices for _ in range(n)], [prompt for _, prompt in voices for _ in range(n)],
+            [self.axis.name] * (n * len(voices)), groups * len(voices), others * len(voices),
+            [self.by] * (n * len(voices)), *(pl.Series(values.ravel(), nan_to_null=True) for values in numbers),
+            self.found.n_items.ravel().round().astype(np.int64),
         ]  # fmt: skip
+        return pl.DataFrame(dict(zip(CONTRASTS, columns, strict=True)), schema=CONTRASTS)
 
     def draws(self, voices: Any) -> Draws:
         """Return the permutation draws of the leads."""
@@ -291,10 +292,6 @@ def _mean(draws: Floats) -> Floats:
     return np.where(n > 0, np.nansum(draws, axis=0) / np.maximum(n, 1), np.nan)
 
 
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def frames(
     closest: Sequence[Closest], voices: Any, values: Mapping[tuple[str, str, str, str, str], float]
 ) -> dict[str, pl.DataFrame]:
@@ -302,6 +299,9 @@ def frames(
     each = {
         "closest": (CLOSEST, [row for one in closest for row in one.closest(voices)]),
         "standings": (STANDINGS, [row for one in closest for row in one.standings(voices, values)]),
-        "contrasts": (CONTRASTS, [row for one in closest for row in one.contrasts(voices)]),
     }
-    return {name: pl.DataFrame(rows, schema=schema, orient="row") for name, (schema, rows) in each.items()}
+    found = {name: pl.DataFrame(rows, schema=schema, orient="row") for name, (schema, rows) in each.items()}
+    return {
+        **found,
+        "contrasts": pl.concat([pl.DataFrame(schema=CONTRASTS), *(one.contrasts(voices) for one in closest)]),
+    }
