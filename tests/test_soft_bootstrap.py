@@ -160,7 +160,7 @@ def test_intervals_cover_the_mean_of_all_items() -> None:
         shares = np.array(q)[kinds]
         found = soft(
             ratings_of(np.stack([first, 3 - first], axis=1)), predictions_of({"m": np.stack([shares, 1 - shares], 1)}),
-            metrics=["expected_emd"], bootstrap=100, curve=False, seed=number,
+            metrics=["expected_emd"], bootstrap=100, permutations=0, curve=False, seed=number,
             prior=1.0,
         )  # fmt: skip
         row = found.row("m", "expected_emd")
@@ -180,7 +180,7 @@ def test_bundles_of_many_items_give_the_same_standard_errors() -> None:
     counts = np.array([rng.multinomial(n, p) for n, p in zip(numbers, q, strict=True)])
     ratings, predictions = ratings_of(counts, totals=True), predictions_of({"m": q, "k": q[:, ::-1]})
     assert n_items > MOST_UNITS
-    found = soft(ratings, predictions, 1.0, metrics=metrics, bootstrap=600, threads=2)
+    found = soft(ratings, predictions, 1.0, metrics=metrics, bootstrap=600, permutations=0, threads=2)
     assert found.settings["n_items_of_curve"] == 5000
     for draws in found.draws:
         inside = np.array([in_bin(n, draws.subset) for n in numbers])
