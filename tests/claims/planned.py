@@ -85,6 +85,10 @@ STUDIES = (
     Study("40 raters × 60 items, all rated, two axes", crossed(60), ((10, 12, 18), (20, 20)), 1.25, blind=0.0),
     Study("300 items, 12 of 120 raters each, two axes", some(300, 0.1), ((30, 40, 50), (60, 60)), 1.3),
     Study("four batches of 20 raters × 40 items, two axes", batches(4, 40), ((24, 26, 30), (40, 40)), 1.35),
+    Study("60 raters × 150 items, 70 % rated, seven points, three axes", some(150, 0.7),
+          ((15, 20, 25), (30, 30), (20, 40)), 1.3, (-1.5, -0.8, -0.3, 0.3, 0.8, 1.5), 0.8, 1.0, 0.1),
+    Study("60 raters × 100 items, all rated, two axes", crossed(100), ((30, 30), (20, 20, 20)), 1.15,
+          leniency=0.3, noise=0.6, blind=0.0),
 )  # fmt: skip
 
 

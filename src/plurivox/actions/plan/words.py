@@ -16,7 +16,8 @@ UNKNOWN = 0.4
 """An error so large means that there were too few simulations to tell it."""
 ASSUMED = (
     "Power is by simulation of studies like this one, in which members of the group share a view of single items; ± is "
-    "the Monte Carlo error. It is that of GAI: other differences and other statistics may be easier or harder to find."
+    "the Monte Carlo error. It is that of a claim by GAI; that such a group sees items differently at all is often "
+    "claimed sooner, by its view correlation. Other kinds of groups may be easier or harder to find."
 )
 
 
