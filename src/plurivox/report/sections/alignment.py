@@ -143,8 +143,8 @@ def _closest(found: Alignment) -> list[Block]:
     closest = tidy(words.select("model", "prompt", "axis", *names)).rename(names)
     said = (
         "Gap: how much farther the next group is; chance: what shuffled raters give; beyond order: the least lead "
-        "beyond what the same answers give in random order. Over items, follows: whether intervals over items exclude 0 "
-        "for both. p is corrected over all models and attributes."
+        "beyond what the same answers give in random order. Over items, follows: whether intervals over items exclude "
+        "0 for both. p is corrected over all models and attributes."
     )
     farther = {
         "other": "other group", "difference": "farther by", "ci_low": "low", "ci_high": "high",
