@@ -218,7 +218,7 @@ def test_intervals_are_those_of_a_t_test_where_all_rate_all() -> None:
         apart.append(float(far(scores["b"], point, "ada_met") - far(scores["a"], point, "ada_met")))
     test = stats.ttest_1samp(apart, 0.0)
     assert found["difference"] == pytest.approx(np.mean(apart))
-    assert (found["ci_low"], found["ci_high"]) == pytest.approx(tuple(test.confidence_interval(0.95)))
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx(tuple(test.confidence_interval(0.98)))
 
 
 def test_several_voices_and_axes_share_the_error_of_their_intervals() -> None:
@@ -227,8 +227,8 @@ def test_several_voices_and_axes_share_the_error_of_their_intervals() -> None:
     both = pl.concat([answers, answers.with_columns(model=pl.lit("n"))])
     two = pv.alignment(ratings, both, by="g", **QUICK).contrasts().filter(model="m")
     wider = ((two["ci_high"] - two["ci_low"]) / (one["ci_high"] - one["ci_low"])).item()
-    level = 0.95**0.5  # Šidák
-    assert wider == pytest.approx(stats.t.ppf((1 + level) / 2, 39) / stats.t.ppf(0.975, 39))
+    level = 0.98**0.5  # Šidák
+    assert wider == pytest.approx(stats.t.ppf((1 + level) / 2, 39) / stats.t.ppf(0.99, 39))
 
 
 @pytest.mark.parametrize("by", ["ada_met", "voter_distance"])
@@ -248,7 +248,7 @@ def test_the_interval_beyond_order_is_that_of_the_jackknife(by: str) -> None:
         study.ratings, study.answers.filter(model="n"), by="g", closest_by=by, **QUICK
     ).contrasts().filter(group="a", other="c")  # fmt: skip
     reach = (found["beyond_high"] - found["beyond_low"]).item() / 2
-    assert reach / stats.t.ppf(0.975, n - 1) == pytest.approx(error, rel=0.06)
+    assert reach / stats.t.ppf(0.99, n - 1) == pytest.approx(error, rel=0.06)
 
 
 def test_wins_share_ties_and_leave_out_groups_without_a_value() -> None:

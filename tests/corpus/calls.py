@@ -405,8 +405,8 @@ CASES: tuple[Case, ...] = (
         "python/advise",
         call=lambda world: _json(
             pv.advise(
-                world.ratings("sparse"), "crowd", ["rater", "age"], thresholds=pv.Thresholds(least_rise=0.1),
-                bootstrap=40, threads=world.threads,
+                world.ratings("sparse"), "crowd", ["rater", "age"], thresholds=pv.Thresholds(error_rate=0.1),
+                permutations=99, threads=world.threads,
             )
         ),
         data=("sparse",),

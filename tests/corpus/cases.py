@@ -285,14 +285,14 @@ def _align() -> list[Case]:
 def _acting() -> list[Case]:
     dense = _TRAINED.format("dense")
     return [
-        *_forms("advise/rater", f"advise dense/ratings.csv --by rater {dense} --bootstrap 60 --seed 8",
-                (JSON, TEXT, MARKDOWN, "advice", "members", "precision", "pairs")),
-        *_forms("advise/sparse", "advise sparse/ratings.csv --by rater --bootstrap 60", (JSON, TEXT)),
-        *_forms("advise/group", "advise dense/ratings.csv --by age --by gender --bootstrap 60 --reference gender=Woman "
+        *_forms("advise/rater", f"advise dense/ratings.csv --by rater {dense} --seed 8",
+                (JSON, TEXT, MARKDOWN, "advice", "members", "precision", "pairs", "items")),
+        *_forms("advise/sparse", "advise sparse/ratings.csv --by rater", (JSON, TEXT)),
+        *_forms("advise/group", "advise dense/ratings.csv --by age --by gender --permutations 99 --reference gender=Woman "
                 "--group-score median", (JSON, TEXT)),
-        _case("advise/set", f"advise dense/ratings.csv --by age {dense} --bootstrap 40 --set least_rise=0.2 --max-pairs 3 "
+        _case("advise/set", f"advise dense/ratings.csv --by age {dense} --permutations 99 --set part=0.8 --max-pairs 3 "
               "--ties lowest --json"),
-        _case("advise/dices", f"advise {_DICES} --by race --bootstrap 30 --json"),
+        _case("advise/dices", f"advise {_DICES} --by race --permutations 99 --json"),
         *_forms("advise/plan", "advise dense/ratings.csv --by age --by ethnicity --plan --simulations 8 --seed 9",
                 (JSON, TEXT)),
         *_forms("advise/plan", "advise dense/ratings.csv --by age --plan --simulations 2 --seed 9",
@@ -302,7 +302,7 @@ def _acting() -> list[Case]:
         _case("advise/plan-none", "advise labels/ratings.csv --by region --plan --simulations 0 --json"),
         _case("advise/plan-dices", f"advise {_DICES} --by race --plan --simulations 2 --json"),
         *_forms("select/dense", f"select dense/ratings.csv --by age --by gender {dense} --bootstrap 60 --seed 10",
-                (JSON, TEXT, MARKDOWN, "chosen", "groups", "candidates")),
+                (JSON, TEXT, MARKDOWN, "chosen", "groups", "candidates", "fairness", "look_at", "alarms")),
         *_jsons("select", "sparse/ratings.csv", "--by age --bootstrap 50 --min-ratings 5", {
             "sparse-mpa": "--metric mpa --order value --per-group 5",
             "sparse-wra": "--metric wra --per-group 2 --min-group-size 8",
@@ -310,15 +310,15 @@ def _acting() -> list[Case]:
         }),
         _case("select/dices", f"select {_DICES} --by race --bootstrap 30 --per-group 2 --csv --table groups"),
         *_forms("curate/pairs", "curate responses/ratings.csv --raters responses/raters.csv --items responses/items.csv "
-                "--by age --reference responses/trained.csv --reference-scale safe,unsafe --scale 0:4 --bootstrap 50", (JSON,)),
+                "--by age --reference responses/trained.csv --reference-scale safe,unsafe --scale 0:4 --permutations 99", (JSON,)),
         _case("curate/pairs-file", "curate responses/ratings.csv --raters responses/raters.csv --items responses/items.csv "
-              "--by ethnicity --reference responses/trained.csv --reference-scale safe,unsafe --scale 0:4 --bootstrap 50 "
-              "--low-by 0.01 --min-margin 0.25 -o {out}/pairs.jsonl"),
-        _case("curate/points-file", f"curate dense/ratings.csv --by age {dense} --bootstrap 50 --per-group 3 --per-point 4 "
+              "--by ethnicity --reference responses/trained.csv --reference-scale safe,unsafe --scale 0:4 --permutations 99 "
+              "--min-margin 0.25 -o {out}/pairs.jsonl"),
+        _case("curate/points-file", f"curate dense/ratings.csv --by age {dense} --permutations 99 --per-group 3 --per-point 4 "
               "-o {out}/points.jsonl"),
-        *_jsons("curate", "dense/ratings.csv", "--by gender --bootstrap 40", {
-            "crowd": "--form points --granular-weight 0.3",
-            "group": "--reference age=18-29 --threshold 3 --higher-is-better --broad-weight 0.2 --low-by 0.01",
+        *_jsons("curate", "dense/ratings.csv", "--by gender --permutations 99", {
+            "crowd": "--form points --range-weight 3",
+            "group": "--reference age=18-29 --threshold 3 --higher-is-better",
             "few": "--min-votes 4 --min-ratings 30 --min-margin 1",
         }),
         _case("curate/refused", "curate dense/ratings.csv --by gender --by age --json"),

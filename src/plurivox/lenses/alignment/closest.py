@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.families import SIGNIFICANT, adjust, step_down
+from plurivox.engine.families import adjust, step_down
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.permutation import upper_p
 from plurivox.engine.run import Values
@@ -37,6 +37,8 @@ from plurivox.results.result import Draws, Row
 GAP = "closest_gap"
 MANY_VOTES = 10.0
 """From so many votes of the smallest group for an item, modes decide which group is closest; below, single votes."""
+MISSED = 0.02
+"""How often any interval over items may miss: beside a coin, two groups of unrelated views are apart by that alone."""
 _KEYS = {"model": pl.String, "prompt": pl.String, "axis": pl.String, "group": pl.String}
 CLOSEST = {
     **_KEYS, "next": pl.String, "by": pl.String, "gap": pl.Float64, "beyond_order": pl.Float64,
@@ -275,8 +277,8 @@ def decided_by(ratings: Ratings, axis: Axis, asked: str) -> str:
 
 
 def level_over(n: int) -> float:
-    """Return the level of each of n intervals that hold together at 95 % (Šidák), for voices and axes of a call."""
-    return float((1 - SIGNIFICANT) ** (1 / max(n, 1)))
+    """Return the level of each of n intervals that hold together at 98 % (Šidák), for voices and axes of a call."""
+    return float((1 - MISSED) ** (1 / max(n, 1)))
 
 
 def _won(aligner: Aligner, pairs: Pairs, errors: UnitSums, farther: Floats, n: int) -> Floats:

@@ -162,7 +162,7 @@ def _closest(found: Alignment) -> list[Block]:
     others = tidy(found.contrasts().with_columns(pl.col("by").replace(LABELS))).rename(farther)
     note = (
         "By how many points the other group is farther than the first, on the items that both rated. Intervals are "
-        "over items, and hold at 95 % over all models and attributes together; pairs are in a fixed order."
+        "over items, and hold at 98 % over all models and attributes together; pairs are in a fixed order."
     )
     return [
         table("alignment-closest", "The closest groups", closest, MAX_ROWS, said, digits={"wins": 2}, search=True),
