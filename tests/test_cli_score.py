@@ -546,7 +546,20 @@ def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path
     pytest.importorskip("altair")
     out, predictions = tmp_path / "report.html", tmp_path / "predictions.csv"
     pl.read_csv(study.files[1]).filter(model="confident").write_csv(predictions)  # fewer charts to draw
-    asked = ("report", study.files[0], "--by", "gender", "--permutations", 20, "--bootstrap", 20, "-o", out)
+    asked = (
+        "report",
+        study.files[0],
+        "--by",
+        "gender",
+        "--permutations",
+        20,
+        "--max-permutations",
+        20,
+        "--bootstrap",
+        20,
+        "-o",
+        out,
+    )
     with only_sections("soft", "alignment", "items", "methods"):
         made = run(*asked, "--predictions", predictions)
         before = out.read_bytes()

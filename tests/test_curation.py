@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plurivox as pv
@@ -186,6 +186,7 @@ def test_raters_are_those_that_select_chooses(reference: str) -> None:
         assert abs(row["score"] - float(row["point"])) <= 0.5
 
 
+@settings(max_examples=25)
 @given(
     scores=st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=72, max_size=72),
     min_votes=st.integers(1, 3),
@@ -209,7 +210,7 @@ def test_no_pair_contradicts_the_ratings(
     try:
         found = pv.curate(
             ratings_of(frame), by="group", min_votes=min_votes, min_margin=min_margin, higher_is_better=better,
-            min_group_size=1, **options, **FAST,
+            min_group_size=1, **options, permutations=9, max_permutations=9,
         )  # fmt: skip
     except InputError:
         return

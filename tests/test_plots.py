@@ -67,12 +67,15 @@ def predicted(ratings: pv.Ratings, models: Sequence[str]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def scored(ratings: pv.Ratings, models: Sequence[str], bootstrap: int) -> SoftScores:
+def scored(ratings: pv.Ratings, models: Sequence[str], bootstrap: int, permutations: int = 60) -> SoftScores:
     thinned = ratings.to_frame().with_row_index().filter(pl.col("index").hash(1) % 100 < pl.col("item").hash(2) % 100)
     sparse = pv.Ratings.from_frame(thinned.drop("index"), scale=ratings.scale)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftScoresWarning)
-        return pv.soft_scores(sparse, predicted(ratings, models), bootstrap=bootstrap)
+        return pv.soft_scores(
+            sparse, predicted(ratings, models), bootstrap=bootstrap, permutations=permutations,
+            max_permutations=permutations,
+        )  # fmt: skip
 
 
 def analysed(
@@ -95,8 +98,8 @@ def analysed(
         pv.responsiveness(ratings, reference, by, psychometrics=True, **draws),
         pv.responsiveness(ratings, reference, "rater", **draws),
         pv.overview(ratings, by),
-        pv.items(ratings, by),
-        scored(ratings, models, bootstrap),
+        pv.items(ratings, by, permutations=permutations, max_permutations=permutations),
+        scored(ratings, models, bootstrap, permutations),
         axis,
     )
 
@@ -241,7 +244,7 @@ def test_every_chart_has_its_table() -> None:
 
 
 @pytest.mark.parametrize("name", CHARTS)
-@pytest.mark.parametrize("of", ["demo", "bare", "hostile", "many"])
+@pytest.mark.parametrize("of", ["demo", "bare", "hostile", pytest.param("many", marks=pytest.mark.slow)])
 def test_every_chart_draws_fits_and_repeats(
     name: str, of: str, request: pytest.FixtureRequest, svgs: dict[tuple[str, str], str]
 ) -> None:
@@ -262,6 +265,7 @@ def test_every_chart_draws_fits_and_repeats(
     assert "secret" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_team", [8, 3])
 def test_one_group_and_no_group(per_team: int) -> None:
     study = study_of(["only"], per_team=per_team)  # three raters are too few to show

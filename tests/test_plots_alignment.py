@@ -155,7 +155,9 @@ def words(chart: Any) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("of", ["demo", "one", "bare", "prompted", "many", "hostile", "undefined"])
+@pytest.mark.parametrize(
+    "of", ["demo", "one", "bare", "prompted", pytest.param("many", marks=pytest.mark.slow), "hostile", "undefined"]
+)
 def test_every_chart_draws_fits_and_repeats(name: str, of: str, request: pytest.FixtureRequest) -> None:
     found = request.getfixturevalue(of)
     chart, table = drawn(name, found)

@@ -24,7 +24,7 @@ from plurivox.simulation.simulate import DEMO
 
 pytest.importorskip("altair")
 
-QUICK: dict[str, Any] = {"permutations": 40, "bootstrap": 40}
+QUICK: dict[str, Any] = {"permutations": 40, "max_permutations": 40, "bootstrap": 40}
 NASTY = [
     "<script>alert(1)</script>",
     "\"quoted\" & 'single' <b>",
@@ -117,6 +117,7 @@ def test_the_numbers_are_those_of_the_lenses(demo: Path) -> None:
     assert f'data-v="{graded.value("age", "18-29", "wra")!r}"' in text
 
 
+@pytest.mark.slow
 def test_same_input_same_bytes(tmp_path: Path) -> None:
     made = study()
     first = pv.write_report(tmp_path / "a.html", made.ratings, "gender", reference=made.trained, **QUICK)
@@ -202,17 +203,19 @@ def test_without_draws(tmp_path: Path) -> None:
     assert "Group agreement" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_many_groups_stay_small(tmp_path: Path) -> None:
     shares = {f"group {i:03d}": 1 / 300 for i in range(300)}
     made = pv.simulate(n_items=60, n_raters=3000, missing=0.8, attributes={"g": shares}, models=(), seed=1)
-    path = pv.write_report(tmp_path / "r.html", made.ratings, "g", permutations=20, bootstrap=20)
+    path = pv.write_report(tmp_path / "r.html", made.ratings, "g", permutations=20, max_permutations=20, bootstrap=20)
     assert path.stat().st_size < 10_000_000
     assert "groups shown" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_many_items_stay_small(tmp_path: Path) -> None:
     made = pv.simulate(n_items=30_000, n_raters=60, ratings_per_item=3, models=(), trained=0, seed=1)
-    path = pv.write_report(tmp_path / "r.html", made.ratings, "gender", permutations=5, bootstrap=5)
+    path = pv.write_report(tmp_path / "r.html", made.ratings, "gender", permutations=5, max_permutations=5, bootstrap=5)
     assert path.stat().st_size < 10_000_000
     assert "The 100 of 30,000 items that one more rating tells most about" in path.read_text(encoding="utf-8")
 

@@ -17,7 +17,7 @@ from support import only_sections
 
 pytest.importorskip("altair")
 
-QUICK: dict[str, Any] = {"permutations": 40, "bootstrap": 40}
+QUICK: dict[str, Any] = {"permutations": 40, "max_permutations": 40, "bootstrap": 40}
 NASTY = ["<script>alert(1)</script>", "\"quoted\" & 'single' <b>", "مرحبا بالعالم", "line\nbreak", "long " * 400]
 
 
@@ -90,6 +90,7 @@ def test_there_is_a_section_with_answers_only(whole: Path) -> None:
     assert "rater-0" not in text
 
 
+@pytest.mark.slow
 def test_same_input_same_bytes(whole: Path, tmp_path: Path) -> None:
     assert whole.read_bytes() == write_whole(tmp_path / "b.html").read_bytes()
 
@@ -245,7 +246,7 @@ def test_the_command_reads_answers(tmp_path: Path) -> None:
     write_study(study(), tmp_path)
     out = tmp_path / "report.html"
     asked = ["report", str(tmp_path / "ratings.csv"), "--by", "gender", "--answers", str(tmp_path / "answers.csv"),
-             "-o", str(out), "--permutations", "20", "--bootstrap", "20"]  # fmt: skip
+             "-o", str(out), "--permutations", "20", "--max-permutations", "20", "--bootstrap", "20"]  # fmt: skip
     with only_sections("soft", "alignment", "methods"):
         found = CliRunner().invoke(app, asked)
     assert found.exit_code == 0, found.output

@@ -195,7 +195,9 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = pl.DataFrame({"item": made.items["item"], "text": [NASTY[i % 5] for i in range(40)]})
     ratings = pv.Ratings.from_frame(made.ratings_frame, scale=made.scale, raters=raters, items=items)
     path = tmp_path_factory.mktemp("nasty") / "r.html"
-    return pv.write_report(path, ratings, "<b>group", permutations=40, bootstrap=20, title="<i>Nasty</i>")
+    return pv.write_report(
+        path, ratings, "<b>group", permutations=40, max_permutations=40, bootstrap=20, title="<i>Nasty</i>"
+    )
 
 
 @pytest.mark.parametrize("width", [1200, 375])

@@ -901,7 +901,7 @@ def in_parts(ratings: pv.Ratings, size: int) -> pv.Ratings:
 @pytest.mark.parametrize("kind", SOME_KINDS)
 @pytest.mark.parametrize(("resample", "ties", "score"), [
     ("items", "lowest", "plurality"), ("raters", "random", "plurality"), ("both", "lowest", "mean"),
-    ("items", "share", "median"),
+    pytest.param("items", "share", "median", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_parts_of_the_items_change_no_bit(
     kind: str, resample: str, ties: str, score: str, processes: ProcessPoolExecutor

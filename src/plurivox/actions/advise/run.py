@@ -56,7 +56,7 @@ def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: Ad
     >>> study = pv.simulate(n_items=200, n_raters=30, styles={"normal": 0.9, "extreme": 0.1}, seed=1)
     >>> found = pv.advise(study.ratings, study.trained, "rater")
     >>> found.to_frame().filter(pl.col("habit") == "extreme").height
-    3
+    4
     """
     shared = (
         "threshold", "group_score", "ties", "permutations", "max_permutations", "interval", "bootstrap", "seed",

@@ -78,9 +78,9 @@ def curate(
     >>> study = pv.simulate(n_items=60, n_raters=40, seed=1)
     >>> found = pv.curate(study.ratings, study.trained, by="gender", per_point=10, permutations=99)
     >>> found
-    <Curation: 74 points of 2 groups>
+    <Curation: 77 points of 2 groups>
     >>> found.to_frame().columns
-    ['item', 'text', 'score', 'weight', 'group', 'n_votes']
+    ['item', 'text', 'score', 'weight', 'group', 'n_votes', 'standing', 'decision']
     """
     axis = _axis(ratings, settings)
     form, texts = _texts(ratings, settings)
