@@ -378,6 +378,7 @@ def test_verdicts_of_all_commands_are_the_same(odd: str) -> None:
         assert (group in low["mpa"]) == bool(seen & {"low_mpa", "both_low"})
         assert (group in low["wra"]) == bool(seen & {"low_wra", "both_low"})
         assert (standing == "different") == ("against" in seen or "both_low" in seen)
+        assert any(f"{group} run against the reference" in text for text in lens.findings()) == ("against" in seen)
         assert (mpa, wra) == (lens.value("group", group, "mpa"), lens.value("group", group, "wra"))
         if group in "abcd":
             assert (standing, seen) == ("in line", set())

@@ -333,7 +333,7 @@ def test_a_clear_case_is_enough_and_says_so() -> None:
     table = plan.table("power")
     assert (table["power_now"] > 0.9).all()
     assert table["raters_needed"].to_list() == [None, None]
-    assert plan.findings()[-2].startswith("Enough as it is: side: left (power ")
+    assert plan.findings()[-2].startswith("Enough as it is, as far as simulation can tell: side: left (power ")
     assert plan.findings()[-1] == words.ASSUMED
 
 
@@ -357,7 +357,9 @@ def test_the_least_effort_is_said_first() -> None:
     ]
     said = words.power_findings(rows, {"power": 0.8, "gai": 1.2})
     goal = "To claim with 80 % power that race: {} agree with each other more than with others (GAI 1.2), "
-    assert said[0].startswith("1 of 7 groups has 80 % power. Power is the share of studies like this one that claim")
+    assert said[0].startswith(
+        "1 of 7 groups has about 80 % power. Power is the share of studies like this one that claim"
+    )
     assert said[1] == goal.format("near") + (
         "recruit about 35 more raters of this group (20 now: power .41 ± .03; 51: .80), or have about 350 more items "
         "rated (350 now)."
@@ -375,7 +377,7 @@ def test_the_least_effort_is_said_first() -> None:
         "group alone (200: .60) nor more items alone (3,500: .20) would do."
     )
     assert "more raters of all groups and have about 740 more items rated (100 now" in said[5]
-    assert said[6] == "Enough as it is: race: there (power .78 ± .03)."
+    assert said[6] == "Enough as it is, as far as simulation can tell: race: there (power .78 ± .03)."
     assert said[7] == (
         "Not enough with 10 times as many raters of all groups and items: race: blind (power .10 ± .03 now, .60 then)."
     )

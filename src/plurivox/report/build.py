@@ -141,8 +141,9 @@ def top_findings(shown: Sequence[Section]) -> list[Finding]:
     return [*sorted(claims, key=_weight)[:MOST], *nothing, *facts]
 
 
-def _weight(finding: Finding) -> float:
-    return -finding.weight
+def _weight(finding: Finding) -> tuple[bool, float]:
+    """Return where a claim stands: those about groups of people first, then those about models."""
+    return not finding.of_groups, -finding.weight
 
 
 def _digests(ratings: Ratings, files: Mapping[str, str | os.PathLike[str]]) -> dict[str, str]:

@@ -34,7 +34,7 @@ def power_findings(rows: Sequence[Row], settings: Mapping[str, Any]) -> list[str
     found += [_larger(row, settings) for row in sorted(larger, key=lambda row: row["all_raters"] - _all(row))]
     if enough:
         each = (f"{named(row['axis'], row['group'])} (power {_power(row)})" for row in enough)
-        found.append(f"Enough as it is: {listed(each)}.")
+        found.append(f"Enough as it is, as far as simulation can tell: {listed(each)}.")
     if out:
         each = (
             f"{named(row['axis'], row['group'])} (power {_power(row)} now, {_share(row['all_power'])} then)"
@@ -56,8 +56,8 @@ def _first(n: int, n_enough: int, settings: Mapping[str, Any]) -> str:
     """Say what power is about, and of how many groups there is enough."""
     verb = "has" if n_enough == 1 else "have"
     return (
-        f"{n_enough} of {counted(n, 'group')} {verb} {_percent(settings)} power. Power is the share of studies like "
-        f"this one that claim a group which agrees with itself {settings['gai']:g} times as much as with others (GAI "
+        f"{n_enough} of {counted(n, 'group')} {verb} about {_percent(settings)} power. Power is the share of studies "
+        f"like this one that claim a group which agrees with itself {settings['gai']:g} times as much as with others (GAI "
         f"{settings['gai']:g}), after correction over all groups and statistics of the call."
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.results.claims import beside_chance, group_statements, interval_words, rests_on
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, p_text, weight_of
@@ -38,7 +39,23 @@ def statements(result: Responsiveness) -> list[Statement]:
     if result.tables:
         found_beside = result.psychometrics().statements()
         sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
+    sentences += _against(result)
     return sentences + _each_rater(result) + _left_out(result) + result.withheld_statement()
+
+
+def _against(result: Responsiveness) -> list[Statement]:
+    """Return the groups whose scores surely run against the reference."""
+    poles = Poles.of(result.settings)
+    return [
+        Statement(
+            f"The scores of {named(one.axis, one.group)} run against the reference: higher ones go with what it calls "
+            f"{poles.low}, AUROC {interval_words(one.auroc, result.settings)}, {p_text(one.p_against)} after "
+            "correction over the groups.",
+            2.8, one.axis, "auroc", one.group,
+        )
+        for one in verdicts(result.rows, result.settings).values()
+        if one.against
+    ]  # fmt: skip
 
 
 def _overall(result: Responsiveness) -> list[Statement]:

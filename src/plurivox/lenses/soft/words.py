@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 HALF = 0.5
 """A prior with a larger share of the weight than this outweighs the ratings."""
+BEST = 4.1
+"""What the best of all models weighs: more than any two of them."""
 FEW = 3
 WHY_RPS = (
     "RPS against the ratings: it needs no prior and, however few the ratings are, is lowest on average for the true "
@@ -138,7 +140,7 @@ class SoftFindings:
                 f"same items it is better than {'the other' if len(order) == 2 else 'each of them'}, "
                 f"{self._p(rows)}{more}"
             )
-            return [self._claimed(text, rows)]
+            return [self._claimed(text, rows, least=BEST)]
         if all(row.p is not None and row.p < SIGNIFICANT for row in rows):
             text = f"Whether {cells[0]} is the best of {len(order)} models by {label} is undecided"
         else:
