@@ -57,8 +57,8 @@ def _first(n: int, n_enough: int, settings: Mapping[str, Any]) -> str:
     verb = "has" if n_enough == 1 else "have"
     return (
         f"{n_enough} of {counted(n, 'group')} {verb} about {_percent(settings)} power. Power is the share of studies "
-        f"like this one that claim a group which agrees with itself {settings['gai']:g} times as much as with others (GAI "
-        f"{settings['gai']:g}), after correction over all groups and statistics of the call."
+        f"like this one that claim a group which agrees with itself {settings['gai']:g} times as much as with others "
+        f"(GAI {settings['gai']:g}), after correction over all groups and statistics of the call."
     )
 
 
