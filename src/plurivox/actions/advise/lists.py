@@ -20,8 +20,6 @@ RANGE, HIGH, GOLDEN = "range", "high", "golden"
 items on which the reference is surest."""
 ORDERED = ("still", "falling", "reversed")
 """Habits that name a range of scores."""
-LOW = ("both_low", "low_mpa", "low_wra", "against")
-"""Habits that are verdicts on MPA and WRA."""
 
 
 class Entries(NamedTuple):

@@ -16,7 +16,8 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import Compared
 from plurivox.engine.running import Running
-from plurivox.lenses.responsiveness.habits import Habit, Looked, Rules, adjusted, habits, of_raters
+from plurivox.lenses.inference import MOST_KEPT
+from plurivox.lenses.responsiveness.habits import Habit, Looked, Rules, adjusted, habits, marks, of_raters
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import Reference
 from plurivox.lenses.responsiveness.result import Responsiveness
@@ -28,6 +29,8 @@ Floats = NDArray[np.float64]
 
 MIN_ITEMS = 20
 """With a score of fewer items with a reference nothing is looked for."""
+LEAST_SHUFFLES = 199
+"""Shuffles that are made of groups however many marks there are."""
 FEW_ITEMS = f"fewer than {MIN_ITEMS} items with a reference, too few to look at"
 FEW_PEERS = "too few others rated the same items to compare with"
 
@@ -61,44 +64,51 @@ class Looking:
 
     def seen(self, axes: Sequence[Compared]) -> dict[tuple[str, str], Seen]:
         """Return what is seen of every rater or group that may be shown, by axis and name."""
+        within = self.found.settings["within"]
+        exchange = Exchange.of(self.ratings, None if within is None else tuple(within))
         groups = [one for one in axes if one.axis.attributes != ("rater",)]
-        found = dict(self._groups(groups)) if groups else {}
+        found = dict(self._groups(groups, exchange)) if groups else {}
         for one in axes:
             if one not in groups:
-                found |= dict(self._raters(one))
+                found |= dict(self._raters(one, exchange))
         return found
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def _groups(self, axes: Sequence[Compared]) -> Iterator[tuple[tuple[str, str], Seen]]:
+    def _groups(self, axes: Sequence[Compared], exchange: Exchange) -> Iterator[tuple[tuple[str, str], Seen]]:
         """Yield what is seen of groups.
 
         The verdict on MPA and WRA is what the lens claims, at an error rate of .05 over all groups. Habits are a family
         of their own, said at ``error_rate`` where the verdict asks what is behind it, at the rate ``alone`` elsewhere.
         """
         at, judged = self.thresholds, verdicts(self.found.rows, self.found.settings)
-        looked = [(one.axis.name, axis, places, self._looked(one, axis, places))
+        shuffles = self._shuffles(sum(len(places) for one in axes for _, places in one.shown))
+        looked = [(one.axis.name, axis, places, self._looked(one, axis, places, exchange, shuffles))
                   for one in axes for axis, places in one.shown]  # fmt: skip
-        p_values = adjusted([marks for *_, marks in looked])
-        for (name, axis, places, marks), p in zip(looked, p_values, strict=True):
+        p_values = adjusted([one for *_, one in looked])
+        for (name, axis, places, own), p in zip(looked, p_values, strict=True):
+            usual = own.usual
             for row, place in enumerate(places):
                 key = (name, axis.groups[place])
                 verdict = judged[key]
                 why = FEW_ITEMS if verdict.mpa.n_items < MIN_ITEMS else verdict.why
                 first = [] if why else list(_of_verdict(verdict))
                 rate = at.error_rate if first else at.alone
-                more = [] if why else self._habits(marks.observed[row], marks.usual[row], p[row], rate)
+                more = [] if why else self._habits(own.observed[row], usual[row], p[row], rate)
                 yield key, Seen([(one, one.p <= at.alone) for one in [*first, *more]], why)
 
-    def _looked(self, one: Compared, axis: Axis, places: list[int]) -> Looked:
+    def _shuffles(self, n_groups: int) -> Draws:
+        """Return the shuffles of the lens, or fewer, since those of all marks are held in memory."""
+        settings, n_marks = self.found.settings, len(marks(len(self.ratings.scale)))
+        room = max(LEAST_SHUFFLES, MOST_KEPT // max(n_groups * n_marks, 1))
+        return Draws.permuted(min(settings["permutations"], room), settings["seed"])
+
+    def _looked(self, one: Compared, axis: Axis, places: list[int], exchange: Exchange, shuffles: Draws) -> Looked:
         settings = self.found.settings
-        within = settings["within"]
-        exchange = Exchange.of(self.ratings, None if within is None else tuple(within))
         responses = Responses.of(
             self.ratings, axis.codes, len(axis), self.reference, strata=exchange.strata,
             **{name: settings[name] for name in ("group_score", "ties", "seed")},
         )  # fmt: skip
-        shuffles = Draws.permuted(settings["permutations"], settings["seed"])
         how = self.how.doing(f"looking at {one.axis.name}")
         return Looked.of(self.ratings, responses, places, shuffles, how, settings["min_support"])
 
@@ -108,15 +118,13 @@ class Looking:
 
     # Raters ----------------------------------------------------------------------------------------------------------
 
-    def _raters(self, one: Compared) -> Iterator[tuple[tuple[str, str], Seen]]:
+    def _raters(self, one: Compared, exchange: Exchange) -> Iterator[tuple[tuple[str, str], Seen]]:
         """Yield what is seen of raters one by one, held against other raters of the same items.
 
         Corrected over what is looked at of one rater, so that few of those who score like all others get a remark at
         all; what also survives correction over all raters is clear.
         """
         settings, axis, rate = self.found.settings, one.axis, self.thresholds.error_rate
-        within = settings["within"]
-        exchange = Exchange.of(self.ratings, None if within is None else tuple(within))
         responses = RaterResponses.of(self.ratings, self.reference)
         beside = of_raters(self.ratings, responses, exchange, settings["min_support"])
         n_items, codes = responses.votes().n_items, axis.codes.tolist()
