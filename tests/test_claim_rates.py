@@ -52,7 +52,7 @@ def test_where_assignment_depends_on_groups_the_way_out_is_named() -> None:
 
 @CLAIMS
 @pytest.mark.parametrize("design", NULL)
-@pytest.mark.parametrize(("lens", "n"), [("cohesion", 120), ("crowd", 80), ("trained", 60), ("items", 60)])
+@pytest.mark.parametrize(("lens", "n"), [("cohesion", 90), ("crowd", 70), ("trained", 60), ("items", 60)])
 def test_no_difference_no_claim(design: str, lens: str, n: int) -> None:
     at_most(rate(partial(claimed, design, lens), n), 0.05)
 
@@ -100,14 +100,14 @@ def test_less_noise_is_no_view() -> None:
 @pytest.mark.parametrize("design", ["sparse", "sparse, styles", "sparse, opposed", "dense, styles", "dense, extremes"])
 @pytest.mark.parametrize("model", ["coin", "marginal", "middle"])
 def test_a_model_that_follows_nobody_is_nobodys(design: str, model: str) -> None:
-    at_most(rate(partial(closest.names_any, design, model), 40), 0.05)
+    at_most(rate(partial(closest.names_any, design, model), 30), 0.05)
 
 
 @CLAIMS
 @pytest.mark.parametrize("design", ["sparse, alike", "dense, alike"])
-@pytest.mark.parametrize("model", ["coin", "half", "severity", "echo"])
+@pytest.mark.parametrize("model", ["coin", "echo"])
 def test_groups_that_see_alike_have_no_closest(design: str, model: str) -> None:
-    at_most(rate(partial(closest.names_any, design, model), 40), 0.05)
+    at_most(rate(partial(closest.names_any, design, model), 30), 0.05)
 
 
 @CLAIMS
@@ -115,7 +115,7 @@ def test_groups_that_see_alike_have_no_closest(design: str, model: str) -> None:
 @pytest.mark.parametrize("model", ["view", "echo"])
 def test_of_two_groups_that_see_alike_none_is_the_closest(design: str, model: str) -> None:
     """A third group sees otherwise, so that raters of all are not exchangeable."""
-    at_most(rate(partial(closest.names_any, design, model), 40), 0.05)
+    at_most(rate(partial(closest.names_any, design, model), 30), 0.05)
 
 
 @CLAIMS
