@@ -60,7 +60,7 @@ def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[Group]:
     ]  # fmt: skip
 
 
-class Verdicts(NamedTuple):
+class Judgement(NamedTuple):
     """The raters of each group as judged there, and what is known of what they were judged by."""
 
     groups: dict[tuple[str, str], list[Judged]]
@@ -70,7 +70,7 @@ class Verdicts(NamedTuple):
 def judge(
     ratings: Ratings, reference: ReferenceLike, groups: Sequence[Group], settings: SelectionSettings, how: Running,
     exchange: Exchange,
-) -> Verdicts:  # fmt: skip
+) -> Judgement:  # fmt: skip
     """Judge every rater: once for all groups, or in each of their groups by its other raters."""
     adjusted = settings.within is not None
     if reference != OWN_GROUP:
@@ -78,7 +78,7 @@ def judge(
         judged = _beside_peers(
             ratings, _judged(rows, {**settings.as_dict(), "reference": known}), exchange, adjusted=adjusted
         )
-        return Verdicts({one.key: [judged[rater] for rater in one.raters] for one in groups}, known)
+        return Judgement({one.key: [judged[rater] for rater in one.raters] for one in groups}, known)
     found, known = {}, {}
     for one in groups:
         part = only(ratings, one.members)
@@ -91,7 +91,7 @@ def judge(
             part, _judged(rows, {**settings.as_dict(), "reference": known}), within, adjusted=adjusted
         )
         found[one.key] = [judged[rater] for rater in one.raters]
-    return Verdicts(found, known)
+    return Judgement(found, known)
 
 
 def only(ratings: Ratings, raters: NDArray[np.bool_]) -> Ratings:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from plurivox.engine.families import SIGNIFICANT
-from plurivox.lenses.soft.habits import calibrated
+from plurivox.lenses.soft.calibration_words import calibrated
 from plurivox.lenses.soft.interactions import BINS
-from plurivox.lenses.soft.matching import MARGINAL, NO_PREDICTION, NO_RATING, REFERENCES, UNIFORM
+from plurivox.lenses.soft.left_out import left_out
+from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
 from plurivox.results.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling
 from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.wording import are, counted, listed, named
+from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
 
@@ -29,10 +30,6 @@ HALF = 0.5
 BEST = 4.1
 """What the best of all models weighs: more than any two of them."""
 FEW = 3
-WHY_RPS = (
-    "RPS against the ratings: it needs no prior and, however few the ratings are, is lowest on average for the true "
-    "distribution, so that it does not reward flat predictions as expected scores do."
-)
 
 
 class Pair(NamedTuple):
@@ -67,7 +64,7 @@ class SoftFindings:
             *entangled_statements(self.found.settings, self.found.interactions()["axis"].to_list()),
             *self._over_priors(),
             *calibrated(self.found.calibration()),
-            *(Statement(text, 0.0) for text in self._left_out()),
+            *(Statement(text, 0.0) for text in left_out(self.found)),
             *self.found.withheld_statement(),
         ]
 
@@ -268,35 +265,6 @@ class SoftFindings:
         parts = "; ".join(f"by {_listed(metrics)}, {text}" for text, metrics in alike.items())
         text = f"The order of the models on these items moves with the strength of the prior (not tested): {parts}."
         return [Statement(text, 1.4, statistic="prior")]
-
-    def _left_out(self) -> Iterable[str]:
-        s = self.found.settings
-        whole = s["n_items"] + s["n_unpredicted"] + s["n_few"]
-        if whole > s["n_items"]:
-            least = "a rating" if s["min_ratings"] == 1 else f"at least {s['min_ratings']:,} ratings"
-            those, have = ("that", "has") if s["n_items"] == 1 else ("those", "have")
-            yield (
-                f"Scored {are(s['n_items'])} {s['n_items']:,} of {whole:,} items: {those} that every model predicts"
-                + (f" and that {have} {least}." if s["n_few"] else ".")
-            )
-        missing = self.found.missing().group_by("model", "problem", maintain_order=True).len().iter_rows()
-        for model, problem, n in missing:
-            items = counted(n, "item")
-            said = {NO_PREDICTION: f"{model} does not predict {items} with ratings",
-                    NO_RATING: f"{model} predicts {items} without ratings"}  # fmt: skip
-            yield f"{said[problem]}: see missing(), or --csv --table missing."
-        if s["n_trained_on"]:
-            yield f"{s['n_trained_on']:,} of the scored items {are(s['n_trained_on'])} among the training items."
-        if s["n_unrated"]:
-            items, have = counted(s["n_unrated"], "item"), "has" if s["n_unrated"] == 1 else "have"
-            yield f"{items} {have} no rating: expected scores use the prior alone there, the others leave them out."
-        if s["n_in_no_bin"]:
-            n, count = s["n_in_no_bin"], "counts" if s["n_in_no_bin"] == 1 else "count"
-            yield f"{counted(n, 'item')} {are(n)} in none of the bins, but {count} in all."
-        if any(name not in EMPIRICAL for name in self.found.metrics):
-            yield s["prior_note"]
-        if self.found.main == "rps":
-            yield f"Models are put in order by {WHY_RPS}"
 
     def _listed(self, metrics: Sequence[str]) -> str:
         return _listed(metrics, len(self.found.metrics))
