@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.withholding import revealing, too_small
+from plurivox.engine.withholding import Side, revealing, withheld_together
 from plurivox.errors import NeedsRatersError, SelectionError
 from plurivox.intake.attributes import as_categories, category_order, in_order
 from plurivox.ratings import Ratings
@@ -26,8 +26,8 @@ class Axis:
     """Raters → groups.
 
     A rater with a missing value on any of the attributes is outside the axis: in no group and in nobody's rest.
-    Groups smaller than ``min_group_size`` are withheld from results but stay in the rest of the others. In an axis
-    of two groups the withheld one is the other's rest, so both are withheld.
+    Groups smaller than ``min_group_size`` are withheld from results but stay in the rest of the others. So are groups
+    that would reveal one of them: the other of two, or the smallest of those shown where a single one is small.
 
     Attributes
     ----------
@@ -41,6 +41,8 @@ class Axis:
         Raters per group.
     withheld
         For each group whether it is not shown: it is too small, or would reveal one that is.
+    overlaps
+        Whether the groups are those with and without one value of an attribute of which a rater may have several.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Axis:
     sizes: NDArray[np.int64]
     withheld: NDArray[np.bool_]
     min_group_size: int
+    overlaps: bool = False
 
     @classmethod
     def of(cls, ratings: Ratings, by: By, *, min_group_size: int = MIN_GROUP_SIZE) -> Axis:
@@ -83,15 +86,14 @@ class Axis:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
-        withheld = too_small(sizes, min_group_size, alone=attributes == ("rater",))
-        return cls(CROSS.join(attributes), attributes, groups, codes, sizes, withheld, min_group_size)
+        nobody = np.zeros(len(groups), dtype=bool)
+        whole = cls(CROSS.join(attributes), attributes, groups, codes, sizes, nobody, min_group_size)
+        return withholding([whole])[0]
 
     def counting(self, rated: NDArray[np.bool_]) -> Axis:
-        """Return the axis with sizes, and so what is withheld, by raters who rated something."""
+        """Return the axis with the sizes that groups have by raters who rated something."""
         inside = self.codes[rated & (self.codes != OUTSIDE)]
-        sizes = np.bincount(inside, minlength=len(self.groups))
-        withheld = too_small(sizes, self.min_group_size, alone=self.attributes == ("rater",))
-        return replace(self, sizes=sizes, withheld=withheld)
+        return replace(self, sizes=np.bincount(inside, minlength=len(self.groups)))
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -121,6 +123,28 @@ class Axis:
         return f"<Axis {self.name}: {len(self)} groups{withheld}, {self.n_outside} raters outside>"
 
 
+def withholding(axes: Sequence[Axis], rated: NDArray[np.bool_] | None = None) -> list[Axis]:
+    """Return axes that are shown together, with what is withheld so that no group of them reveals a small one.
+
+    What is withheld of an axis stays so. Raters on their own were asked for, and only those who rated nothing are left
+    out. With ``rated``, only those raters count.
+    """
+    order = in_turn(axes)
+    sides = [Side(axes[at].codes if rated is None else axes[at].codes[rated], axes[at].withheld) for at in order]
+    found = dict(zip(order, withheld_together(sides, axes[order[0]].min_group_size), strict=True)) if order else {}
+    return [replace(axis, withheld=found.get(at, axis.sizes == 0)) for at, axis in enumerate(axes)]
+
+
+def in_turn(axes: Sequence[Axis]) -> list[int]:
+    """Return the places of axes in the order in which their groups are withheld; raters on their own never are.
+
+    Attributes come before crossings, and values of which a rater may have several last, so that what is shown of an
+    attribute does not depend on what else is, in a section of a report that leaves it out.
+    """
+    grouped = [at for at, axis in enumerate(axes) if axis.attributes != ("rater",)]
+    return sorted(grouped, key=lambda at: (axes[at].overlaps, len(axes[at].attributes)))
+
+
 def names_raters(axis: str) -> bool:
     """Tell whether the groups of an axis are raters, whose ids neither charts nor sentences show."""
     return "rater" in axis.split(CROSS)
@@ -132,7 +156,7 @@ def memberships(
     """Return one axis for each value of an attribute of which a rater may have several, such as ``Asian; White``.
 
     Its two groups are those who have the value and those who do not, who are its rest. Raters with no value at all are
-    outside. The two-group rule withholds a value that few have, and one that few lack.
+    outside. A value that few have is withheld, and one that few lack.
     """
     whole = Axis.of(ratings, attribute, min_group_size=1)
     lists = [[part.strip() for part in group.split(separator) if part.strip()] for group in whole.groups]
@@ -141,9 +165,9 @@ def memberships(
         lacks = np.array([value not in parts for parts in lists] or [True])
         codes = np.where(whole.codes >= 0, lacks[whole.codes], OUTSIDE).astype(np.int32)
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=2)
-        groups, withheld = (value, f"not {value}"), too_small(sizes, min_group_size)
-        axes.append(Axis(attribute, (attribute,), groups, codes, sizes, withheld, min_group_size))
-    return axes
+        groups, nobody = (value, f"not {value}"), np.zeros(2, dtype=bool)
+        axes.append(Axis(attribute, (attribute,), groups, codes, sizes, nobody, min_group_size, overlaps=True))
+    return withholding(axes)
 
 
 def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:

@@ -18,8 +18,8 @@ from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, read_reply
 from plurivox.ask.stored import label_of
-from plurivox.axis import MIN_GROUP_SIZE, Axis, By
-from plurivox.engine.grouping import axes_of, each_axis
+from plurivox.axis import MIN_GROUP_SIZE, Axis, By, withholding
+from plurivox.engine.grouping import axes_of, each_axis, raters_who_rated
 from plurivox.errors import InputError, MissingExtraError
 from plurivox.intake.attributes import id_texts
 from plurivox.ratings import Ratings
@@ -215,14 +215,13 @@ class _People:
         rows = np.array([row for row, _ in known], dtype=np.int64)
         points = [point for _, point in known]
         found |= _distances(self.votes[rows], points, "")
-        for axis in self.axes:
-            codes = self.ratings.codes_of_raters
-            asked = np.isin(self.ratings.item_codes, rows)
-            counted = axis.counting(np.bincount(codes[asked], minlength=self.ratings.n_raters) > 0)
-            for group in np.flatnonzero(~counted.withheld):
-                votes = self._votes(asked & (axis.codes[codes] == group))
+        asked = np.zeros(self.ratings.n_items, dtype=bool)
+        asked[rows] = True
+        for axis in withholding(self.axes, raters_who_rated(self.ratings, asked)):
+            for group in np.flatnonzero(~axis.withheld):
+                votes = self._votes(axis.codes[self.ratings.codes_of_raters] == group)
                 found |= _distances(votes[rows], points, f"[{axis.name}={axis.groups[group]}]")
-            found[f"withheld[{axis.name}]"] = counted.n_withheld
+            found[f"withheld[{axis.name}]"] = axis.n_withheld
         return found
 
     def _votes(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -262,7 +262,7 @@ class Ratings:
             rater_codes,
             self.scores[keep],
             None if self.multiplicity is None else self.multiplicity[keep],
-            replace(self.intake, selected=True),
+            replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters)),
         )
 
     def with_poles(self, poles: GivenPoles | None) -> Ratings:

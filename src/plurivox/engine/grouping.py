@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, memberships
+from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, in_turn, memberships, withholding
 from plurivox.engine.draws import Draws, subsamples
+from plurivox.engine.withholding import Side, withheld_together
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.attributes import category_order
 from plurivox.ratings import Ratings, chosen_rows, with_items
@@ -122,9 +123,11 @@ def exchangeable(codes: NDArray[np.int32], n_groups: int, strata: NDArray[np.int
     return found
 
 
-def raters_who_rated(ratings: Ratings) -> NDArray[np.bool_]:
-    """Tell which raters rated anything."""
-    rated: NDArray[np.bool_] = np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters) > 0
+def raters_who_rated(ratings: Ratings, items: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    """Tell which raters rated anything, or any of some items."""
+    raters = ratings.codes_of_raters
+    chosen = raters if items is None else raters[items[ratings.item_codes]]
+    rated: NDArray[np.bool_] = np.bincount(chosen, minlength=ratings.n_raters) > 0
     return rated
 
 
@@ -140,11 +143,12 @@ def named_axes(by: Sequence[By]) -> list[list[str]]:
 
 
 def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
-    """Sort the raters along each axis."""
+    """Sort the raters along each axis; groups count, and are withheld by, those who rated something."""
+    rated = raters_who_rated(ratings) if ratings.has_raters else None
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]
     if len({axis.name for axis in axes}) < len(axes):
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
-    return axes
+    return axes if rated is None else withholding([axis.counting(rated) for axis in axes], rated)
 
 
 def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
@@ -189,6 +193,10 @@ class Compared:
             return [(one, [0]) for one in self.each if not one.withheld[0]]
         return [(self.axis, np.flatnonzero(~self.axis.withheld).tolist())]
 
+    def decided(self, each: Sequence[Axis]) -> Compared:
+        """Return the same groups, of which others may be withheld."""
+        return replace(self, axis=self.axis if self.overlapping else each[0], each=tuple(each))
+
     @property
     def n_withheld(self) -> int:
         """How many groups are withheld; raters on their own never are."""
@@ -203,30 +211,56 @@ class Compared:
             return sum(bool(one.revealing[0]) for one in self.each)
         return int(np.count_nonzero(self.axis.revealing)) if self.n_withheld else 0
 
-    def counting(self, rated: NDArray[np.bool_]) -> Compared:
-        """Return the same groups, which count only some raters, and so are withheld by them."""
-        whole = self.axis.counting(rated)
-        each = tuple(one.counting(rated) for one in self.each) if self.overlapping else (whole,)
-        return Compared(whole, each, self.overlapping)
-
 
 def compared(
-    ratings: Ratings,
-    by: Sequence[By],
-    overlapping: Mapping[str, str],
-    min_group_size: int = MIN_GROUP_SIZE,
-    rated: NDArray[np.bool_] | None = None,
-) -> Iterator[Compared]:
-    """Yield the groups that each axis of a call compares.
+    ratings: Ratings, by: Sequence[By], overlapping: Mapping[str, str], min_group_size: int = MIN_GROUP_SIZE
+) -> list[Compared]:
+    """Return the groups that each axis of a call compares; all that is shown together is withheld together."""
+    axes = axes_of(ratings, by, min_group_size)
+    each: list[list[Axis]] = [
+        memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
+        if axis.name in overlapping else [axis]
+        for axis in axes
+    ]  # fmt: skip
+    known = [Compared(axis, tuple(own), axis.name in overlapping) for axis, own in zip(axes, each, strict=True)]
+    return counting(known, raters_who_rated(ratings)) if overlapping else known
 
-    With ``rated``, groups count only those raters, and so are withheld by them: who rated a part of the items.
+
+def counting(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
+    """Return the same groups, which count only some raters, and so are withheld by them: who rated some items."""
+    flat = iter(withholding([one.counting(rated) for own in axes for one in own.each], rated))
+    return [own.decided([next(flat) for _ in own.each]) for own in axes]
+
+
+def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) -> list[list[Compared]]:
+    """Return the groups that are compared on all items, the first of ``subsets``, and on each part of them.
+
+    The whole less the parts in which a group is shown is the part in which it is not. So the parts are withheld
+    together with the whole: what counts is how many raters rated something of a part.
     """
-    for axis in axes_of(ratings, by, min_group_size):
-        each = [axis]
-        if axis.name in overlapping:
-            each = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
-        whole = Compared(axis, tuple(each), axis.name in overlapping)
-        yield whole if rated is None else whole.counting(rated)
+    flat = [one for own in axes for one in own.each]
+    parts = list(subsets.values())[1:]
+    if not flat or not parts:
+        return [list(axes), *([] for _ in parts)]
+    who, where = [], []
+    for at, part in enumerate(parts):
+        who.append(np.flatnonzero(raters_who_rated(part)))
+        where.append(np.full(len(who[-1]), at))
+    rater, place = np.concatenate(who), np.concatenate(where)
+    within = [place == at for at in range(len(parts))]
+    order = in_turn(flat)
+    sides = [Side(flat[at].codes[rater], flat[at].withheld) for at in order]
+    sides += [
+        Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld) for chosen in within for at in order
+    ]
+    hidden = iter(withheld_together(sides, flat[0].min_group_size, given=within)[len(order) :])
+    found = [list(axes)]
+    for part in parts:
+        sized = [one.counting(raters_who_rated(part)) for one in flat]
+        decided = {at: next(hidden) for at in order}
+        shown = iter(replace(one, withheld=decided.get(at, one.sizes == 0)) for at, one in enumerate(sized))
+        found.append([own.decided([next(shown) for _ in own.each]) for own in axes])
+    return found
 
 
 def subsets_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:

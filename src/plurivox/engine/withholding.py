@@ -1,10 +1,15 @@
-"""Which groups are withheld, so that nobody is recognised in a small one: the only place that decides it.
+"""Who is not shown, so that nobody is recognised in a small group: the only place that decides it.
 
-Of a whole study, groups with few raters are withheld, and with one of two groups the other, which is its rest. Of a
-single item, leaving out small groups is not enough: counts that are published let one work out counts that are not.
-All raters less the groups shown are those withheld, and groups of one axis beside those of another tell of those in
-both. So larger groups are withheld too, until no sum or difference of published counts gives those of a small group,
-or of an axis's withheld raters where they are few, be it in all or within a group of another axis.
+Groups with few raters are withheld. That alone is not enough, since sums that are published let one work out sums that
+are not: all raters less the groups shown are those withheld, and groups of one attribute beside those of another, or of
+a crossing beside its attributes, tell of those in both. So larger groups are withheld too, until no sum or difference
+of what is published gives a small set of raters.
+
+Every published number of a group is a sum over its raters, or made of such sums. Two numbers can be added or subtracted
+only as the sets of raters behind them can. So it is enough to look at sets: those published are all raters, the raters
+of each axis, as soon as one of its groups is shown, and the groups shown. A small set is given away if it is a linear
+combination of these. :func:`withheld_together` decides for a whole study, or for the raters of one item,
+:func:`withheld_on_items` for many items at once.
 """
 
 from __future__ import annotations
@@ -15,24 +20,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_SPANNED = 1e-7  # counts that follow from others do so up to this
+from plurivox.errors import SelectionError
 
+_SPANNED = 1e-6  # a set is given away if no more than this share of it lies outside of what is published
+_NO_MORE = 1e-12  # what an eigenvalue, relative to the largest, is for a set that others give anyway
+
+Codes = NDArray[np.int64]
 Counts = NDArray[np.int64]
 Members = NDArray[np.bool_]
-
-
-def too_small(sizes: Counts, least: int, *, alone: bool = False) -> Members:
-    """Tell which groups of an axis are withheld: those with few raters, and with one of two the other.
-
-    Raters who are ``alone`` in their groups were asked for, so that only those who rated nothing are left out.
-
-    Examples
-    --------
-    >>> too_small(np.array([9, 4, 7]), 5).tolist(), too_small(np.array([9, 4]), 5).tolist()
-    ([False, True, False], [True, True])
-    """
-    withheld: Members = sizes == 0 if alone else sizes < least
-    return np.repeat(withheld.any(), 2) if len(sizes) == 2 and not alone else withheld
+Floats = NDArray[np.float64]
 
 
 def revealing(sizes: Counts, withheld: Members, least: int) -> Members:
@@ -47,90 +43,194 @@ def revealing(sizes: Counts, withheld: Members, least: int) -> Members:
     return protecting
 
 
-def comparable(n_ratings: Counts, least: int) -> Members:
-    """Tell which groups gave an item so many ratings that they can be compared on it without recognising anybody."""
-    enough: Members = n_ratings >= max(least, 1)
-    return enough
+def enough_left(n_raters: int, least: int, source: str) -> None:
+    """Raise if fewer raters than a group must have are left of those who were selected by what they are.
+
+    Examples
+    --------
+    >>> enough_left(5, 5, "ratings.csv")
+    """
+    if n_raters < least:
+        left = "no rater is" if not n_raters else "1 rater is" if n_raters == 1 else f"{n_raters:,} raters are"
+        raise SelectionError(
+            f"{left} left after selecting, fewer than the {least:,} that a group must have to be shown",
+            source=source,
+            hint="Select more raters, or give min_group_size=1 (--min-group-size 1) if these may be identified.",
+        )
 
 
 class Side(NamedTuple):
-    """The raters of an item along one axis: the group of each, and how many each group has."""
+    """Raters along one axis: the group of each, -1 for none, and which groups are withheld already."""
 
     codes: NDArray[np.int32]
-    sizes: Counts
+    withheld: Members
+
+    @property
+    def sizes(self) -> Counts:
+        """How many raters each group has."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.withheld))
 
 
-def withheld_together(sides: Sequence[Side], least: int) -> list[Members]:
-    """Tell which groups of an item are withheld: the small ones, and those by which a small one could be worked out.
+def withheld_together(
+    sides: Sequence[Side], least: int, *, outside: bool = False, given: Sequence[Members] = ()
+) -> list[Members]:
+    """Tell which groups of raters are withheld: the small ones, and those by which a small set could be worked out.
 
-    Counts of all raters, of shown groups and, through their comparison with others, of the raters of an axis are
-    known, and so is every sum and difference of them. While that includes a small set of raters who are withheld, the
-    smallest group that takes part in it is withheld, of the same axis if there is one. Then groups that need not have
-    been are shown again, the largest first. With two groups on an axis, a small one takes the other along.
+    Small sets are groups of fewer than ``least`` raters, all small groups of an axis together, what groups of two
+    axes have in common, and raters who are alike on all axes; with ``outside`` also those without a value. Axes are
+    taken in their order and their groups from the largest on, and a group that would give a small set away is
+    withheld; so what is shown of an axis does not depend on later ones. Sets of raters that are ``given`` are
+    published whatever they are.
+
+    Examples
+    --------
+    >>> def shown(*sizes):
+    ...     side = Side(np.repeat(np.arange(len(sizes)), sizes).astype(np.int32), np.zeros(len(sizes), dtype=bool))
+    ...     return (~withheld_together([side], 5)[0]).tolist()
+    >>> shown(20, 19, 1), shown(20, 19, 3, 2), shown(9, 4)
+    ([True, False, False], [True, True, False, False], [False, False])
     """
-    hidden = [(side.sizes > 0) & (side.sizes < least) for side in sides]
-    if not any(unseen.any() for unseen in hidden):
+    hidden = [side.withheld | (side.sizes < least) for side in sides]
+    small = [(side.sizes > 0) & (side.sizes < least) for side in sides]
+    if least <= 1 or not sides:
         return hidden
-    cells = np.unique(np.stack([side.codes for side in sides]), axis=1, return_counts=True)
-    taken: list[tuple[int, int]] = []
-
-    def size(owner: tuple[int, int]) -> tuple[int, tuple[int, int]]:
-        return int(sides[owner[0]].sizes[owner[1]]), owner
-
-    while (part := _giving_away(sides, hidden, cells, least)) is not None:
-        taken.append(min(part, key=size))
-        hidden[taken[-1][0]][taken[-1][1]] = True
-    for side, group in sorted(taken, key=size, reverse=True):
-        hidden[side][group] = False
-        hidden[side][group] = _giving_away(sides, hidden, cells, least) is not None
+    alike = np.stack([*(side.codes for side in sides), *given])
+    cells, raters = np.unique(alike, axis=1, return_counts=True)
+    cells, known = cells[: len(sides)].astype(np.int64), [np.ones(len(raters)), *cells[len(sides) :].astype(float)]
+    protected = list(_small_sets(cells, raters, small, least, outside=outside))
+    if not protected:
+        return hidden
+    for at, side in enumerate(sides):
+        order = np.argsort(-side.sizes, kind="stable")
+        groups = [int(g) for g in order if side.sizes[g] > 0 and not hidden[at][g]]
+        axis, own = (cells[at] >= 0).astype(float), {g: (cells[at] == g).astype(float) for g in groups}
+        if not groups or not _given_away([*known, axis, *own.values()], protected):
+            known += [axis, *own.values()] if groups else []
+            continue
+        added: list[Floats] = []
+        for g in groups:
+            more = [*added, own[g]] if added else [axis, own[g]]
+            hidden[at][g] = _given_away([*known, *more], protected)
+            added = added if hidden[at][g] else more
+        known += added
     return hidden
 
 
-def _giving_away(
-    sides: Sequence[Side], hidden: Sequence[Members], cells: tuple[NDArray[np.int32], Counts], least: int
-) -> list[tuple[int, int]] | None:
-    """Return the axes and shown groups by which a small set of withheld raters can be worked out, None if none can.
+def _small_sets(
+    cells: Codes, raters: Counts, small: Sequence[Members], least: int, *, outside: bool
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield the small sets in lots, as cells and the place of each one's set; within a lot, sets have no common cell.
 
-    ``cells`` are the distinct combinations of groups, axes × cells, and how many raters each has.
+    ``cells`` are the distinct combinations of groups, axes × cells, and ``raters`` how many are in each.
     """
-    groups_of, raters = cells
-    owners, known = _published(sides, hidden, groups_of)
-    small = [(at, one) for at, one in _unpublished(sides, hidden, groups_of) if 0 < raters[one].sum() < least]
-    if not small:
-        return None
-    wanted = np.stack([one for _, one in small]).astype(float)
-    weights = np.linalg.lstsq(known.T, wanted.T, rcond=None)[0].T
-    for one in np.flatnonzero(np.abs(weights @ known - wanted).max(axis=1) < _SPANNED).tolist():
-        used = np.abs(weights[one]) > _SPANNED
-        part = [owner for owner, uses in zip(owners, used, strict=True) if uses and owner is not None]
-        if part:
-            return [owner for owner in part if owner[0] == small[one][0]] or part
-    return None
+    inside = (cells >= 0) | outside
+    width = cells.max(axis=1, initial=-1) + 2
+    together = [np.where(np.append(own, False)[code], 0, -1) for own, code in zip(small, cells, strict=True)]
+    labels = [np.where(inside.all(axis=0), np.arange(cells.shape[1]), -1)]
+    labels += [code + outside for code in cells]
+    labels += together
+    for a in range(len(cells)):
+        for b in range(len(cells)):
+            crossed = (cells[a] + 1) * width[b] + cells[b] + 1
+            if a < b:
+                labels.append(np.where(inside[a] & inside[b], crossed, -1))
+            if a != b:
+                labels.append(np.where((together[a] >= 0) & inside[b], cells[b] + 1, -1))
+    for label in labels:
+        chosen = np.flatnonzero(label >= 0)
+        if len(chosen):
+            _, place = np.unique(label[chosen], return_inverse=True)
+            few = np.bincount(place, weights=raters[chosen]) < least
+            if few.any():
+                kept = few[place]
+                yield chosen[kept], (np.cumsum(few) - 1)[place[kept]]
 
 
-def _published(
-    sides: Sequence[Side], hidden: Sequence[Members], cells: NDArray[np.int32]
-) -> tuple[list[tuple[int, int] | None], NDArray[np.float64]]:
-    """Return the sets of raters whose counts are known, as rows of cells, and the axis and group that each shows."""
-    owners: list[tuple[int, int] | None] = [None]
-    sets = [np.ones(cells.shape[1])]
-    for at, (side, unseen) in enumerate(zip(sides, hidden, strict=True)):
-        shown = np.flatnonzero((side.sizes > 0) & ~unseen).tolist()
-        if shown:
-            owners += [None, *((at, g) for g in shown)]
-            sets += [cells[at] >= 0, *(cells[at] == g for g in shown)]
-    return owners, np.stack(sets).astype(float)
+def _given_away(known: Sequence[Floats], protected: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]) -> bool:
+    """Tell whether a protected set of cells is a sum or difference of sets that are known.
+
+    A set is one of these if all of it lies in the space that they span, which has as its basis the eigenvectors of
+    their common sizes.
+    """
+    sets = np.stack(known)
+    basis = _basis(sets @ sets.T) @ sets
+    for cells, place in protected:
+        sizes = np.bincount(place)
+        order = np.argsort(place, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        inside = (np.add.reduceat(basis[:, cells[order]], starts, axis=1) ** 2).sum(axis=0)
+        if (inside > sizes * (1 - _SPANNED)).any():
+            return True
+    return False
 
 
-def _unpublished(
-    sides: Sequence[Side], hidden: Sequence[Members], cells: NDArray[np.int32]
-) -> Iterator[tuple[int, Members]]:
-    """Yield the axis and cells of what is withheld: each group, all of an axis, and all within each other group."""
-    for at, unseen in enumerate(hidden):
-        groups = np.flatnonzero(unseen)
-        yield from ((at, cells[at] == g) for g in groups)
-        together = np.isin(cells[at], groups)
-        yield at, together
-        for other, side in enumerate(sides):
-            if other != at and len(groups):
-                yield from ((at, together & (cells[other] == g)) for g in range(len(side.sizes)))
+def _basis(common: Floats) -> Floats:
+    """Return what makes an orthonormal basis of sets whose common sizes are given; of a stack of them, one of each."""
+    values, vectors = np.linalg.eigh(common)
+    kept = values > _NO_MORE * values[..., -1:]
+    weights = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    basis: Floats = np.swapaxes(vectors * weights[..., np.newaxis, :], -1, -2)
+    return basis
+
+
+def withheld_on_items(items: NDArray[np.integer], sides: NDArray[np.int8], asked: Members, least: int) -> Members:
+    """Tell of many items at once on which axes a group may not be shown beside the others of its axis, axes × items.
+
+    Of each item all raters are known, and of each axis that is shown the group and the others. Axes are taken in their
+    order; one that would give away a set of fewer than ``least`` raters of the item is withheld. Raters without a value
+    are such a set, too.
+
+    Parameters
+    ----------
+    items
+        The item of each rating.
+    sides
+        Axes × ratings: 2 for a rater of the group that is shown of the item, 1 for the others, 0 for neither.
+    asked
+        Axes × items: where a group is to be shown.
+
+    Examples
+    --------
+    >>> ten = np.zeros(10, dtype=np.intp)
+    >>> group = np.array([[2] * 5 + [1] * 5, [2] * 5 + [1] * 4 + [0]], dtype=np.int8)
+    >>> withheld_on_items(ten, group, np.array([[True], [True]]), 5).tolist()
+    [[False], [True]]
+    """
+    shown = np.zeros_like(asked)
+    for at in range(len(sides)):
+        tried = shown.copy()
+        tried[at] = asked[at]
+        shown[at] = asked[at] & ~_given_away_on(items, np.where(tried[:, items], sides, 0), tried, least)
+    return ~shown
+
+
+def _given_away_on(items: NDArray[np.integer], sides: NDArray[np.int8], shown: Members, least: int) -> Members:
+    """Tell of which items a small set of raters follows from what is shown."""
+    n_items = shown.shape[1]
+    features = [np.ones(len(items)), *(one.astype(float) for side in sides for one in (side >= 1, side == 2))]
+    common = np.empty((n_items, len(features), len(features)))
+    for a, one in enumerate(features):
+        for b, other in enumerate(features[: a + 1]):
+            common[:, a, b] = common[:, b, a] = np.bincount(items, weights=one * other, minlength=n_items)
+    basis = _basis(common)
+    away = np.zeros(n_items, dtype=bool)
+    for label in _labels_on(sides):
+        width = label.max(initial=0) + 1
+        sets, place, sizes = np.unique(items * width + label, return_inverse=True, return_counts=True)
+        few = sizes < least
+        owner = (sets // width)[few]
+        sums = np.stack([np.bincount(place, weights=one, minlength=len(sets))[few] for one in features], axis=1)
+        inside = (np.einsum("ist,it->is", basis[owner], sums) ** 2).sum(axis=1)
+        away[owner[inside > sizes[few] * (1 - _SPANNED)]] = True
+    return away
+
+
+def _labels_on(sides: NDArray[np.int8]) -> Iterator[NDArray[np.int64]]:
+    """Yield ways to sort raters into sets: by all axes, by each, and by each two."""
+    codes = sides.astype(np.int64)
+    alike = np.zeros(codes.shape[1], dtype=np.int64)
+    for one in codes:
+        _, alike = np.unique(alike * 3 + one, return_inverse=True)
+    yield alike
+    yield from codes
+    yield from (codes[a] * 3 + codes[b] for a in range(len(codes)) for b in range(a))

@@ -69,6 +69,7 @@ class Intake:
     unknown_items: int = 0
     idle_items: int = 0
     selected: bool = False  # whether only some of what came in was kept
+    selected_raters: bool = False  # whether these are raters who were selected by what they are
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
     {'by': [['age']], 'seed': 3}
     """
 
-    def decorate(run: Callable[..., R]) -> Asked[R]:
+    def decorate(made: Callable[..., R]) -> Asked[R]:
+        run = _of_enough_raters(made)
         signature = _signature(run, settings, positional)
 
         @functools.wraps(run)
@@ -85,6 +86,21 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
         return public  # type: ignore[return-value]
 
     return decorate
+
+
+def _of_enough_raters(run: Callable[..., R]) -> Callable[..., R]:
+    """Make a function refuse ratings of raters who were selected, if too few are left to be a group that is shown."""
+
+    @functools.wraps(run)
+    def checked(ratings: Any, *args: Any, settings: Settings, **given: Any) -> R:
+        intake = getattr(ratings, "intake", None)
+        if intake is not None and intake.selected_raters:
+            from plurivox.engine.withholding import enough_left
+
+            enough_left(ratings.n_raters, getattr(settings, "min_group_size", 1), intake.source)
+        return run(ratings, *args, settings=settings, **given)
+
+    return checked
 
 
 def _signature(run: Callable[..., Any], settings: type[Settings], positional: Sequence[str]) -> Signature:

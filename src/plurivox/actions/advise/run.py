@@ -81,7 +81,7 @@ def advice_on(
     settings = found.settings
     size = settings["min_group_size"]
     against = resolve(ratings, reference, threshold=settings["threshold"], min_group_size=size)
-    axes = list(compared(ratings, settings["by"], settings["several"], size))
+    axes = compared(ratings, settings["by"], settings["several"], size)
     looking = Looking(found, ratings, against, thresholds or Thresholds(), how or Running())
     work = _Work(looking, max_pairs, looking.seen(axes))
     for one in axes:

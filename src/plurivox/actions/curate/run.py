@@ -19,7 +19,7 @@ from plurivox.actions.curate.settings import CurationSettings
 from plurivox.actions.select.result import OWN_GROUP
 from plurivox.actions.select.run import select_raters
 from plurivox.axis import Axis
-from plurivox.engine.grouping import Compared
+from plurivox.engine.grouping import Compared, axes_of
 from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.code import as_text
@@ -124,7 +124,7 @@ def curate(
 
 def _axis(ratings: Ratings, settings: CurationSettings) -> Axis:
     least = settings.min_group_size
-    axis = Axis.of(ratings, settings.by[0], min_group_size=least)
+    axis = axes_of(ratings, settings.by[:1], least)[0]
     if axis.attributes == ("rater",):
         raise InputError("by is 'rater', and data are curated for groups", hint="Name a rater attribute.")
     if not axis.shown:

@@ -14,7 +14,6 @@ from plurivox.actions.plan.result import LENSES, NO, PARTLY, SCHEMAS, YES
 from plurivox.actions.plan.simulated import GROUP, REST
 from plurivox.axis import OUTSIDE
 from plurivox.engine.grouping import Compared, Grouping
-from plurivox.engine.withholding import comparable
 from plurivox.lenses.cohesion.sums import Measured
 from plurivox.lenses.responsiveness.references import CROWD, resolve
 from plurivox.lenses.responsiveness.sums import Responses
@@ -71,7 +70,7 @@ def facts_of(ratings: Ratings, axes: Sequence[Compared], least: int) -> Facts:
         n_comparable = np.zeros(ratings.n_items, np.int64)
         for one in own:
             by_group = _per_item(ratings, one.codes == GROUP)
-            n_comparable += comparable(by_group, least)
+            n_comparable += by_group >= max(least, 1)
             rows.append(_group_row(ratings, one, by_group))
         if not axis.overlapping:
             divisible |= n_comparable > 1

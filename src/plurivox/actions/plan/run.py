@@ -66,7 +66,7 @@ def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
         raise InputError(f"threads is {how.threads}", hint="Give 1 or more.")
     by, left_out = (settings.by, {}) if settings.by else _default_axes(ratings, settings.several)
     overlapping = overlapping_axes(by, settings.several, pairs=False)
-    axes = list(compared(ratings, by, overlapping, settings.min_group_size)) if ratings.has_raters else []
+    axes = compared(ratings, by, overlapping, settings.min_group_size) if ratings.has_raters else []
     facts = facts_of(ratings, axes, settings.min_group_size)
     needs = _needs(ratings, axes, settings, how) if settings.simulations and facts.sides else []
     tables = (

@@ -84,7 +84,7 @@ def select_raters(
     ['rater-016', 'rater-013']
     """
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     groups = groups_of(ratings, axes)
     asked = {
         **settings.as_dict(), "several": overlapping, "withheld": {one.axis.name: one.n_withheld for one in axes},

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import OUTSIDE, Axis, By
+from plurivox.axis import OUTSIDE, Axis, By, in_turn
 from plurivox.engine.counting import Counts, counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import corrected
-from plurivox.engine.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes
+from plurivox.engine.grouping import Compared, Grouping, compared, exchangeable, named_axes, overlapping_axes
 from plurivox.engine.permutation import upper_p
 from plurivox.engine.pool import batched
 from plurivox.engine.running import Running
@@ -96,7 +96,7 @@ def item_view(ratings: Ratings, item: str | float, *, settings: ItemViewSettings
         )
     by = settings.by if ratings.has_raters else ()
     sorted_raters = _sorted_raters(ratings, by, settings.several, place)
-    hidden = withheld_together([Side(one.codes, one.sizes) for one in sorted_raters], settings.min_group_size)
+    hidden = _withheld(sorted_raters, compared(ratings, by, settings.several, settings.min_group_size), settings)
     rows: list[ItemRow] = []
     parts = [("all", "all", whole)]
     strata = Exchange.of(ratings, settings.within).strata if by else None
@@ -178,6 +178,15 @@ def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str
         for one in compared(ratings, by, overlapping, 1)
         for axis in one.each
     ]  # fmt: skip
+
+
+def _withheld(axes: Sequence[_Sorted], study: Sequence[Compared], settings: ItemViewSettings) -> list[Members]:
+    """Tell which groups are withheld: those that are in the whole study, and those that few raters of the item are."""
+    shown = [one for own in study for one in own.each]
+    order = in_turn(shown)
+    sides = [Side(axes[at].codes, shown[at].withheld) for at in order]
+    found = dict(zip(order, withheld_together(sides, settings.min_group_size, outside=True), strict=True))
+    return [found[at] for at in range(len(axes))]
 
 
 def _compared(
@@ -275,7 +284,7 @@ def _among_items(
     """Return the rows with p corrected over all items and groups, as in the list of items that divide groups."""
     if not rows or settings.fixed or not settings.permutations or ratings.n_items == 1:
         return rows
-    axes = list(compared(ratings, settings.by, settings.several, settings.min_group_size))
+    axes = compared(ratings, settings.by, settings.several, settings.min_group_size)
     draws = Draws.permuted(settings.permutations, settings.seed)
     p = family(ratings, axes, strata, draws, how.doing("items")).of_item(ratings, place, draws, how)
     return [replace(row, p_adjusted_items=p.get((row.axis, row.group))) for row in rows]
@@ -325,6 +334,6 @@ def _uncounted(axes: Sequence[_Sorted], hidden: Sequence[Members]) -> dict[str, 
     outside: dict[str, int] = {}
     for one, unseen in zip(axes, hidden, strict=True):
         name = one.axis.name
-        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & one.listed))
+        withheld[name] = withheld.get(name, 0) + int(np.count_nonzero(unseen & one.listed & (one.sizes > 0)))
         outside[name] = int(np.count_nonzero(one.codes == OUTSIDE))
     return {"withheld": withheld, "outside": outside}

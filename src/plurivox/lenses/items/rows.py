@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.engine.withholding import comparable
+from plurivox.axis import CROSS
+from plurivox.engine.withholding import withheld_on_items
 from plurivox.lenses.items.dividing import TOLERANCE, Family
 from plurivox.lenses.items.shrinking import prior_of, shrunken
 from plurivox.ratings import Ratings
@@ -18,7 +19,8 @@ DIVIDED = {
     "mean_rest": pl.Float64, "difference": pl.Float64, "shrunken": pl.Float64, "n_group": pl.Int64, "n_rest": pl.Int64,
     "z": pl.Float64, "p_value": pl.Float64, "p_adjusted": pl.Float64, "note": pl.String,
 }  # fmt: skip
-FEW = "few ratings on a side: means, counts and the raw difference are withheld, the shrunken one is rounded"
+FEW = "withheld but for the rounded, shrunken difference, since the rest would tell what few raters said"
+_INTERNAL = {"_extent": pl.Float64, "_side": pl.Int64, "_place": pl.Int64}
 _WITHHELD = ("mean_group", "mean_rest", "difference", "n_group", "n_rest", "z", "p_value")
 
 Floats = NDArray[np.float64]
@@ -27,16 +29,18 @@ Floats = NDArray[np.float64]
 def divided(ratings: Ratings, found: Family, least: int) -> pl.DataFrame:
     """Return for each item and axis the group that stands out, the clearest first.
 
-    Where a side has fewer than ``least`` ratings of the item, what would tell single raters' scores is withheld.
+    Numbers that, together or beside those of all raters, would tell what fewer than ``least`` raters of an item said
+    are withheld.
     """
-    frames = [pl.DataFrame(schema={**DIVIDED, "_extent": pl.Float64})]
-    frames += [_side_rows(ratings, found, at, least) for at in range(len(found.sides))]
+    frames = [pl.DataFrame(schema={**DIVIDED, **_INTERNAL})]
+    frames += [_side_rows(ratings, found, at) for at in range(len(found.sides))]
     rows = pl.concat(frames)
     if len({side.axis.name for side in found.sides}) < len(found.sides):  # values of one attribute, of which one stays
         rows = rows.sort("_extent", descending=True, maintain_order=True)
         rows = rows.unique(["item", "axis"], keep="first", maintain_order=True)
+    rows = _withheld(rows, _telling(ratings, found, rows, least), step_of(ratings))
     order = [pl.col("p_adjusted"), pl.col("z").abs(), pl.col("item"), pl.col("axis")]
-    return rows.drop("_extent").sort(order, descending=[False, True, False, False], nulls_last=True)
+    return rows.drop(_INTERNAL).sort(order, descending=[False, True, False, False], nulls_last=True)
 
 
 def step_of(ratings: Ratings) -> float:
@@ -45,7 +49,7 @@ def step_of(ratings: Ratings) -> float:
     return float(max(0.1, 10.0 ** math.floor(math.log10(length / 40))))
 
 
-def _side_rows(ratings: Ratings, found: Family, at: int, least: int) -> pl.DataFrame:
+def _side_rows(ratings: Ratings, found: Family, at: int) -> pl.DataFrame:
     """Return the rows of one axis."""
     side = found.sides[at]
     rows = np.flatnonzero(side.group >= 0)
@@ -78,12 +82,36 @@ def _side_rows(ratings: Ratings, found: Family, at: int, least: int) -> pl.DataF
             "p_adjusted": found.p_adjusted(z, p),
             "note": [""] * len(rows),
             "_extent": np.abs(z),
+            "_side": [at] * len(rows),
+            "_place": rows,
         },
-        schema={**DIVIDED, "_extent": pl.Float64},
+        schema={**DIVIDED, **_INTERNAL},
     )
-    frame = frame.with_columns(pl.col("p_value", "p_adjusted").fill_nan(None))
-    few = ~(comparable(n_group, least) & comparable(n_rest, least))
-    return _withheld(frame, few, step_of(ratings))
+    return frame.with_columns(pl.col("p_value", "p_adjusted").fill_nan(None))
+
+
+def _telling(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> NDArray[np.bool_]:
+    """Tell of each row whether its numbers would tell what few raters said, by themselves or beside other rows."""
+    if rows.is_empty():
+        return np.zeros(0, dtype=bool)
+    axes = sorted(rows["axis"].unique(), key=lambda name: (name.count(CROSS), name))
+    axis = rows["axis"].replace_strict(axes, range(len(axes)), return_dtype=pl.Int64).to_numpy()
+    items, place = np.unique(rows["_place"].to_numpy(), return_inverse=True)
+    asked = np.zeros((len(axes), len(items)), dtype=bool)
+    asked[axis, place] = True
+    which = np.full(asked.shape, -1)
+    which[axis, place] = rows["_side"].to_numpy()
+    known = np.full(ratings.n_items, -1)
+    known[items] = np.arange(len(items))
+    entries = np.flatnonzero(known[ratings.item_codes] >= 0)
+    owner, raters = known[ratings.item_codes[entries]], ratings.codes_of_raters[entries]
+    sides = np.zeros((len(axes), len(entries)), dtype=np.int8)
+    for at, side in enumerate(found.sides):
+        own = side.axis.codes[raters]
+        code = np.where(own == side.group[items][owner], 2, np.where(own >= 0, 1, 0)).astype(np.int8)
+        sides = np.where(which[:, owner] == at, code, sides)
+    withheld: NDArray[np.bool_] = withheld_on_items(owner, sides, asked, least)[axis, place]
+    return withheld
 
 
 def _direction(signed: Floats) -> list[str | None]:

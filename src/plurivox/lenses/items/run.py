@@ -50,7 +50,7 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     True
     """
     by = () if settings.uncertain else settings.by
-    axes = list(compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size))
+    axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size)
     exchange = Exchange.of(ratings, settings.within if by else None)
     found, listed = _decided(ratings, axes, exchange, settings, how)
     values = np.array(ratings.scale.values)

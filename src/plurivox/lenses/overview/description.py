@@ -143,7 +143,7 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
     cells = ratings.n_items * ratings.n_raters
     used = ratings.counts().sum(axis=0)
     by = default_axes(ratings, settings.several) if settings.by is None else settings.by
-    axes = list(compared(ratings, by, settings.several, settings.min_group_size)) if ratings.has_raters else []
+    axes = _axes(ratings, by, settings) if ratings.has_raters else []
     return Description(
         source=intake.source,
         layout=intake.layout,
@@ -181,6 +181,16 @@ def default_axes(ratings: Ratings, several: Mapping[str, str]) -> Sequence[By]:
     single = [name for name in attributes if name not in several]
     few = [name for name in single if ratings.raters[name].n_unique() <= MAX_GROUPS_TO_CROSS]
     return [*attributes, *itertools.combinations(few, 2)]
+
+
+def _axes(ratings: Ratings, by: Sequence[By], settings: DescriptionSettings) -> list[Compared]:
+    """Return the groups of each axis; of many crossings, each is withheld beside its own attributes."""
+    least, several = settings.min_group_size, settings.several
+    if settings.by is not None:
+        return compared(ratings, by, several, least)
+    axes = compared(ratings, [one for one in by if isinstance(one, str)], several, least)
+    crossings = [one for one in by if not isinstance(one, str)]
+    return axes + [compared(ratings, [*one, one], several, least)[-1] for one in crossings]
 
 
 def _summary(ratings: Ratings, one: Compared) -> AxisSummary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plurivox.engine.grouping import compared, overlapping_axes, raters_who_rated, subsets_by
+from plurivox.engine.grouping import compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.engine.running import Running
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import Scale, Scaling, fitted
@@ -34,12 +34,12 @@ def psychometrics(ratings: Ratings, *, settings: PsychometricsSettings, how: Run
     """
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
     scaling = Scaling(settings.ties, settings.group_score, settings.lower_bound, settings.seed)
-    axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
+    subsets = subsets_by(ratings, settings.items_by)
     scales: list[Scale] = []
     withheld: dict[str, int] = {}
-    for subset, part in subsets_by(ratings, settings.items_by).items():
-        rated = None if part is ratings else raters_who_rated(part)
-        for one in compared(part, settings.by, overlapping, settings.min_group_size, rated):
+    for (subset, part), own in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True):
+        for one in own:
             withheld[one.axis.name if part is ratings else f"{one.axis.name}, {subset}"] = one.n_withheld
             scales += scaling.scale(part, one, subset)
     found = fitted(scales, how)

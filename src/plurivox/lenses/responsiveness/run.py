@@ -8,7 +8,7 @@ from typing import Any
 
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import corrected
-from plurivox.engine.grouping import Compared, compared, overlapping_axes, raters_who_rated, subsets_by
+from plurivox.engine.grouping import Compared, compared, compared_in_parts, overlapping_axes, subsets_by
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.lenses.inference import Inference
@@ -67,15 +67,16 @@ def responsiveness(
     scales: list[Scale] = []
     withheld: dict[str, int] = {}
     each: list[_Part] = []
-    axes = list(compared(ratings, settings.by, overlapping, size))
-    for subset, part in subsets_by(ratings, settings.items_by).items():
+    axes = compared(ratings, settings.by, overlapping, size)
+    subsets = subsets_by(ratings, settings.items_by)
+    for (subset, part), shown in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True):
         all_items = part is ratings
         compared_with = against if all_items else against.within(ratings, part)
         work = Analysis(part, compared_with, settings, replace(whole, subset=subset))
         overall = work.overall()
         rows += overall.rows
         scored.append(overall.scored)
-        for one in axes if all_items else compared(part, settings.by, overlapping, size, raters_who_rated(part)):
+        for one in shown:
             withheld[one.axis.name if all_items else f"{one.axis.name}, {subset}"] = one.n_withheld
             each.append(_Part.of(work, one))
             if settings.psychometrics:

@@ -12,7 +12,7 @@ import polars as pl
 
 from plurivox.axis import names_raters
 from plurivox.engine.exchange import Entanglement, Exchange
-from plurivox.engine.grouping import Compared, Grouping, compared, overlapping_axes
+from plurivox.engine.grouping import Compared, Grouping, compared, counting, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.errors import SoftScoresWarning
 from plurivox.intake.attributes import places_of
@@ -89,7 +89,7 @@ def soft_scores(
     known = predictions if isinstance(predictions, Predictions) else Predictions.from_frame(predictions, ratings.scale)
     check_train(ratings, train)
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    whole_axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    whole_axes = compared(ratings, settings.by, overlapping, settings.min_group_size)
     matched = match(ratings, known, min_ratings=settings.min_ratings, strict=settings.strict)
     counts = ratings.counts()[matched.items]
     prior = resolve_prior(settings.prior, counts, train)
@@ -97,7 +97,7 @@ def soft_scores(
     work = Analysis(ratings, known.models, matched, prior, others, _scoring(ratings, prior, settings), settings, how)
     whole = work.everybody(bins_of(counts.sum(axis=1), settings.bins))
     found = work.score(whole, "scoring")
-    axes = [one.counting(work.rated()) for one in whole_axes]  # groups are as large as those who rated a scored item
+    axes = counting(whole_axes, work.rated())  # groups are as large as those who rated a scored item
     exchange = Exchange.of(ratings, settings.within if axes else None)
     design = _design(work, axes, exchange)
     tables = _tables(work, found, list(_interactions(work, found, axes, exchange)), design)

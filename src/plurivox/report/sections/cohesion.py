@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from plurivox.axis import Axis
+from plurivox.engine.grouping import axes_of
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks
 from plurivox.report.parts import Block, Brief, DataTable, Section, slug
@@ -31,7 +31,7 @@ def section(brief: Brief) -> Section:
 
 def _paired(brief: Brief) -> bool:
     """Tell whether every axis is small enough to compare all pairs, and none has overlapping groups."""
-    axes = [Axis.of(brief.ratings, one, min_group_size=brief.asked.min_group_size) for one in brief.by]
+    axes = axes_of(brief.ratings, brief.by, brief.asked.min_group_size)
     return not brief.asked.several and all(len(axis.shown) <= MAX_PAIRED for axis in axes)
 
 
