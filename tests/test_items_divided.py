@@ -429,7 +429,7 @@ def test_on_a_long_scale_withheld_differences_are_rounded_more() -> None:
 
 def test_small_groups_are_not_compared() -> None:
     scores = drawn(2, 10, 30)
-    group = ["tiny"] * 3 + ["big"] * 15 + ["other"] * 12
+    group = ["tiny"] * 3 + ["wee"] * 2 + ["big"] * 14 + ["other"] * 11
     found = pv.items(ratings_of(scores, group=group), "group", permutations=9)
     assert set(found.divided["group"]) <= {"big", "other"}
     assert found.settings["n_comparisons"] == 20

@@ -202,7 +202,9 @@ def test_small_groups_are_withheld_and_counted() -> None:
     heat = blocks_of(section)["alignment-heat"]
     assert isinstance(heat, Figure)
     assert "tiny" not in heat.chart.to_json()
-    assert "1 group with fewer than 5 raters withheld" in " ".join(heat.chart.to_dict()["title"]["subtitle"])
+    assert "2 groups withheld: 1 has fewer than 5 raters, and 1 would reveal it" in " ".join(
+        heat.chart.to_dict()["title"]["subtitle"]
+    )
 
 
 def test_many_models_have_a_heat_map_for_each_attribute() -> None:

@@ -81,9 +81,9 @@ def test_raters_one_by_one_are_rows_but_no_sentences() -> None:
 
 def test_small_groups_are_withheld() -> None:
     found = soft(grouped(4, sizes=(6, 7, 4)), GROUP_MODELS, by="g", **VALUES_ONLY)
-    assert set(found.to_frame().filter(axis="g")["group"]) == {"x", "y"}
-    assert found.withheld == {"g": 1}
-    assert "1 group is withheld, having fewer than 5 raters." in found.findings()
+    assert set(found.to_frame().filter(axis="g")["group"]) == {"y"}
+    assert found.withheld == {"g": 2}
+    assert "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it." in found.findings()
     shown = soft(grouped(4, sizes=(6, 7, 4)), GROUP_MODELS, by="g", min_group_size=4, **VALUES_ONLY)
     assert set(shown.to_frame().filter(axis="g")["group"]) == {"x", "y", "z"}
 
