@@ -143,12 +143,14 @@ def named_axes(by: Sequence[By]) -> list[list[str]]:
 
 
 def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
-    """Sort the raters along each axis; groups count, and are withheld by, those who rated something."""
-    rated = raters_who_rated(ratings) if ratings.has_raters else None
+    """Sort the raters along each axis; groups are withheld by those who rated something."""
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]
     if len({axis.name for axis in axes}) < len(axes):
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
-    return axes if rated is None else withholding([axis.counting(rated) for axis in axes], rated)
+    if min_group_size <= 1 or not axes:
+        return axes
+    rated = raters_who_rated(ratings)
+    return withholding([axis if axis.attributes == ("rater",) else axis.counting(rated) for axis in axes], rated)
 
 
 def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:

@@ -61,8 +61,7 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
     {'by': [['age']], 'seed': 3}
     """
 
-    def decorate(made: Callable[..., R]) -> Asked[R]:
-        run = _of_enough_raters(made)
+    def decorate(run: Callable[..., R]) -> Asked[R]:
         signature = _signature(run, settings, positional)
 
         @functools.wraps(run)
@@ -75,6 +74,7 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
                 raise TypeError(f"{run.__name__}() {error}") from None
             asked = settings(**{name: values.pop(name) for name in settings.specs() if name in values})
             how = Running(**{name: values.pop(name) for name in _HOW if name in values})
+            _of_enough_raters(values.get("ratings"), asked)
             return run(**values, settings=asked, how=how)
 
         public.__signature__ = signature  # type: ignore[attr-defined]
@@ -82,25 +82,30 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
         public.__annotations__["return"] = signature.return_annotation
         public.__doc__ = _documentation(run, signature, settings)
         public.settings = settings  # type: ignore[attr-defined]
-        public.run = run  # type: ignore[attr-defined]
+        public.run = _checked(run)  # type: ignore[attr-defined]
         return public  # type: ignore[return-value]
 
     return decorate
 
 
-def _of_enough_raters(run: Callable[..., R]) -> Callable[..., R]:
-    """Make a function refuse ratings of raters who were selected, if too few are left to be a group that is shown."""
+def _checked(run: Callable[..., R]) -> Callable[..., R]:
+    """Return the function behind a public one, which refuses what that refuses."""
 
     @functools.wraps(run)
     def checked(ratings: Any, *args: Any, settings: Settings, **given: Any) -> R:
-        intake = getattr(ratings, "intake", None)
-        if intake is not None and intake.selected_raters:
-            from plurivox.engine.withholding import enough_left
-
-            enough_left(ratings.n_raters, getattr(settings, "min_group_size", 1), intake.source)
+        _of_enough_raters(ratings, settings)
         return run(ratings, *args, settings=settings, **given)
 
     return checked
+
+
+def _of_enough_raters(ratings: Any, settings: Settings) -> None:
+    """Refuse ratings of raters who were selected, if too few are left to be a group that is shown."""
+    intake = getattr(ratings, "intake", None)
+    if intake is not None and intake.selected_raters:
+        from plurivox.engine.withholding import enough_left
+
+        enough_left(ratings.n_raters, getattr(settings, "min_group_size", 1), intake.source)
 
 
 def _signature(run: Callable[..., Any], settings: type[Settings], positional: Sequence[str]) -> Signature:
