@@ -255,7 +255,7 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
     sides += [
         Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld) for chosen in within for at in order
     ]
-    hidden = iter(withheld_together(sides, flat[0].min_group_size, given=within)[len(order) :])
+    hidden = iter(withheld_together(sides, flat[0].min_group_size, within)[len(order) :])
     found = [list(axes)]
     for part in parts:
         sized = [one.counting(raters_who_rated(part)) for one in flat]

@@ -71,14 +71,11 @@ class Side(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.withheld))
 
 
-def withheld_together(
-    sides: Sequence[Side], least: int, *, outside: bool = False, given: Sequence[Members] = ()
-) -> list[Members]:
+def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members] = ()) -> list[Members]:
     """Tell which groups of raters are withheld: the small ones, and those by which a small set could be worked out.
 
     Small sets are groups of fewer than ``least`` raters, all small groups of an axis together, what groups of two
-    axes have in common, and raters who are alike on all axes; with ``outside`` also those without a value. Axes are
-    taken in their order and their groups from the largest on, and a group that would give a small set away is
+    axes have in common, and raters who are alike on all axes. Axes are taken in their order and their groups from the largest on, and a group that would give a small set away is
     withheld; so what is shown of an axis does not depend on later ones. Sets of raters that are ``given`` are
     published whatever they are.
 
@@ -97,7 +94,7 @@ def withheld_together(
     alike = np.stack([*(side.codes for side in sides), *given])
     cells, raters = np.unique(alike, axis=1, return_counts=True)
     cells, known = cells[: len(sides)].astype(np.int64), [np.ones(len(raters)), *cells[len(sides) :].astype(float)]
-    protected = list(_small_sets(cells, raters, small, least, outside=outside))
+    protected = list(_small_sets(cells, raters, small, least))
     if not protected:
         return hidden
     for at, side in enumerate(sides):
@@ -117,18 +114,17 @@ def withheld_together(
 
 
 def _small_sets(
-    cells: Codes, raters: Counts, small: Sequence[Members], least: int, *, outside: bool
+    cells: Codes, raters: Counts, small: Sequence[Members], least: int
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield the small sets in lots, as cells and the place of each one's set; within a lot, sets have no common cell.
 
     ``cells`` are the distinct combinations of groups, axes × cells, and ``raters`` how many are in each.
     """
-    inside = (cells >= 0) | outside
+    inside = cells >= 0
     width = cells.max(axis=1, initial=-1) + 2
     together = [np.where(np.append(own, False)[code], 0, -1) for own, code in zip(small, cells, strict=True)]
     labels = [np.where(inside.all(axis=0), np.arange(cells.shape[1]), -1)]
-    labels += [code + outside for code in cells]
-    labels += together
+    labels += [*cells, *together]
     for a in range(len(cells)):
         for b in range(len(cells)):
             crossed = (cells[a] + 1) * width[b] + cells[b] + 1

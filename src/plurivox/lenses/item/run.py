@@ -185,7 +185,7 @@ def _withheld(axes: Sequence[_Sorted], study: Sequence[Compared], settings: Item
     shown = [one for own in study for one in own.each]
     order = in_turn(shown)
     sides = [Side(axes[at].codes, shown[at].withheld) for at in order]
-    found = dict(zip(order, withheld_together(sides, settings.min_group_size, outside=True), strict=True))
+    found = dict(zip(order, withheld_together(sides, settings.min_group_size), strict=True))
     return [found[at] for at in range(len(axes))]
 
 
