@@ -75,9 +75,9 @@ def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members
     """Tell which groups of raters are withheld: the small ones, and those by which a small set could be worked out.
 
     Small sets are groups of fewer than ``least`` raters, all small groups of an axis together, what groups of two
-    axes have in common, and raters who are alike on all axes. Axes are taken in their order and their groups from the largest on, and a group that would give a small set away is
-    withheld; so what is shown of an axis does not depend on later ones. Sets of raters that are ``given`` are
-    published whatever they are.
+    axes have in common, and raters who are alike on all axes. Axes are taken in their order and their groups from the
+    largest on, and a group that would give a small set away is withheld; so what is shown of an axis does not depend
+    on later ones. Sets of raters that are ``given`` are published whatever they are.
 
     Examples
     --------

@@ -26,18 +26,23 @@ _WITHHELD = ("mean_group", "mean_rest", "difference", "n_group", "n_rest", "z", 
 Floats = NDArray[np.float64]
 
 
-def divided(ratings: Ratings, found: Family, least: int) -> pl.DataFrame:
-    """Return for each item and axis the group that stands out, the clearest first.
-
-    Numbers that, together or beside those of all raters, would tell what fewer than ``least`` raters of an item said
-    are withheld.
-    """
+def differences(ratings: Ratings, found: Family) -> pl.DataFrame:
+    """Return for each item and axis the group that stands out, with all that is known of it."""
     frames = [pl.DataFrame(schema={**DIVIDED, **_INTERNAL})]
     frames += [_side_rows(ratings, found, at) for at in range(len(found.sides))]
     rows = pl.concat(frames)
     if len({side.axis.name for side in found.sides}) < len(found.sides):  # values of one attribute, of which one stays
         rows = rows.sort("_extent", descending=True, maintain_order=True)
         rows = rows.unique(["item", "axis"], keep="first", maintain_order=True)
+    return rows
+
+
+def divided(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) -> pl.DataFrame:
+    """Return rows as they may be shown, the clearest first.
+
+    Numbers that, together or beside those of all raters, would tell what fewer than ``least`` raters of an item said
+    are withheld.
+    """
     rows = _withheld(rows, _telling(ratings, found, rows, least), step_of(ratings))
     order = [pl.col("p_adjusted"), pl.col("z").abs(), pl.col("item"), pl.col("axis")]
     return rows.drop(_INTERNAL).sort(order, descending=[False, True, False, False], nulls_last=True)

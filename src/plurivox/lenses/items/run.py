@@ -16,7 +16,7 @@ from plurivox.engine.grouping import Compared, Grouping, compared, named_axes, o
 from plurivox.engine.running import Running
 from plurivox.lenses.items.dividing import NOTHING, Family, family
 from plurivox.lenses.items.result import Items
-from plurivox.lenses.items.rows import divided
+from plurivox.lenses.items.rows import differences, divided
 from plurivox.lenses.items.settings import ItemsSettings
 from plurivox.lenses.soft.matching import Prior, prior_words, resolve_prior
 from plurivox.ratings import Ratings
@@ -76,10 +76,10 @@ def _decided(
     while True:
         draws = Draws.permuted(n, settings.seed)
         found = family(ratings, axes, exchange.strata, draws, how.doing("items")) if axes else NOTHING
-        listed = divided(ratings, found, settings.min_group_size)
-        p = listed["p_adjusted"].drop_nulls().drop_nans().to_numpy()
+        rows = differences(ratings, found)
+        p = rows["p_adjusted"].drop_nulls().drop_nans().to_numpy()
         if n >= most or not unsettled(p, n, settings.n_lenses):
-            return found, listed
+            return found, divided(ratings, found, rows, settings.min_group_size)
         n = min(2 * n, most)
 
 
