@@ -13,12 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.client import SHORTEST_SECRET, AskFailed, ModelGone, Server, shown_address
+from plurivox.ask.client import AskFailed, ModelGone, Server, shown_address
 from plurivox.ask.planning import Plan, Planned, check_models, items_of
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, distribution_of, read_reply
 from plurivox.ask.requests import MODES, Mode, Reply, Request
+from plurivox.ask.scrubbing import Scrubber
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
 from plurivox.errors import InputError
@@ -193,7 +194,7 @@ def carry_out(
 def key_for(base_url: str, key_variable: str) -> str:
     """Return the key in the environment; refuse an address that holds it, since addresses are shown and stored."""
     key = os.environ.get(key_variable, "").strip()
-    if len(key) >= SHORTEST_SECRET and key in base_url:
+    if Scrubber([key]).scrub(base_url) != base_url:
         raise InputError("the server's address holds the key", hint=f"Leave it out; it is read from {key_variable}.")
     return key
 
