@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -51,6 +52,8 @@ def target_of(path: str | os.PathLike[str], *, create: bool) -> Path:
         raise FileError(f"there is no folder {target.parent}", source=os.fspath(path), hint="Create it first.")
     if not create and not os.path.exists(target):
         raise FileError("there is no such file", source=os.fspath(path))
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise FileError("this is not a regular file", source=os.fspath(path), hint="Name a file.")
     return target
 
 
@@ -105,9 +108,20 @@ _NO_STORE = {
 }
 
 
+def damaged(path: str, what: str) -> StoreError:
+    """Return the error that a store is damaged, with what to do."""
+    saved = Path(path).with_suffix(".saved.db").name
+    return StoreError(
+        f"{path}: the file is damaged ({what}), so nothing more is stored in it. Save what can be read with: plurivox "
+        f"answers {shlex.quote(path)} --export {shlex.quote(saved)}; then go on with that file."
+    )
+
+
 def explained(error: sqlite3.Error, path: str) -> PlurivoxError:
     """Return the error to raise instead."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail
+    if str(error).startswith("no such "):  # table or column
+        return FileError("it lacks what a store of answers has", source=path, hint="Choose another file with -o.")
     if code in _NO_FILE:
         problem, hint = _NO_FILE[code]
         return FileError(problem, source=path, hint=hint)

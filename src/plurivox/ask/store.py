@@ -10,6 +10,7 @@ import sqlite3
 import textwrap
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,15 +18,17 @@ from typing import Any, Self
 
 import polars as pl
 
-from plurivox.ask.database import APPLICATION, VERSION, connect, make_file, plain, target_of
+from plurivox.ask.database import APPLICATION, VERSION, connect, damaged, make_file, plain, target_of
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
+from plurivox.ask.salvage import damage_in, salvage
 from plurivox.ask.stored import CHANGE, EACH, Change, Stored, label_of
-from plurivox.errors import FileError, InputError, PlurivoxError
+from plurivox.errors import DamageWarning, FileError, InputError, PlurivoxError
 from plurivox.reader import State
 
 CHUNK = 2_000
 FEW = 200  # at a time where texts are read one by one, which may be long
+MOST_LOOSE, LONGEST_LOOSE = 100, 2.0  # answers, and seconds, until the log is moved into the file
 
 _REPLACE = """
 INSERT OR REPLACE INTO answers
@@ -39,8 +42,11 @@ _CLAIM = f"""{_KEEPING_THE_ERROR} NOT (state = 'failed' AND run < :run)
 # A claim that is given back is as before: failed if it had, else never asked.
 _FAILED_AGAIN = "UPDATE answers SET state = 'failed' WHERE state = 'asking' AND error <> ''"
 _FORGOTTEN = "DELETE FROM answers WHERE state = 'asking'"
-# A run that was taken for dead may come back with its reply; by then another may have stored an answer, which stays.
+# A run that was silent for too long may come back with its reply. By then another may have stored an answer, which
+# stays, or be asking, in which case an answer is welcome and a failure is not.
 _PUT = f"{_REPLACE} run <> :run AND state NOT IN ('asking', 'failed'))"
+_PUT_FAILURE = f"{_REPLACE} run <> :run AND state <> 'failed')"
+_HOLDS = "SELECT 1 FROM answers WHERE key = ? AND run = ? AND state = 'asking'"
 _FRAME = """
 SELECT model, prompt, item, sample, state, NULL, point, rule, text, distribution_json, held, finish, version,
     prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json
@@ -91,6 +97,8 @@ class Store:
         self.run: int | None = None
         self._connection = connection
         self._lock = threading.RLock()
+        self._loose = 0  # answers that are not in the file itself yet
+        self._settled_at = time.monotonic()
 
     @classmethod
     def open(
@@ -129,6 +137,9 @@ class Store:
             make_file(target, os.fspath(path), stated)
         store = cls._checked(target, os.fspath(path), "mode=rw")
         try:
+            with plain(store.path):
+                if damage := damage_in(store._connection):
+                    raise damaged(store.path, damage)
             store._execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             store._agree(stated)
             store.beat()
@@ -139,16 +150,38 @@ class Store:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a store to read it, also while others write."""
+        """Open a store to read it, also while others write; of one that is damaged, what can be read.
+
+        Gives a :class:`~plurivox.errors.DamageWarning` that says how much could not be.
+        """
         target = target_of(path, create=False)
         try:
-            return cls._checked(target, os.fspath(path), "mode=ro")
+            store = cls._checked(target, os.fspath(path), "mode=ro")
         except FileError:
             # SQLite keeps a file beside the database, also to read. In a folder that takes none it has to be told that
             # nobody writes, which is wrong only while there is a log.
             if os.path.exists(f"{target}-wal"):
                 raise
-            return cls._checked(target, os.fspath(path), "mode=ro&immutable=1")
+            store = cls._checked(target, os.fspath(path), "mode=ro&immutable=1")
+        try:
+            store._salvage()
+        except BaseException:
+            store._connection.close()
+            raise
+        return store
+
+    def _salvage(self) -> None:
+        """Go on with what can be read if the file is damaged."""
+        with plain(self.path):
+            if not damage_in(self._connection):
+                return
+            found = salvage(self._connection)
+        self._connection.close()
+        self._connection = found.connection
+        lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} of them cannot"
+        unknown = "" if found.knows_question else "; what was asked cannot be read either"
+        told = f"{self.path}: the file is damaged; {found.n_read:,} answers can be read, {lost}{unknown}"
+        warnings.warn(told, DamageWarning, stacklevel=4)
 
     @classmethod
     def _checked(cls, target: Path, path: str, mode: str) -> Self:
@@ -160,6 +193,9 @@ class Store:
             ((version,),) = store._execute("PRAGMA user_version")
             if application != APPLICATION:
                 problem = "it is a database of another program" if os.path.getsize(target) else "it is empty"
+                raise FileError(problem, source=path, hint="Choose another file with -o.")
+            if version < VERSION:
+                problem = f"it has a version that plurivox does not know ({version})"
                 raise FileError(problem, source=path, hint="Choose another file with -o.")
             if version > VERSION:
                 problem = f"a newer plurivox wrote it (version {version} of the file; this one knows {VERSION})"
@@ -200,13 +236,21 @@ class Store:
                         for statement in (_FAILED_AGAIN, _FORGOTTEN):
                             connection.execute(f"{statement} AND run = ?", (self.run,))
                         connection.execute("DELETE FROM runs WHERE id = ?", (self.run,))
+                    self._settle()
             self._connection.close()
 
     def beat(self) -> None:
-        """Say that this run is alive; call it every few seconds."""
+        """Say that this run is alive, and settle what was stored; call it every few seconds."""
         row = (self.run, host_name(), os.getpid(), process(os.getpid())[1], time.time())
         with self._transaction() as connection:
             self.run = connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", row).lastrowid
+        self._settle()
+
+    def _settle(self) -> None:
+        """Move what was stored from the log beside the file into the file, as far as nobody is reading."""
+        if self._loose:
+            self._execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._loose, self._settled_at = 0, time.monotonic()
 
     def claim(self, requests: Sequence[Request]) -> list[Request]:
         """Return the requests that this run shall send now, and keep other runs from sending them.
@@ -237,8 +281,8 @@ class Store:
         distribution: Sequence[float] | None = None,
         held: float | None = None,
         error: str = "",
-    ) -> None:
-        """Store what came of a request.
+    ) -> bool:
+        """Store what came of a request; tell whether it was, for another run may have stored an answer meanwhile.
 
         Parameters
         ----------
@@ -256,8 +300,19 @@ class Store:
         reading: dict[str, Any] = {"state": state, "point": point, "rule": rule, "span_start": start, "span_end": end}
         reading |= {"distribution_json": shares, "held": held, "error": _storable(error)}
         asked_at = _instant(0.0 if reply is None else reply.seconds)
-        with self._transaction() as connection:
-            connection.execute(_PUT, self._row(request, reply, **reading, asked_at=asked_at))
+        statement = _PUT_FAILURE if state == "failed" else _PUT
+        with self._lock:
+            with self._transaction() as connection:
+                row = self._row(request, reply, **reading, asked_at=asked_at)
+                stored = connection.execute(statement, row).rowcount > 0
+            self._loose += stored
+            if self._loose >= MOST_LOOSE or time.monotonic() - self._settled_at > LONGEST_LOOSE:
+                self._settle()
+        return stored
+
+    def holds(self, request: Request) -> bool:
+        """Tell whether a request that this run has claimed is still its own; another takes it after a long silence."""
+        return bool(self._execute(_HOLDS, (request.key, self.run)))
 
     def _row(self, request: Request, reply: Reply | None, **rest: Any) -> dict[str, Any]:
         """Return the columns of a request and its reply."""
