@@ -368,6 +368,14 @@ class Store:
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
         return pl.concat(parts)
 
+    def copy_to(self, path: str | os.PathLike[str]) -> None:
+        """Write all that can be read into a new store, which goes on where this one is."""
+        with self._lock, plain(self.path):
+            self._connection.execute("VACUUM INTO ?", (os.fspath(path),))
+            with contextlib.closing(connect(Path(path).absolute(), "mode=rw")) as made:
+                made.execute("DELETE FROM runs")
+                made.execute("PRAGMA journal_mode = WAL")
+
     def each(self) -> Iterator[Stored]:
         """Yield every answer, in the order of keys, a few at a time; others may write, and so may you."""
         last = ""
