@@ -21,8 +21,9 @@ import pytest
 
 from model_server import Answer, Body, ModelServer, completion, say
 from plurivox import Scale, ask
-from plurivox.ask import client, transport
+from plurivox.ask import client, replies, transport
 from plurivox.ask.scrubbing import Scrubber
+from plurivox.errors import InputError
 from support import Write, run_cli
 
 pytest.importorskip("openai", reason="the openai client is not installed")
@@ -128,9 +129,10 @@ STORED: dict[str, tuple[Answer, str, str]] = {
     "a charset that is no text": (typed("application/json; charset=zip"), "answered", "B"),
     "a charset of letters": (typed("application/json; charset=rot13"), "answered", "B"),
     "a charset with NUL": (typed("application/json; charset=a\x01b"), "answered", "B"),
-    "a wrong charset": (typed("text/plain; charset=utf-16", '{"choices":[{"message":{"content":"B"}}]}'.encode()),
+    "a wrong charset": (typed("text/plain; charset=utf-16", b'{"choices":[{"message":{"content":"B"}}]}'),
                         "answered", "B"),
-    "bytes that are no text": (Answer(b'{"choices":[{"message":{"content":"B \xff\xfe"}}]}'), "answered", "B \ufffd\ufffd"),
+    "bytes that are no text": (Answer(b'{"choices":[{"message":{"content":"B \xff\xfe"}}]}'), "answered",
+                               "B \ufffd\ufffd"),
     "a byte order mark": (Answer(b"\xef\xbb\xbf" + WHOLE.encode()), "answered", "B"),
     "gzip": (packed("gzip", gzip.compress(WHOLE.encode())), "answered", "B"),
     "half characters": (Answer(b'{"choices":[{"message":{"content":"B \\ud83d"}}]}'), "answered", "B \ufffd"),
@@ -138,11 +140,13 @@ STORED: dict[str, tuple[Answer, str, str]] = {
     "parts": (chosen({"content": [{"type": "text", "text": "B"}, {"type": "image"}, 7]}), "answered", "B"),
     "no text": (chosen({"content": 7}), "unreadable", ""),
     "an object": (chosen({"content": {"answer": "B"}}), "unreadable", ""),
-    "huge counts": (chosen({"content": "B"}, usage={"prompt_tokens": 10**40, "completion_tokens": -1}), "answered", "B"),
+    "huge counts": (chosen({"content": "B"}, usage={"prompt_tokens": 10**40, "completion_tokens": -1}),
+                    "answered", "B"),
     "odd fields": (chosen({"content": "B"}, model=["m"] * 1000, usage=[]), "answered", "B"),
     "a refusal that is no text": (chosen({"content": None, "refusal": {"why": [1]}}), "refused", ""),
     "nothing but backslashes": (chosen({"content": "\\" * 2**18}), "unreadable", "\\" * 2**18),
-    "many beginnings of the key": (chosen({"content": "sk-very-secret/ " * 2**14}), "unreadable", "sk-very-secret/ " * 2**14),
+    "beginnings of the key": (chosen({"content": "sk-very-secret/ " * 2**14}), "unreadable",
+                              "sk-very-secret/ " * 2**14),
     "many headers": (Answer(WHOLE.encode(), headers={f"X-{n}": "y" * 50 for n in range(1000)}), "answered", "B"),
 }  # fmt: skip
 
@@ -150,13 +154,14 @@ STORED: dict[str, tuple[Answer, str, str]] = {
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[ask.Asked, dict[str, dict[str, Any]]]:
     """One run in which every hostile reply comes once, between others that are as they should; its rows by name."""
-    replies = {name: answer for name, (answer, *_) in {**FAILURES, **STORED}.items()}
-    names = [*replies, *(f"fine {n}" for n in range(40))]
+    sent = {name: answer for name, (answer, _) in FAILURES.items()}
+    sent |= {name: answer for name, (answer, *_) in STORED.items()}
+    names = [*sent, *(f"fine {n}" for n in range(40))]
     table = pl.DataFrame({"item": names, "text": [f"<{name}>" for name in names]})
 
     def behave(body: Body, number: int) -> Answer:
         (name,) = re.findall("^<(.*)>$", body["messages"][-1]["content"], re.MULTILINE)
-        return replies.get(name) or say("A")(body, number)
+        return sent.get(name) or say("A")(body, number)
 
     store = tmp_path_factory.mktemp("hostile") / "answers.db"
     with ModelServer(behave) as server:
@@ -225,16 +230,14 @@ def test_a_redirect_leads_nowhere(store: Path) -> None:
 
 
 def test_a_failure_of_our_own_while_reading_ends_nothing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from plurivox.ask import running
-
-    real = running.read_reply
+    real = replies.read_reply
 
     def read(text: str, *more: Any) -> Any:
         if text == "odd":
             raise ZeroDivisionError
         return real(text, *more)
 
-    monkeypatch.setattr(running, "read_reply", read)
+    monkeypatch.setattr("plurivox.ask.running.read_reply", read)
     found = run_with(chosen({"content": "odd"}), store)
     assert found.states == Counter(answered=N - 1, failed=1)
     assert list(found.reasons) == [("m", "its answer could not be read or stored (ZeroDivisionError)")]
@@ -286,7 +289,9 @@ def decoded(text: str) -> str:
         for start in range(4):
             whole = found[start:][: (len(found) - start) // 4 * 4].translate(str.maketrans("-_", "+/"))
             texts.append(base64.b64decode(whole).decode("latin-1"))
-    texts += [bytes.fromhex(found[: len(found) // 2 * 2]).decode("latin-1") for found in re.findall("[0-9a-f]{16,}", text)]
+    texts += [
+        bytes.fromhex(found[: len(found) // 2 * 2]).decode("latin-1") for found in re.findall("[0-9a-f]{16,}", text)
+    ]
     return "\n".join(texts)
 
 
@@ -398,7 +403,7 @@ def test_what_stands_in_the_address_comes_back_in_no_way(login: str, secret: str
 
 def test_an_address_that_holds_the_key_in_another_way_is_refused(store: Path) -> None:
     for way in ("URL", "URL, all of it", "base64", "hexadecimal"):
-        with pytest.raises(ask.client.InputError, match="the server's address holds the key") as told:
+        with pytest.raises(InputError, match="the server's address holds the key") as told:
             ask.run(items(1), QUESTION, ["m"], store, base_url=f"https://example.org/{WAYS[way](KEY)}/v1")
         assert CORE not in decoded(str(told.value))
     assert not store.exists()

@@ -274,7 +274,7 @@ class Server:
         return self._clean(reply)
 
     def _clean(self, reply: Reply) -> Reply:
-        """Take secrets out of all that a server wrote, now that it is decoded; what is told in a word gets no longer."""
+        """Take secrets out of all that a server wrote, now that it is decoded; words that tell of it are short."""
         return replace(
             reply,
             text=self._scrub(reply.text),

@@ -16,6 +16,8 @@ VERSION = 1
 """The version of the tables."""
 APPLICATION = 0x506C7658
 """Marks a file of SQLite as ours: "PlvX"."""
+SMALLEST = 511
+"""A file of no more bytes is no database; SQLite takes it for one that is empty."""
 WAIT = 30.0
 """How many seconds to wait for another process that writes."""
 
@@ -121,7 +123,9 @@ def explained(error: sqlite3.Error, path: str) -> PlurivoxError:
     """Return the error to raise instead."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail
     if str(error).startswith("no such "):  # table or column
-        return FileError("it lacks what a store of answers has", source=path, hint="Choose another file with -o.")
+        return FileError(
+            "it lacks what a store of answers has, or is damaged", source=path, hint="Choose another file with -o."
+        )
     if code in _NO_FILE:
         problem, hint = _NO_FILE[code]
         return FileError(problem, source=path, hint=hint)

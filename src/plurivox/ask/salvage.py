@@ -15,6 +15,8 @@ from typing import NamedTuple
 from plurivox.ask.database import SCHEMA
 
 _FEW = 200
+_TIME = "-".join(["[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2]) + "T" + ":".join(["[0-9]" * 2] * 3) + "+00:00"
+_UNSOUND = f"(asked_at GLOB '{_TIME}') IS NOT 1"
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB})
 
 
@@ -29,14 +31,21 @@ class Salvaged(NamedTuple):
 
 
 def damage_in(connection: sqlite3.Connection) -> str:
-    """Return what SQLite finds wrong with a file, in its words; empty if nothing."""
+    """Return what is wrong with a file, mostly in SQLite's words; empty if nothing.
+
+    SQLite keeps no sums by which it would see that a text is not what was stored. The last page of a long answer that
+    holds something else shows by the time at its end.
+    """
     try:
         found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+        if found != ["ok"]:
+            return " ".join(found[0].replace("*** in database main ***", "").split())
+        ((wrong,),) = connection.execute(f"SELECT count(*) FROM answers WHERE {_UNSOUND}")  # noqa: S608
     except sqlite3.Error as error:
         if not _is_damage(error):
             raise
         return str(error)
-    return "" if found == ["ok"] else " ".join(found[0].replace("*** in database main ***", "").split())
+    return f"{wrong} answers are not as they were stored" if wrong else ""
 
 
 def salvage(damaged: sqlite3.Connection) -> Salvaged:
@@ -52,8 +61,9 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
     n_lost = 0
     places = ", ".join("?" * len(copy.execute("SELECT * FROM pragma_table_info('answers')").fetchall()))
     for rows, lost in _rows(damaged, numbers):
-        copy.executemany(f"INSERT OR IGNORE INTO answers VALUES ({places})", rows)
+        copy.executemany(f"INSERT OR IGNORE INTO answers VALUES ({places})", rows)  # noqa: S608
         n_lost += lost
+    copy.execute(f"DELETE FROM answers WHERE {_UNSOUND}")  # noqa: S608
     copy.execute("COMMIT")
     ((n_read,),) = copy.execute("SELECT count(*) FROM answers")
     return Salvaged(copy, n_read, len(numbers) - n_read if sure else n_lost, sure, knows_question)
@@ -84,7 +94,7 @@ def _numbers(damaged: sqlite3.Connection) -> tuple[Sequence[int], bool]:
     for source in ("FROM answers ORDER BY key", "FROM answers NOT INDEXED ORDER BY rowid"):
         for direction in ("ASC", "DESC"):
             with _past_damage():
-                known.update(number for (number,) in damaged.execute(f"SELECT rowid {source} {direction}"))  # noqa: S608
+                known.update(number for (number,) in damaged.execute(f"SELECT rowid {source} {direction}"))
                 sure = True
     return sorted(known) if sure else range(1, max(known, default=0) + 1), sure
 

@@ -74,7 +74,7 @@ class ScrubbingFilter(logging.Filter):
 
 
 def _written(secret: str) -> list[str]:
-    """Return what a secret looks like: as it is, in base64 wherever it starts among others, and as hexadecimal digits."""
+    """Return what a secret looks like: as it is, in base64 wherever it starts, and as hexadecimal digits."""
     data = secret.encode()
     forms = [secret, data.hex(), data.hex().upper()]
     for before in range(3):
@@ -94,10 +94,11 @@ def _ways(char: str) -> str:
     """Return a pattern of all ways in which a character is escaped; each begins with another literal character."""
     code, plain = ord(char), re.escape(char)
     digits = f"(?i:{code:02x})"
+    names = "".join(f"|{name}" for name in _NAMES.get(char, []))
     ways = [
         plain,
         rf"\\\\{{0,4}}(?:{plain}|u\{{?0{{0,6}}{digits}\}}?|x{digits}|0?{code:03o})",
         rf"%(?:25){{0,4}}{digits}",
-        rf"&(?:amp;){{0,4}}(?:\#0{{0,6}}{code};?|\#[xX]0{{0,6}}{digits};?{''.join(f'|{name}' for name in _NAMES.get(char, []))})",
+        rf"&(?:amp;){{0,4}}(?:\#0{{0,6}}{code};?|\#[xX]0{{0,6}}{digits};?{names})",
     ]
     return f"(?:{'|'.join(ways)})"

@@ -18,7 +18,17 @@ from typing import Any, Self
 
 import polars as pl
 
-from plurivox.ask.database import APPLICATION, VERSION, connect, damaged, make_file, plain, target_of
+from plurivox.ask.database import (
+    APPLICATION,
+    SMALLEST,
+    VERSION,
+    StoreError,
+    connect,
+    damaged,
+    make_file,
+    plain,
+    target_of,
+)
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.salvage import damage_in, salvage
@@ -176,6 +186,8 @@ class Store:
             if not damage_in(self._connection):
                 return
             found = salvage(self._connection)
+        if not found.n_read and not found.knows_question:
+            raise StoreError(f"{self.path}: the file is damaged, and nothing in it can be read. Take a copy you have.")
         self._connection.close()
         self._connection = found.connection
         lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} of them cannot"
@@ -189,10 +201,14 @@ class Store:
         with plain(path):
             store = cls(connect(target, mode), path)
         try:
+            if mode.startswith("mode=ro"):  # else SQLite reads nothing of a file that is shorter than it was
+                store._execute("PRAGMA writable_schema = ON")
             ((application,),) = store._execute("PRAGMA application_id")
             ((version,),) = store._execute("PRAGMA user_version")
             if application != APPLICATION:
-                problem = "it is a database of another program" if os.path.getsize(target) else "it is empty"
+                size = os.path.getsize(target)
+                problem = "it is a database of another program" if size > SMALLEST else "it is not a store of answers"
+                problem = problem if size else "it is empty"
                 raise FileError(problem, source=path, hint="Choose another file with -o.")
             if version < VERSION:
                 problem = f"it has a version that plurivox does not know ({version})"

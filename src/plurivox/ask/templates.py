@@ -1,8 +1,8 @@
 """Jinja templates of anybody, rendered in a sandbox that bounds what they take as well as what they touch.
 
 Jinja's sandbox keeps a template from files and from the inside of Python, and says nothing about ``'a' * 10**10`` or
-loops within loops. Here every loop, call, filter and operator pays for the characters it makes before it makes them, out
-of a budget.
+loops within loops. Here every loop, call, filter and operator pays for the characters it makes, before it makes them,
+out of a budget.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from plurivox.errors import MissingExtraError
 BUDGET = 20_000_000
 """How many characters one prompt may make on its way."""
 STEP, CALL = 10, 100
-"""What a round of a loop, and a call or filter, cost beside what they make: about as many characters as take as long."""
+"""What a round of a loop, and a call or filter, cost beside what they make: characters that take about as long."""
 
 _left: ContextVar[int] = ContextVar("left", default=BUDGET)
 _MULTIPLY = frozenset({"replace", "join", "indent", "expandtabs", "translate", "wordwrap"})
@@ -93,15 +93,13 @@ def _environment() -> Any:
             _spend(_size_of_operation(operator, left, right))
             return super().call_binop(context, operator, left, right)
 
-        def call(self, context: Any, called: Any, *given: Any, **named: Any) -> Any:  # noqa: D417
+        def call(self, context: Any, called: Any, *given: Any, **named: Any) -> Any:
             owner = getattr(getattr(called, "__wrapped__", called), "__self__", None)  # of a method, its text
             values = [owner] if isinstance(owner, str) else []
             _spend(_size_of_call(getattr(called, "__name__", ""), [*values, *given, *named.values()]))
             return super().call(context, called, *given, **named)
 
-    made = Bounded(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
+    made = Bounded(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     made.globals.pop("lipsum")
     made.filters = {name: _paying(name, function) for name, function in made.filters.items()}
     made.filters |= {"cell": _cell, "_steps": _steps, "_joined": _joined}

@@ -22,7 +22,9 @@ def answers(
     server: ServerOptions,
     context: typer.Context,
     store: Annotated[Path, typer.Argument(metavar="STORE", help="A file that plurivox ask wrote.", show_default=False)],
-    export: Annotated[Path | None, option("Write all answers as .parquet, .csv or .jsonl, or a new store as .db.", "FILE")] = None,
+    export: Annotated[
+        Path | None, option("Write all answers as .parquet, .csv or .jsonl, or a new store as .db.", "FILE")
+    ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="Export the full prompts, too.")] = False,
     reread: Annotated[
         bool, typer.Option("--reread", help="Read all answers again with the present rules, and show what changes.")
@@ -100,6 +102,7 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
     import json as text
 
     from plurivox.ask.store import Store
+    from plurivox.cli.progress import say
     from plurivox.cli.show import console, csv_text, markdown_text
     from plurivox.cli.tables import print_table
 
@@ -113,6 +116,9 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
             print(text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False))
             return
         shown = _table(opened)
+    if not counts:
+        say("there is no answer in it yet")
+        return
     if markdown:
         print(markdown_text([shown], []))
     else:
