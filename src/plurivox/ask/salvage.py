@@ -15,8 +15,9 @@ from typing import NamedTuple
 from plurivox.ask.database import SCHEMA
 
 _FEW = 200
-_TIME = "-".join(["[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2]) + "T" + ":".join(["[0-9]" * 2] * 3) + "+00:00"
-_UNSOUND = f"(asked_at GLOB '{_TIME}') IS NOT 1"
+# A time that is as long as we write it, and is none. The length stands elsewhere than the text.
+_DATE = "-".join("[0-9]" * n for n in (4, 2, 2))
+_UNSOUND = f"length(CAST(asked_at AS BLOB)) = 25 AND NOT asked_at GLOB '{_DATE}*'"
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB})
 
 

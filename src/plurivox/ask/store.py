@@ -32,7 +32,7 @@ from plurivox.ask.database import (
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.salvage import damage_in, salvage
-from plurivox.ask.stored import CHANGE, EACH, Change, Stored, label_of
+from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, Change, Stored, in_frame
 from plurivox.errors import DamageWarning, FileError, InputError, PlurivoxError
 from plurivox.reader import State
 
@@ -57,17 +57,6 @@ _FORGOTTEN = "DELETE FROM answers WHERE state = 'asking'"
 _PUT = f"{_REPLACE} run <> :run AND state NOT IN ('asking', 'failed'))"
 _PUT_FAILURE = f"{_REPLACE} run <> :run AND state <> 'failed')"
 _HOLDS = "SELECT 1 FROM answers WHERE key = ? AND run = ? AND state = 'asking'"
-_FRAME = """
-SELECT model, prompt, item, sample, state, NULL, point, rule, text, distribution_json, held, finish, version,
-    prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json
-FROM answers WHERE state <> 'asking' ORDER BY model, prompt, item, sample, key"""
-_COLUMNS: dict[str, Any] = {
-    "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "state": pl.String,
-    "answer": pl.String, "point": pl.Int64, "rule": pl.String, "text": pl.String,
-    "distribution": pl.List(pl.Float64), "held": pl.Float64, "finish": pl.String, "version": pl.String,
-    "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64, "server": pl.String, "mode": pl.String,
-    "params": pl.String, "order": pl.List(pl.Int64), "error": pl.String, "asked_at": pl.String, "messages": pl.String,
-}  # fmt: skip
 _OTHER = {
     "question": "to another question", "labels": "on another scale", "descriptions": "with other descriptions",
 }  # fmt: skip
@@ -75,7 +64,6 @@ _MAY_LACK = ("descriptions",)  # stores did not always hold them, and not every 
 _OF_REQUEST = ("key", "server", "model", "prompt", "item", "sample", "mode")
 _OF_REPLY = ("text", "refusal", "finish", "version", "prompt_tokens", "completion_tokens", "attempts", "seconds")
 _OF_READING = ("point", "rule", "span_start", "span_end", "distribution_json", "held", "error")
-_ANSWER, _POINT, _SHARES, _ORDER = (list(_COLUMNS).index(name) for name in ("answer", "point", "distribution", "order"))
 
 
 class Store:
@@ -375,12 +363,12 @@ class Store:
             Add the full text of each request, as JSON, in a column ``messages``.
         """
         labels = [str(label) for label in self.about.get("labels", ())]
-        schema = dict(list(_COLUMNS.items())[: None if with_prompts else -1])
+        schema = dict(list(COLUMNS.items())[: None if with_prompts else -1])
         parts = [pl.DataFrame(schema=schema)]
         with self._lock, plain(self.path):
-            cursor = self._connection.execute(_FRAME)
+            cursor = self._connection.execute(FRAME)
             while rows := cursor.fetchmany(CHUNK):
-                shown = [_shown(row, labels)[: len(schema)] for row in rows]
+                shown = [in_frame(row, labels)[: len(schema)] for row in rows]
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
         return pl.concat(parts)
 
@@ -442,15 +430,6 @@ def _storable(value: Any) -> Any:
 def _instant(ago: float = 0.0) -> str:
     """Return the time so many seconds ago, as text."""
     return datetime.fromtimestamp(time.time() - ago, UTC).isoformat(timespec="seconds")
-
-
-def _shown(row: tuple[Any, ...], labels: Sequence[str]) -> list[Any]:
-    """Return a row of the frame: lists read from JSON, and the label of the point."""
-    values = list(row)
-    for at in (_SHARES, _ORDER):
-        values[at] = None if row[at] is None else json.loads(row[at])
-    values[_ANSWER] = label_of(row[_POINT], labels)
-    return values
 
 
 def _told_apart(*stored: str | None) -> list[str]:
