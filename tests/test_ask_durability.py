@@ -256,6 +256,30 @@ def test_one_damaged_page_takes_only_what_is_on_it(path: Path, whole: bytes, fil
     assert sorted(lost_by_page)[-3] < N / 4  # all but a root hold few
 
 
+@pytest.mark.parametrize("harm", ["order_json = '[0, '", "order_json = x'ff'", "distribution_json = '{\"', held = 1"])
+def test_an_answer_that_makes_no_sense_is_left_out_and_told(path: Path, harm: str) -> None:
+    with Store.open(path, ABOUT) as store:
+        put(store, *REQUESTS)
+    change(path, f"UPDATE answers SET {harm} WHERE item = 'i007'")
+    done = run_cli("answers", path, "--csv")
+    assert done.code == 0
+    assert done.frame().height == N - 1
+    assert f"{path}: the file is damaged; 1 answers cannot be read" in done.err
+    reread = run_cli("answers", path, "--reread")
+    assert reread.code == 0
+    assert "Traceback" not in reread.err
+
+
+def test_bytes_that_are_no_text_are_shown_as_such(path: Path) -> None:
+    with Store.open(path, ABOUT) as store:
+        put(store, REQUESTS[0])
+    change(path, "UPDATE answers SET text = CAST(x'41ff42' AS TEXT)")
+    with Store.read(path) as store:
+        assert store.frame()["text"].to_list() == ["A\ufffdB"]
+    change(path, "UPDATE meta SET value = '[' WHERE key = 'labels'")
+    assert "what was asked cannot be read" in one_error(run_cli("answers", path))
+
+
 def test_a_truncated_file_gives_what_it_has(path: Path, whole: bytes) -> None:
     path.write_bytes(whole[: len(whole) // 2 // PAGE * PAGE])
     found, told = read_past(path)

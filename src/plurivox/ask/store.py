@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -11,10 +12,10 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
@@ -60,6 +61,7 @@ _HOLDS = "SELECT 1 FROM answers WHERE key = ? AND run = ? AND state = 'asking'"
 _OTHER = {
     "question": "to another question", "labels": "on another scale", "descriptions": "with other descriptions",
 }  # fmt: skip
+T = TypeVar("T")
 _MAY_LACK = ("descriptions",)  # stores did not always hold them, and not every prompt needs them
 _OF_REQUEST = ("key", "server", "model", "prompt", "item", "sample", "mode")
 _OF_REPLY = ("text", "refusal", "finish", "version", "prompt_tokens", "completion_tokens", "attempts", "seconds")
@@ -172,6 +174,7 @@ class Store:
         """Go on with what can be read if the file is damaged."""
         with plain(self.path):
             if not damage_in(self._connection):
+                self._connection.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
                 return
             found = salvage(self._connection)
         if not found.n_read and not found.knows_question:
@@ -336,7 +339,10 @@ class Store:
     @property
     def about(self) -> dict[str, Any]:
         """What the answers are answers to."""
-        return {key: json.loads(value) for key, value in self._execute("SELECT key, value FROM meta")}
+        try:
+            return {key: json.loads(value) for key, value in self._execute("SELECT key, value FROM meta")}
+        except (TypeError, ValueError):
+            raise damaged(self.path, "what was asked cannot be read") from None
 
     def counts(self) -> dict[tuple[str, str], dict[str, int]]:
         """Return how many answers there are of each state, per model and prompt."""
@@ -368,9 +374,22 @@ class Store:
         with self._lock, plain(self.path):
             cursor = self._connection.execute(FRAME)
             while rows := cursor.fetchmany(CHUNK):
-                shown = [in_frame(row, labels)[: len(schema)] for row in rows]
+                shown = [made[: len(schema)] for made in self._sound(rows, lambda row: in_frame(row, labels))]
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
         return pl.concat(parts)
+
+    def _sound(self, rows: Sequence[tuple[Any, ...]], made: Callable[[tuple[Any, ...]], T]) -> Iterator[T]:
+        """Yield what is made of each row, past those of which nothing can be, as their bytes are not what they were."""
+        lost = 0
+        for row in rows:
+            try:
+                yield made(row)
+            except (TypeError, ValueError, RecursionError):
+                lost += 1
+        if lost:
+            warnings.warn(
+                f"{self.path}: the file is damaged; {lost:,} answers cannot be read", DamageWarning, stacklevel=3
+            )
 
     def copy_to(self, path: str | os.PathLike[str]) -> None:
         """Write all that can be read into a new store, which goes on where this one is."""
@@ -384,7 +403,7 @@ class Store:
         """Yield every answer, in the order of keys, a few at a time; others may write, and so may you."""
         last = ""
         while rows := self._execute(EACH, (last, FEW)):
-            yield from map(Stored.from_row, rows)
+            yield from self._sound(rows, Stored.from_row)
             last = rows[-1][0]
 
     def change(self, changes: Iterable[Change]) -> int:
