@@ -96,9 +96,10 @@ def plain(path: str) -> Iterator[None]:
         raise explained(error, path) from None
 
 
+NAME_ANOTHER = "Name a file that plurivox ask wrote, or a new one to ask into."
 _KEPT = "The answers stored before are intact"
 _NO_FILE = {
-    sqlite3.SQLITE_NOTADB: ("it is not a store of answers", "Choose another file with -o."),
+    sqlite3.SQLITE_NOTADB: ("it is not a store of answers", NAME_ANOTHER),
     sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "See who may read and write it and its folder."),
     sqlite3.SQLITE_READONLY: ("it can be read but not written", "See who may write it and its folder."),
 }
@@ -112,7 +113,7 @@ _NO_STORE = {
 
 def damaged(path: str, what: str) -> StoreError:
     """Return the error that a store is damaged, with what to do."""
-    saved = Path(path).with_suffix(".saved.db").name
+    saved = os.fspath(Path(path).with_suffix(".saved.db"))
     return StoreError(
         f"{path}: the file is damaged ({what}), so nothing more is stored in it. Save what can be read with: plurivox "
         f"answers {shlex.quote(path)} --export {shlex.quote(saved)}; then go on with that file."
@@ -123,9 +124,7 @@ def explained(error: sqlite3.Error, path: str) -> PlurivoxError:
     """Return the error to raise instead."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail
     if str(error).startswith("no such "):  # table or column
-        return FileError(
-            "it lacks what a store of answers has, or is damaged", source=path, hint="Choose another file with -o."
-        )
+        return FileError("it lacks what a store of answers has, or is damaged", source=path, hint=NAME_ANOTHER)
     if code in _NO_FILE:
         problem, hint = _NO_FILE[code]
         return FileError(problem, source=path, hint=hint)

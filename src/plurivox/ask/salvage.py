@@ -65,6 +65,8 @@ def salvage(damaged: sqlite3.Connection) -> Salvaged:
         copy.executemany(f"INSERT OR IGNORE INTO answers VALUES ({places})", rows)  # noqa: S608
         n_lost += lost
     copy.execute(f"DELETE FROM answers WHERE {_UNSOUND}")  # noqa: S608
+    # Runs to come have higher numbers than those whose failures are stored; else these would not be asked again.
+    copy.execute("INSERT INTO sqlite_sequence SELECT 'runs', max(run) FROM answers")
     copy.execute("COMMIT")
     ((n_read,),) = copy.execute("SELECT count(*) FROM answers")
     return Salvaged(copy, n_read, len(numbers) - n_read if sure else n_lost, sure, knows_question)

@@ -21,6 +21,7 @@ import polars as pl
 
 from plurivox.ask.database import (
     APPLICATION,
+    NAME_ANOTHER,
     SMALLEST,
     VERSION,
     StoreError,
@@ -181,7 +182,7 @@ class Store:
             raise StoreError(f"{self.path}: the file is damaged, and nothing in it can be read. Take a copy you have.")
         self._connection.close()
         self._connection = found.connection
-        lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} of them cannot"
+        lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} cannot"
         unknown = "" if found.knows_question else "; what was asked cannot be read either"
         told = f"{self.path}: the file is damaged; {found.n_read:,} answers can be read, {lost}{unknown}"
         warnings.warn(told, DamageWarning, stacklevel=4)
@@ -200,10 +201,10 @@ class Store:
                 size = os.path.getsize(target)
                 problem = "it is a database of another program" if size > SMALLEST else "it is not a store of answers"
                 problem = problem if size else "it is empty"
-                raise FileError(problem, source=path, hint="Choose another file with -o.")
+                raise FileError(problem, source=path, hint=NAME_ANOTHER)
             if version < VERSION:
                 problem = f"it has a version that plurivox does not know ({version})"
-                raise FileError(problem, source=path, hint="Choose another file with -o.")
+                raise FileError(problem, source=path, hint=NAME_ANOTHER)
             if version > VERSION:
                 problem = f"a newer plurivox wrote it (version {version} of the file; this one knows {VERSION})"
                 raise FileError(problem, source=path, hint="Update plurivox, or choose another file with -o.")
