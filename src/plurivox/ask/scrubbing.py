@@ -7,6 +7,7 @@ for an address, for HTML or as base64. All of these can be undone by whoever rea
 from __future__ import annotations
 
 import base64
+import functools
 import logging
 import re
 from collections.abc import Iterable
@@ -45,8 +46,14 @@ class Scrubber:
     def __init__(self, secrets: Iterable[str]) -> None:
         kept = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._secrets = kept
-        patterns = (_pattern(form, len(secret) >= LONG) for secret in kept for form in _written(secret))
-        self._pattern = re.compile("|".join(patterns)) if kept else None
+        self._shortest = min((len(form) for secret in kept for form in _written(secret)), default=0)
+
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """All ways in which the secrets are written; long in the making, so made when it is needed."""
+        return re.compile(
+            "|".join(_pattern(form, len(secret) >= LONG) for secret in self._secrets for form in _written(secret))
+        )
 
     def __repr__(self) -> str:
         return f"<Scrubber of {len(self._secrets)} secrets>"
@@ -55,7 +62,7 @@ class Scrubber:
         """Return a text without secrets."""
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
-        return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
+        return self._pattern.sub(HIDDEN, text) if self._secrets and len(text) >= self._shortest else text
 
 
 class ScrubbingFilter(logging.Filter):

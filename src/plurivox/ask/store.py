@@ -88,7 +88,7 @@ class Store:
     >>> request = Request("http://localhost", "small", "plain", "7", 0, (0, 1), ({"role": "user", "content": "Rude?"},))
     >>> with tempfile.TemporaryDirectory() as folder, Store.open(f"{folder}/a.db", {"labels": ["no", "yes"]}) as store:
     ...     claimed = store.claim([request, request])
-    ...     store.put(request, Reply("B"), state="answered", point=1)
+    ...     stored = store.put(request, Reply("B"), state="answered", point=1)
     ...     len(claimed), store.claim([request]), store.frame()["answer"].to_list()
     (1, [], ['yes'])
     """
