@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal
 
-Kind = Literal["whole", "hang", "drop", "cut", "trickle"]
+Kind = Literal["whole", "hang", "drop", "cut", "trickle", "raw", "flood"]
 Body = dict[str, Any]
 
 
@@ -30,7 +30,8 @@ class Answer:
     content
         The bytes of the body, or an object to write as JSON; None for a completion that fits the request.
     kind
-        Answer as a whole, never, not at all (the connection closes), half, or a byte every 20 ms.
+        Answer as a whole, never, not at all (the connection closes), half, or a byte every 20 ms; or send the content
+        as it is, head and all, and close; or send head and content, and the content again without end.
     delay
         Seconds to wait first.
     gate
@@ -40,6 +41,7 @@ class Answer:
     content: Any = None
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    reason: str = "Whatever"
     kind: Kind = "whole"
     delay: float = 0.0
     gate: int = 0
@@ -245,12 +247,19 @@ class ModelServer:
     async def _write(self, writer: asyncio.StreamWriter, answer: Answer) -> bool:
         content = answer.content if isinstance(answer.content, bytes) else json.dumps(answer.content).encode()
         headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **answer.headers}
-        lines = [f"HTTP/1.1 {answer.status} Whatever", *(f"{name}: {value}" for name, value in headers.items())]
+        lines = [f"HTTP/1.1 {answer.status} {answer.reason}", *(f"{name}: {value}" for name, value in headers.items())]
         head = "\r\n".join([*lines, "", ""]).encode("latin-1")
         if answer.kind == "drop":
             return False
         if answer.kind == "hang":
             await asyncio.Event().wait()
+        elif answer.kind == "raw":
+            writer.write(content)
+        elif answer.kind == "flood":
+            writer.write(head.replace(b"Content-Length", b"X-Length") + content)
+            while True:
+                await writer.drain()
+                writer.write(content)
         elif answer.kind == "cut":
             writer.write(head + content[: len(content) // 2])
         elif answer.kind == "trickle":
@@ -262,4 +271,4 @@ class ModelServer:
         else:
             writer.write(head + content)
         await writer.drain()
-        return answer.kind != "cut"
+        return answer.kind not in ("cut", "raw")

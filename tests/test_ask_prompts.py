@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import tracemalloc
 from collections import Counter
 from typing import Any
 
@@ -12,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plurivox import Scale
-from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan
+from plurivox.ask import PROMPTS, Example, Prompt, Question, make_plan, templates
 from plurivox.ask.prompts import SYSTEM, fenced
 from plurivox.ask.question import shuffled
 from plurivox.ask.replies import distribution_of
 from plurivox.errors import ColumnError, DuplicateError, FileError, IdError, InputError, ScaleError
-from support import Write
+from support import Write, run_cli
 
 SCALE = Scale(["never", "some | times", "always"])
 QUESTION = Question(SCALE, "How often is this right?", ("at no time", "now and\nthen", "at all times"))
@@ -251,6 +253,66 @@ def test_bad_items_and_models() -> None:
         plan_of(prompts=["plain", "plain"])
     with pytest.raises(InputError, match="samples is 0"):
         plan_of(samples=0)
+
+
+# Templates of anybody -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 'a' * 10**10 }}", "{{ [1] * 10**10 }}", "{{ 2**1000000000 }}", "{{ '%10000000000d' % 1 }}",
+        "{{ '{:>10000000000}'.format(1) }}", "{{ '%10000000000d'|format(1) }}", "{{ 'a'.ljust(10000000000) }}",
+        "{{ 'a'|center(10000000000) }}", "{{ 'a'|indent(10000000000, first=true) }}", "{{ lipsum(1000000000) }}",
+        "{{ ('a' * 100000).replace('a', 'a' * 100000) }}", "{{ ('a' * 100000)|replace('a', 'a' * 100000) }}",
+        "{{ range(99999)|map('string')|join('x' * 10000) }}", "{{ options|batch(10000000000, 'x')|list }}",
+        "{% set ns = namespace(x='aaaa') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+        "{% set ns = namespace(x='aaaa') %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+        "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in 'abc' %}{% endfor %}{% endfor %}{% endfor %}",
+        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+        "{% for a in 'x' * 9999 %}{{ 'y' * 9999 }}{% endfor %}",
+    ],
+)  # fmt: skip
+def test_a_template_takes_no_more_than_it_may(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(templates, "BUDGET", 200_000)
+    prompt = Prompt("own", QUESTION, template)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"own.*(too much time or memory|'lipsum' is undefined)"):
+            prompt.messages("Be kind.", (0, 1, 2))
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+    assert "Be kind." in asked(Prompt("next", QUESTION, "{{ text }}"))  # it has a budget of its own
+
+
+def test_ordinary_templates_have_all_they_need() -> None:
+    template = (
+        "{{ '-' * 40 }}{% for o in options %}{{ loop.index }}/{{ loop.length }} {{ o.letter ~ ') ' ~ o.label|upper }};"
+        "{% endfor %}{{ options|map(attribute='letter')|join(', ') }} {{ 6 * 7 + 2**3 }} {{ '%s!' % question }} "
+        "{{ text|truncate(2000)|replace('kind', 'mild')|indent(2) }} {{ 'x'.join(['a', 'b']) }} {{ '{}'.format(1) }}"
+    )
+    text = "Be kind. " * 20_000
+    said = asked(Prompt("own", QUESTION, template), text)
+    assert said.startswith(
+        "-" * 40 + "1/3 A) NEVER;2/3 B) SOME | TIMES;3/3 C) ALWAYS;A, B, C 50 How often is this right?!"
+    )
+    assert "Be mild." in said
+    assert said.endswith("axb 1")
+
+
+def test_templates_without_jinja(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("own.j2", "{{ text }} {{ options }}")
+    table = write("items.csv", "item,text\n1,Be kind.\n")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "jinja2"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    templates._environment.cache_clear()
+    templates._compiled.cache_clear()
+    for prompt in (str(path), "plain"):
+        done = run_cli("ask", table, "--scale", "0:4", "--model", "m", "--prompt", prompt, "--dry-run")
+        assert done.code == 1
+        assert done.err == "error: prompts need Jinja. Install what is missing with: pip install 'plurivox[ask]'\n"
 
 
 # Log-probabilities ----------------------------------------------------------------------------------------------------

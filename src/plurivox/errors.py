@@ -23,6 +23,7 @@
     ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
     ├── SharedRatersWarning          raters of the reference are also among those it judges
     ├── ModelWarning                 a model was trained on ratings that cannot teach it the whole scale
+    ├── DamageWarning                a part of a damaged file could not be read
     └── SoftScoresWarning            a prediction says less than none, or the prior says more than the ratings
 
 Every message names, as far as they are known, the file, the column, the first few rows, what was found, and what
@@ -166,6 +167,10 @@ class SharedRatersWarning(PlurivoxWarning):
 
 class ModelWarning(PlurivoxWarning):
     """A model was trained on ratings that leave out points of the scale."""
+
+
+class DamageWarning(PlurivoxWarning):
+    """A file is damaged, and a part of it could not be read."""
 
 
 class SoftScoresWarning(PlurivoxWarning):

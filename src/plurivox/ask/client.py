@@ -11,29 +11,32 @@ import base64
 import importlib
 import ipaddress
 import json
+import logging
 import math
 import os
 import random
 import re
-import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from plurivox.ask.requests import Reply, Request
+from plurivox.ask.scrubbing import Scrubber, ScrubbingFilter
+from plurivox.ask.transport import ENCODINGS, LARGEST_ERROR, Unwanted, bounded_client
 from plurivox.ask.wire import error_parts, get, reply_of, request_body, retry_after
 from plurivox.errors import InputError, MissingExtraError, PlurivoxError
 
 LONGEST_BACKOFF = 60.0
 LONGEST_CONNECT = 10.0
-SHORTEST_SECRET = 6
-"""A key of fewer characters is no secret, and could be a part of any text."""
+LONGEST_TEXT = 2**20
+"""How many characters an answer may have."""
 SHOWN = 200
 """How many characters of a server's own message are passed on."""
 
-_SENT = ("host", "content-type", "content-length", "connection", "accept", "accept-encoding", "user-agent")
+_SENT = ("host", "content-type", "content-length", "connection", "accept", "user-agent")
+_TELL_HEADERS = ("httpcore.http11", "httpcore2.http11")  # loggers that tell the headers of replies
 _BUSY = frozenset({408, 409, 425, 429, 503, 529})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -128,7 +131,9 @@ class Server:
         if not (key.isascii() and key.isprintable()):
             raise InputError("the key holds characters that no key has", hint="Check how it was copied.")
         login = f"{unquote(url.username or '')}:{unquote(url.password or '')}" if "@" in url.netloc else ""
-        self._secrets = sorted({part for part in (key, url.password, unquote(url.password or "")) if part}, key=len)
+        password = url.password or url.username or ""  # a name alone is a token
+        self._scrubber = Scrubber([key, unquote(key), password, unquote(password)])
+        self._scrub, self._filter = self._scrubber.scrub, ScrubbingFilter(self._scrubber)
         self.address = self._scrub(_without_login(url))
         self.timeout, self.attempts, self.backoff = timeout, max(attempts, 1), backoff
         self.pace = Pace(rate)
@@ -144,12 +149,14 @@ class Server:
     def _connect(self, address: str, key: str) -> Any:
         """Make openai's client, without its retries and without what it takes from the environment."""
         own_certificates = any(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
-        http = self._openai.DefaultAsyncHttpxClient(
-            trust_env=False,  # no proxies, no netrc
-            verify=ssl.create_default_context() if own_certificates else True,
+        http = bounded_client(
+            self._openai,
+            own_certificates,
             follow_redirects=False,  # else the texts could end up anywhere, and unencrypted
             event_hooks={"request": [self._only_needed_headers]},
         )
+        for name in _TELL_HEADERS:
+            logging.getLogger(name).addFilter(self._filter)
         timeout = self._openai.Timeout(self.timeout, connect=min(self.timeout, LONGEST_CONNECT))
         return self._openai.AsyncOpenAI(
             api_key=key or "none", base_url=address, max_retries=0, timeout=timeout, http_client=http
@@ -158,10 +165,13 @@ class Server:
     async def _only_needed_headers(self, sent: Any) -> None:
         """Drop organisation, project, platform and whatever OPENAI_CUSTOM_HEADERS adds; no server needs them."""
         kept = {name: value for name, value in sent.headers.items() if name in _SENT}
-        sent.headers = type(sent.headers)({**kept, "authorization": self._authorization})
+        added = {"accept-encoding": ENCODINGS, "authorization": self._authorization}
+        sent.headers = type(sent.headers)({**kept, **added})
 
     async def close(self) -> None:
         """Close all connections."""
+        for name in _TELL_HEADERS:
+            logging.getLogger(name).removeFilter(self._filter)
         await self._client.close()
 
     async def ask(self, request: Request, letters: Sequence[str] = ()) -> Reply:
@@ -182,7 +192,9 @@ class Server:
             When no other request to this model would fare better.
         """
         body = request_body(request, letters)
-        problems: list[_Problem] = []
+        problems = [*self._unwritable(body)]
+        if problems:
+            raise _failure(problems)
         while len(problems) < self.attempts:
             if problems:
                 await _sleep(self._wait(problems[-1], len(problems)))
@@ -198,13 +210,27 @@ class Server:
         # Raised outside of any except block: no __context__ carries the request, and with it the key.
         raise _failure(problems)
 
+    def _unwritable(self, body: Mapping[str, Any]) -> Iterator[_Problem]:
+        """Yield why a request cannot be sent, if it cannot."""
+        try:
+            json.dumps(body, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            yield _Problem(f"the request could not be written: {self._shorten(error)}", final=True)
+
     def _wait(self, problem: _Problem, failed: int) -> float:
         """Full jitter: anything up to backoff × 2^(failed − 1), but at least what the server asks for."""
         longest = min(LONGEST_BACKOFF, self.backoff * 2 ** min(failed - 1, 30))
         return max(self._rng.uniform(0, longest), problem.retry_after or 0.0)
 
     async def _attempt(self, body: Mapping[str, Any]) -> Reply | _Problem:
-        """Send it once."""
+        """Send it once; whatever goes wrong is a problem of this attempt, and of no other request."""
+        try:
+            return await self._send(body)
+        except Exception as error:  # a server can send anything, and three packages read it before we do
+            return _Problem(f"the server's answer could not be read ({type(error).__name__})")
+
+    async def _send(self, body: Mapping[str, Any]) -> Reply | _Problem:
+        """Send it, and tell what came of it."""
         start = _now()
         try:
             async with asyncio.timeout(self.timeout):  # httpx's own timeout starts anew with every byte
@@ -215,15 +241,15 @@ class Server:
             if type(error.__cause__).__name__ == "ConnectTimeout":
                 return _Problem(f"the server at {self.address} could not be reached")
             return _Problem(f"the server did not answer within {self.timeout:g} s")
-        except (self._openai.OpenAIError, OSError) as error:
+        except (self._openai.OpenAIError, OSError, Unwanted) as error:
             return self._connection_problem(error)
-        except (TypeError, ValueError) as error:
-            return _Problem(f"the request could not be written: {self._shorten(error)}", final=True)
-        outcome = self._read(self._scrub(text), str(body["model"]))
+        outcome = self._read(text, str(body["model"]))
         return replace(outcome, seconds=_now() - start) if isinstance(outcome, Reply) else outcome
 
     def _connection_problem(self, error: BaseException) -> _Problem:
         cause = error.__cause__ or error
+        if isinstance(cause, Unwanted):
+            return _Problem(str(cause), final=cause.final)
         if "Connect" in type(cause).__name__:
             return _Problem(f"the server at {self.address} could not be reached", self._shorten(cause))
         return _Problem("the connection broke off")
@@ -240,7 +266,23 @@ class Server:
             code = get(data["error"], "code")  # OpenRouter sends the status in here
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
             return self._status_problem(status, data["error"], model, {})
-        return reply_of(data) or _Problem("the server's answer held no choices")
+        reply = reply_of(data)
+        if reply is None:
+            return _Problem("the server's answer held no choices")
+        if max(len(reply.text), len(reply.refusal)) > LONGEST_TEXT:
+            return _Problem(f"the answer has more than {LONGEST_TEXT:,} characters", final=True)
+        return self._clean(reply)
+
+    def _clean(self, reply: Reply) -> Reply:
+        """Take secrets out of all that a server wrote, now that it is decoded; words that tell of it are short."""
+        return replace(
+            reply,
+            text=self._scrub(reply.text),
+            refusal=self._scrub(reply.refusal),
+            finish=self._shorten(reply.finish),
+            version=self._shorten(reply.version),
+            top=tuple((self._scrub(token), p) for token, p in reply.top),
+        )
 
     def _status_problem(self, status: int, body: Any, model: str, headers: Mapping[str, str]) -> Reply | _Problem:
         """Say what a status means."""
@@ -256,15 +298,13 @@ class Server:
             return _Problem(f"the server {what} ({status})", detail, retry_after=retry_after(headers))
         return _Problem(f"the server did not accept the request ({status})", detail, final=True)
 
-    def _scrub(self, text: str) -> str:
-        for secret in reversed(self._secrets):  # the longest first
-            if len(secret) >= SHORTEST_SECRET:
-                text = text.replace(secret, "***")
-        return text
-
     def _shorten(self, message: object) -> str:
-        """One printable line without secrets; they go first, so that none is cut in half."""
-        text = "".join(char if char.isprintable() else " " for char in self._scrub(str(message)))
+        """One printable line without secrets; they go first, so that none is cut in half.
+
+        Far less is looked at than comes, so that a secret which was cut where the reply was is out of sight.
+        """
+        whole = self._scrub(str(message)[:LARGEST_ERROR])[: LARGEST_ERROR // 8]
+        text = "".join(char if char.isprintable() else " " for char in whole)
         line = " ".join(text.split())
         return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 

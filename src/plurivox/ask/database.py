@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ VERSION = 1
 """The version of the tables."""
 APPLICATION = 0x506C7658
 """Marks a file of SQLite as ours: "PlvX"."""
+SMALLEST = 511
+"""A file of no more bytes is no database; SQLite takes it for one that is empty."""
 WAIT = 30.0
 """How many seconds to wait for another process that writes."""
 
@@ -51,6 +54,8 @@ def target_of(path: str | os.PathLike[str], *, create: bool) -> Path:
         raise FileError(f"there is no folder {target.parent}", source=os.fspath(path), hint="Create it first.")
     if not create and not os.path.exists(target):
         raise FileError("there is no such file", source=os.fspath(path))
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise FileError("this is not a regular file", source=os.fspath(path), hint="Name a file.")
     return target
 
 
@@ -91,9 +96,10 @@ def plain(path: str) -> Iterator[None]:
         raise explained(error, path) from None
 
 
+NAME_ANOTHER = "Name a file that plurivox ask wrote, or a new one to ask into."
 _KEPT = "The answers stored before are intact"
 _NO_FILE = {
-    sqlite3.SQLITE_NOTADB: ("it is not a store of answers", "Choose another file with -o."),
+    sqlite3.SQLITE_NOTADB: ("it is not a store of answers", NAME_ANOTHER),
     sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "See who may read and write it and its folder."),
     sqlite3.SQLITE_READONLY: ("it can be read but not written", "See who may write it and its folder."),
 }
@@ -105,9 +111,20 @@ _NO_STORE = {
 }
 
 
+def damaged(path: str, what: str) -> StoreError:
+    """Return the error that a store is damaged, with what to do."""
+    saved = os.fspath(Path(path).with_suffix(".saved.db"))
+    return StoreError(
+        f"{path}: the file is damaged ({what}), so nothing more is stored in it. Save what can be read with: plurivox "
+        f"answers {shlex.quote(path)} --export {shlex.quote(saved)}; then go on with that file."
+    )
+
+
 def explained(error: sqlite3.Error, path: str) -> PlurivoxError:
     """Return the error to raise instead."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail
+    if str(error).startswith("no such "):  # table or column
+        return FileError("it lacks what a store of answers has, or is damaged", source=path, hint=NAME_ANOTHER)
     if code in _NO_FILE:
         problem, hint = _NO_FILE[code]
         return FileError(problem, source=path, hint=hint)

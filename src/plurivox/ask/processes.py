@@ -7,8 +7,9 @@ import platform
 import time
 from pathlib import Path
 
-SILENCE = 60.0
-"""After how many seconds without a heartbeat a run on another host counts as dead."""
+LEASE = 60.0
+"""How many seconds a run keeps what it has claimed without a sign of life. Its process may be stopped, or its machine
+asleep; a process of this machine that has ended keeps nothing."""
 
 
 def host_name() -> str:
@@ -30,8 +31,10 @@ def process(pid: int) -> tuple[str, int | None]:
 
 def alive(host: str, pid: int, started: int | None, heartbeat: float) -> bool:
     """Tell whether a run is still going."""
+    if time.time() - heartbeat > LEASE:
+        return False
     if host != host_name() or os.name == "nt":  # on Windows os.kill would end the process rather than look at it
-        return time.time() - heartbeat <= SILENCE
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -7,7 +7,6 @@ instruction nor end the passage. Prompts of one's own are Jinja templates, which
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 from plurivox.ask.question import Question
 from plurivox.ask.requests import Mode
+from plurivox.ask.templates import names_in, rendered
 from plurivox.errors import FileError, InputError, MissingExtraError
 
 SYSTEM = (
@@ -170,50 +170,22 @@ def _own(path: str) -> str:
         ) from None  # fmt: skip
     except UnicodeDecodeError:
         raise FileError("it is not UTF-8 text", source=path, hint="Save the template as UTF-8.") from None
+    used = names_in(template)  # None if it cannot be read, which is said when it is used
     for name in ("text", "options"):
-        if name not in _names_in(template):
+        if used is not None and name not in used:
             raise InputError(
                 f"the template never uses {name}", source=path, hint=f"Write {{{{ {name} }}}} where it belongs."
             )
     return template
 
 
-def _names_in(template: str) -> set[str]:
-    """Return the names that a template uses; all of them if it cannot be read, which is said when it is used."""
-    from jinja2 import Environment, TemplateError, meta
-
-    try:
-        return meta.find_undeclared_variables(Environment(autoescape=False).parse(template))  # noqa: S701 - only read
-    except TemplateError:
-        return {"text", "options"}
-
-
 def _rendered(template: str, values: Mapping[str, Any], name: str) -> str:
     try:
-        return str(_compiled(template).render(values))
+        return rendered(template, values)
     except MissingExtraError:
         raise
     except Exception as error:  # whatever a template of somebody else can do
         raise InputError(
-            f"the template of the prompt {name!r} cannot be used ({error})",
+            f"the template of the prompt {name!r} cannot be used ({str(error) or type(error).__name__})",
             hint="It knows question, options (letter, label, description), text, persona, examples and answer_with.",
         ) from None
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(template: str) -> Any:
-    try:
-        from jinja2 import StrictUndefined
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError:
-        raise MissingExtraError("prompts need Jinja", "ask") from None
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    environment.filters["cell"] = _cell
-    return environment.from_string(template)
-
-
-def _cell(text: str) -> str:
-    """Return a text as a cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")

@@ -13,22 +13,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from plurivox.ask.client import SHORTEST_SECRET, AskFailed, ModelGone, Server, shown_address
+from plurivox.ask.client import AskFailed, ModelGone, Server, shown_address
 from plurivox.ask.planning import Plan, Planned, check_models, items_of
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, distribution_of, read_reply
 from plurivox.ask.requests import MODES, Mode, Reply, Request
+from plurivox.ask.scrubbing import Scrubber
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
-from plurivox.errors import InputError
+from plurivox.errors import InputError, PlurivoxError
 
 DEFAULT_SERVER = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 HOPELESS = 20
 """After so many failures without a single answer, a model is not asked any further."""
 _BATCH = 64  # requests claimed at once
-_BEAT = 5.0  # seconds between signs of life in the store
+_BEAT = 3.0  # seconds between signs of life in the store, which also settle what was stored
 
 Told = Callable[[Counter[str], int], object]
 """Progress: how many of each state are done, and how many there are in all."""
@@ -193,7 +194,7 @@ def carry_out(
 def key_for(base_url: str, key_variable: str) -> str:
     """Return the key in the environment; refuse an address that holds it, since addresses are shown and stored."""
     key = os.environ.get(key_variable, "").strip()
-    if len(key) >= SHORTEST_SECRET and key in base_url:
+    if Scrubber([key]).scrub(base_url) != base_url:
         raise InputError("the server's address holds the key", hint=f"Leave it out; it is read from {key_variable}.")
     return key
 
@@ -324,6 +325,9 @@ class _Run:
             if request.model in self.asked.problems:
                 self.store.release([request])
                 continue
+            if not self.store.holds(request):  # this run was stopped for so long that another took it over
+                self._count("stored", 1)
+                continue
             self.started += 1
             return request
 
@@ -338,21 +342,32 @@ class _Run:
         return True
 
     async def _one(self, request: Request) -> None:
+        """Ask, and store what comes of it; whatever goes wrong with this request is no reason to stop the others."""
         try:
             reply = await self.server.ask(request, self.plan.question.letters)
+            state = self._keep(request, reply)
         except ModelGone as gone:
             self.asked.problems.setdefault(request.model, str(gone))
             self.store.release([request])
             self.started -= 1
-            return
         except AskFailed as failed:
-            self.store.put(request, None, state="failed", error=str(failed))
-            self._count("failed", 1)
-            self.asked.reasons[request.model, str(failed)] += 1
-            self._give_up(request.model, str(failed))
+            self._failed(request, str(failed))
+        except PlurivoxError:  # the store cannot be written, for example
+            raise
+        except Exception as error:
+            self._failed(request, f"its answer could not be read or stored ({type(error).__name__})")
+        else:
+            self.able.add(request.model)
+            self._count(state, 1)
+
+    def _failed(self, request: Request, why: str) -> None:
+        """Store that a request failed, unless another run has the answer or is asking."""
+        if not self.store.put(request, None, state="failed", error=why):
+            self._count("stored", 1)
             return
-        self.able.add(request.model)
-        self._count(self._keep(request, reply), 1)
+        self._count("failed", 1)
+        self.asked.reasons[request.model, why] += 1
+        self._give_up(request.model, why)
 
     def _give_up(self, model: str, why: str) -> None:
         """Stop asking a model of which nothing but failures has come."""
@@ -371,11 +386,11 @@ class _Run:
             shares, held = [0.0] * len(options), found[1]
             for place, share in zip(request.order, found[0], strict=True):
                 shares[place] = share
-        self.store.put(
+        stored = self.store.put(
             request, reply, state=reading.state, point=reading.point, rule=reading.rule, span=reading.span,
             distribution=shares, held=held,
         )  # fmt: skip
-        return reading.state
+        return reading.state if stored else "stored"
 
     def _count(self, state: str, n: int) -> None:
         if n:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -10,22 +11,36 @@ import sqlite3
 import textwrap
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
-from plurivox.ask.database import APPLICATION, VERSION, connect, make_file, plain, target_of
+from plurivox.ask.database import (
+    APPLICATION,
+    NAME_ANOTHER,
+    SMALLEST,
+    VERSION,
+    StoreError,
+    connect,
+    damaged,
+    make_file,
+    plain,
+    target_of,
+)
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
-from plurivox.ask.stored import CHANGE, EACH, Change, Stored, label_of
-from plurivox.errors import FileError, InputError, PlurivoxError
+from plurivox.ask.salvage import damage_in, salvage
+from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, Change, Stored, in_frame
+from plurivox.errors import DamageWarning, FileError, InputError, PlurivoxError
 from plurivox.reader import State
 
 CHUNK = 2_000
 FEW = 200  # at a time where texts are read one by one, which may be long
+MOST_LOOSE, LONGEST_LOOSE = 100, 2.0  # answers, and seconds, until the log is moved into the file
 
 _REPLACE = """
 INSERT OR REPLACE INTO answers
@@ -39,27 +54,19 @@ _CLAIM = f"""{_KEEPING_THE_ERROR} NOT (state = 'failed' AND run < :run)
 # A claim that is given back is as before: failed if it had, else never asked.
 _FAILED_AGAIN = "UPDATE answers SET state = 'failed' WHERE state = 'asking' AND error <> ''"
 _FORGOTTEN = "DELETE FROM answers WHERE state = 'asking'"
-# A run that was taken for dead may come back with its reply; by then another may have stored an answer, which stays.
+# A run that was silent for too long may come back with its reply. By then another may have stored an answer, which
+# stays, or be asking, in which case an answer is welcome and a failure is not.
 _PUT = f"{_REPLACE} run <> :run AND state NOT IN ('asking', 'failed'))"
-_FRAME = """
-SELECT model, prompt, item, sample, state, NULL, point, rule, text, distribution_json, held, finish, version,
-    prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json
-FROM answers WHERE state <> 'asking' ORDER BY model, prompt, item, sample, key"""
-_COLUMNS: dict[str, Any] = {
-    "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "state": pl.String,
-    "answer": pl.String, "point": pl.Int64, "rule": pl.String, "text": pl.String,
-    "distribution": pl.List(pl.Float64), "held": pl.Float64, "finish": pl.String, "version": pl.String,
-    "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64, "server": pl.String, "mode": pl.String,
-    "params": pl.String, "order": pl.List(pl.Int64), "error": pl.String, "asked_at": pl.String, "messages": pl.String,
-}  # fmt: skip
+_PUT_FAILURE = f"{_REPLACE} run <> :run AND state <> 'failed')"
+_HOLDS = "SELECT 1 FROM answers WHERE key = ? AND run = ? AND state = 'asking'"
 _OTHER = {
     "question": "to another question", "labels": "on another scale", "descriptions": "with other descriptions",
 }  # fmt: skip
+T = TypeVar("T")
 _MAY_LACK = ("descriptions",)  # stores did not always hold them, and not every prompt needs them
 _OF_REQUEST = ("key", "server", "model", "prompt", "item", "sample", "mode")
 _OF_REPLY = ("text", "refusal", "finish", "version", "prompt_tokens", "completion_tokens", "attempts", "seconds")
 _OF_READING = ("point", "rule", "span_start", "span_end", "distribution_json", "held", "error")
-_ANSWER, _POINT, _SHARES, _ORDER = (list(_COLUMNS).index(name) for name in ("answer", "point", "distribution", "order"))
 
 
 class Store:
@@ -81,7 +88,7 @@ class Store:
     >>> request = Request("http://localhost", "small", "plain", "7", 0, (0, 1), ({"role": "user", "content": "Rude?"},))
     >>> with tempfile.TemporaryDirectory() as folder, Store.open(f"{folder}/a.db", {"labels": ["no", "yes"]}) as store:
     ...     claimed = store.claim([request, request])
-    ...     store.put(request, Reply("B"), state="answered", point=1)
+    ...     stored = store.put(request, Reply("B"), state="answered", point=1)
     ...     len(claimed), store.claim([request]), store.frame()["answer"].to_list()
     (1, [], ['yes'])
     """
@@ -91,6 +98,8 @@ class Store:
         self.run: int | None = None
         self._connection = connection
         self._lock = threading.RLock()
+        self._loose = 0  # answers that are not in the file itself yet
+        self._settled_at = time.monotonic()
 
     @classmethod
     def open(
@@ -129,6 +138,9 @@ class Store:
             make_file(target, os.fspath(path), stated)
         store = cls._checked(target, os.fspath(path), "mode=rw")
         try:
+            with plain(store.path):
+                if damage := damage_in(store._connection):
+                    raise damaged(store.path, damage)
             store._execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             store._agree(stated)
             store.beat()
@@ -139,16 +151,41 @@ class Store:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a store to read it, also while others write."""
+        """Open a store to read it, also while others write; of one that is damaged, what can be read.
+
+        Gives a :class:`~plurivox.errors.DamageWarning` that says how much could not be.
+        """
         target = target_of(path, create=False)
         try:
-            return cls._checked(target, os.fspath(path), "mode=ro")
+            store = cls._checked(target, os.fspath(path), "mode=ro")
         except FileError:
             # SQLite keeps a file beside the database, also to read. In a folder that takes none it has to be told that
             # nobody writes, which is wrong only while there is a log.
             if os.path.exists(f"{target}-wal"):
                 raise
-            return cls._checked(target, os.fspath(path), "mode=ro&immutable=1")
+            store = cls._checked(target, os.fspath(path), "mode=ro&immutable=1")
+        try:
+            store._salvage()
+        except BaseException:
+            store._connection.close()
+            raise
+        return store
+
+    def _salvage(self) -> None:
+        """Go on with what can be read if the file is damaged."""
+        with plain(self.path):
+            if not damage_in(self._connection):
+                self._connection.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
+                return
+            found = salvage(self._connection)
+        if not found.n_read and not found.knows_question:
+            raise StoreError(f"{self.path}: the file is damaged, and nothing in it can be read. Take a copy you have.")
+        self._connection.close()
+        self._connection = found.connection
+        lost = f"{'' if found.sure else 'up to '}{found.n_lost:,} cannot"
+        unknown = "" if found.knows_question else "; what was asked cannot be read either"
+        told = f"{self.path}: the file is damaged; {found.n_read:,} answers can be read, {lost}{unknown}"
+        warnings.warn(told, DamageWarning, stacklevel=4)
 
     @classmethod
     def _checked(cls, target: Path, path: str, mode: str) -> Self:
@@ -156,11 +193,18 @@ class Store:
         with plain(path):
             store = cls(connect(target, mode), path)
         try:
+            if mode.startswith("mode=ro"):  # else SQLite reads nothing of a file that is shorter than it was
+                store._execute("PRAGMA writable_schema = ON")
             ((application,),) = store._execute("PRAGMA application_id")
             ((version,),) = store._execute("PRAGMA user_version")
             if application != APPLICATION:
-                problem = "it is a database of another program" if os.path.getsize(target) else "it is empty"
-                raise FileError(problem, source=path, hint="Choose another file with -o.")
+                size = os.path.getsize(target)
+                problem = "it is a database of another program" if size > SMALLEST else "it is not a store of answers"
+                problem = problem if size else "it is empty"
+                raise FileError(problem, source=path, hint=NAME_ANOTHER)
+            if version < VERSION:
+                problem = f"it has a version that plurivox does not know ({version})"
+                raise FileError(problem, source=path, hint=NAME_ANOTHER)
             if version > VERSION:
                 problem = f"a newer plurivox wrote it (version {version} of the file; this one knows {VERSION})"
                 raise FileError(problem, source=path, hint="Update plurivox, or choose another file with -o.")
@@ -200,13 +244,21 @@ class Store:
                         for statement in (_FAILED_AGAIN, _FORGOTTEN):
                             connection.execute(f"{statement} AND run = ?", (self.run,))
                         connection.execute("DELETE FROM runs WHERE id = ?", (self.run,))
+                    self._settle()
             self._connection.close()
 
     def beat(self) -> None:
-        """Say that this run is alive; call it every few seconds."""
+        """Say that this run is alive, and settle what was stored; call it every few seconds."""
         row = (self.run, host_name(), os.getpid(), process(os.getpid())[1], time.time())
         with self._transaction() as connection:
             self.run = connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", row).lastrowid
+        self._settle()
+
+    def _settle(self) -> None:
+        """Move what was stored from the log beside the file into the file, as far as nobody is reading."""
+        if self._loose:
+            self._execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._loose, self._settled_at = 0, time.monotonic()
 
     def claim(self, requests: Sequence[Request]) -> list[Request]:
         """Return the requests that this run shall send now, and keep other runs from sending them.
@@ -237,8 +289,8 @@ class Store:
         distribution: Sequence[float] | None = None,
         held: float | None = None,
         error: str = "",
-    ) -> None:
-        """Store what came of a request.
+    ) -> bool:
+        """Store what came of a request; tell whether it was, for another run may have stored an answer meanwhile.
 
         Parameters
         ----------
@@ -256,8 +308,19 @@ class Store:
         reading: dict[str, Any] = {"state": state, "point": point, "rule": rule, "span_start": start, "span_end": end}
         reading |= {"distribution_json": shares, "held": held, "error": _storable(error)}
         asked_at = _instant(0.0 if reply is None else reply.seconds)
-        with self._transaction() as connection:
-            connection.execute(_PUT, self._row(request, reply, **reading, asked_at=asked_at))
+        statement = _PUT_FAILURE if state == "failed" else _PUT
+        with self._lock:
+            with self._transaction() as connection:
+                row = self._row(request, reply, **reading, asked_at=asked_at)
+                stored = connection.execute(statement, row).rowcount > 0
+            self._loose += stored
+            if self._loose >= MOST_LOOSE or time.monotonic() - self._settled_at > LONGEST_LOOSE:
+                self._settle()
+        return stored
+
+    def holds(self, request: Request) -> bool:
+        """Tell whether a request that this run has claimed is still its own; another takes it after a long silence."""
+        return bool(self._execute(_HOLDS, (request.key, self.run)))
 
     def _row(self, request: Request, reply: Reply | None, **rest: Any) -> dict[str, Any]:
         """Return the columns of a request and its reply."""
@@ -277,7 +340,10 @@ class Store:
     @property
     def about(self) -> dict[str, Any]:
         """What the answers are answers to."""
-        return {key: json.loads(value) for key, value in self._execute("SELECT key, value FROM meta")}
+        try:
+            return {key: json.loads(value) for key, value in self._execute("SELECT key, value FROM meta")}
+        except (TypeError, ValueError):
+            raise damaged(self.path, "what was asked cannot be read") from None
 
     def counts(self) -> dict[tuple[str, str], dict[str, int]]:
         """Return how many answers there are of each state, per model and prompt."""
@@ -304,20 +370,41 @@ class Store:
             Add the full text of each request, as JSON, in a column ``messages``.
         """
         labels = [str(label) for label in self.about.get("labels", ())]
-        schema = dict(list(_COLUMNS.items())[: None if with_prompts else -1])
+        schema = dict(list(COLUMNS.items())[: None if with_prompts else -1])
         parts = [pl.DataFrame(schema=schema)]
         with self._lock, plain(self.path):
-            cursor = self._connection.execute(_FRAME)
+            cursor = self._connection.execute(FRAME)
             while rows := cursor.fetchmany(CHUNK):
-                shown = [_shown(row, labels)[: len(schema)] for row in rows]
+                shown = [made[: len(schema)] for made in self._sound(rows, lambda row: in_frame(row, labels))]
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
         return pl.concat(parts)
+
+    def _sound(self, rows: Sequence[tuple[Any, ...]], made: Callable[[tuple[Any, ...]], T]) -> Iterator[T]:
+        """Yield what is made of each row, past those of which nothing can be, as their bytes are not what they were."""
+        lost = 0
+        for row in rows:
+            try:
+                yield made(row)
+            except (TypeError, ValueError, RecursionError):
+                lost += 1
+        if lost:
+            warnings.warn(
+                f"{self.path}: the file is damaged; {lost:,} answers cannot be read", DamageWarning, stacklevel=3
+            )
+
+    def copy_to(self, path: str | os.PathLike[str]) -> None:
+        """Write all that can be read into a new store, which goes on where this one is."""
+        with self._lock, plain(self.path):
+            self._connection.execute("VACUUM INTO ?", (os.fspath(path),))
+            with contextlib.closing(connect(Path(path).absolute(), "mode=rw")) as made:
+                made.execute("DELETE FROM runs")
+                made.execute("PRAGMA journal_mode = WAL")
 
     def each(self) -> Iterator[Stored]:
         """Yield every answer, in the order of keys, a few at a time; others may write, and so may you."""
         last = ""
         while rows := self._execute(EACH, (last, FEW)):
-            yield from map(Stored.from_row, rows)
+            yield from self._sound(rows, Stored.from_row)
             last = rows[-1][0]
 
     def change(self, changes: Iterable[Change]) -> int:
@@ -363,15 +450,6 @@ def _storable(value: Any) -> Any:
 def _instant(ago: float = 0.0) -> str:
     """Return the time so many seconds ago, as text."""
     return datetime.fromtimestamp(time.time() - ago, UTC).isoformat(timespec="seconds")
-
-
-def _shown(row: tuple[Any, ...], labels: Sequence[str]) -> list[Any]:
-    """Return a row of the frame: lists read from JSON, and the label of the point."""
-    values = list(row)
-    for at in (_SHARES, _ORDER):
-        values[at] = None if row[at] is None else json.loads(row[at])
-    values[_ANSWER] = label_of(row[_POINT], labels)
-    return values
 
 
 def _told_apart(*stored: str | None) -> list[str]:

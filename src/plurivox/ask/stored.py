@@ -1,10 +1,12 @@
-"""An answer as the store gives it back, and another reading of it."""
+"""An answer as the store gives it back, alone or as a row of a frame, and another reading of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
+
+import polars as pl
 
 from plurivox.reader import Reading
 
@@ -16,6 +18,21 @@ CHANGE = """
 UPDATE answers SET state = ?, point = ?, rule = ?, span_start = ?, span_end = ?
 WHERE key = ? AND state IS ? AND point IS ? AND rule IS ? AND span_start IS ? AND span_end IS ? AND asked_at IS ?
     AND run IS ?"""
+
+
+FRAME = """
+SELECT model, prompt, item, sample, state, NULL, point, rule, text, distribution_json, held, finish, version,
+    prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json
+FROM answers WHERE state <> 'asking' ORDER BY model, prompt, item, sample, key"""
+COLUMNS: dict[str, Any] = {
+    "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "state": pl.String,
+    "answer": pl.String, "point": pl.Int64, "rule": pl.String, "text": pl.String,
+    "distribution": pl.List(pl.Float64), "held": pl.Float64, "finish": pl.String, "version": pl.String,
+    "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64, "server": pl.String, "mode": pl.String,
+    "params": pl.String, "order": pl.List(pl.Int64), "error": pl.String, "asked_at": pl.String, "messages": pl.String,
+}  # fmt: skip
+"""The columns of a frame of answers; the last only if asked for."""
+_ANSWER, _POINT, _SHARES, _ORDER = (list(COLUMNS).index(name) for name in ("answer", "point", "distribution", "order"))
 
 
 class Stored(NamedTuple):
@@ -63,6 +80,15 @@ class Change(NamedTuple):
 def label_of(point: int | None, labels: Sequence[object]) -> str | None:
     """Return the label of a point, None if there is none."""
     return str(labels[point]) if point is not None and 0 <= point < len(labels) else None
+
+
+def in_frame(row: tuple[Any, ...], labels: Sequence[str]) -> list[Any]:
+    """Return a row of the frame: lists read from JSON, and the label of the point."""
+    values = list(row)
+    for at in (_SHARES, _ORDER):
+        values[at] = None if row[at] is None else json.loads(row[at])
+    values[_ANSWER] = label_of(row[_POINT], labels)
+    return values
 
 
 def _columns(reading: Reading) -> tuple[Any, ...]:

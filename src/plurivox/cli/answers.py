@@ -1,6 +1,7 @@
 """``plurivox answers``: what is in a store of answers, whether it was read well, and reading it again."""
 
 import functools
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +22,9 @@ def answers(
     server: ServerOptions,
     context: typer.Context,
     store: Annotated[Path, typer.Argument(metavar="STORE", help="A file that plurivox ask wrote.", show_default=False)],
-    export: Annotated[Path | None, option("Write all answers as .parquet, .csv or .jsonl.", "FILE")] = None,
+    export: Annotated[
+        Path | None, option("Write all answers as .parquet, .csv or .jsonl, or a new store as .db.", "FILE")
+    ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="Export the full prompts, too.")] = False,
     reread: Annotated[
         bool, typer.Option("--reread", help="Read all answers again with the present rules, and show what changes.")
@@ -99,6 +102,7 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
     import json as text
 
     from plurivox.ask.store import Store
+    from plurivox.cli.progress import say
     from plurivox.cli.show import console, csv_text, markdown_text
     from plurivox.cli.tables import print_table
 
@@ -112,6 +116,9 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
             print(text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False))
             return
         shown = _table(opened)
+    if not counts:
+        say("there is no answer in it yet")
+        return
     if markdown:
         print(markdown_text([shown], []))
     else:
@@ -134,16 +141,22 @@ def _table(opened: "Store") -> "Shown":
 
 def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
-    from plurivox.errors import InputError
-    from plurivox.results.files import write_frame
+    from plurivox.errors import FileError, InputError
+    from plurivox.results.files import replacing, write_frame
 
     if path.resolve() == store.resolve():
         raise typer.BadParameter("--export would overwrite the store; name another file")
+    kind = path.suffix.lower()
+    if kind not in (".parquet", ".csv", ".jsonl", ".db"):
+        raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv, .jsonl or .db.")
+    if kind == ".db" and os.path.lexists(path):
+        raise FileError("it exists, and may be a store of answers", source=str(path), hint="Name a new file.")
     with Store.read(store) as opened:
-        frame = opened.frame(with_prompts=prompts)
-    if path.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
-        raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv or .jsonl.")
-    write_frame(path, frame, _flat)
+        if kind == ".db":
+            with replacing(path) as temporary:
+                opened.copy_to(temporary)
+        else:
+            write_frame(path, opened.frame(with_prompts=prompts), _flat)
     print(path)
 
 
