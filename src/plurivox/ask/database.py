@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plurivox.errors import FileError, PlurivoxError
+from plurivox.files import note_input
 
 VERSION = 1
 """The version of the tables."""
@@ -51,6 +52,8 @@ def target_of(path: str | os.PathLike[str], *, create: bool) -> Path:
         raise FileError(f"there is no folder {target.parent}", source=os.fspath(path), hint="Create it first.")
     if not create and not os.path.exists(target):
         raise FileError("there is no such file", source=os.fspath(path))
+    for end in ("", "-wal", "-shm"):
+        note_input(f"{target}{end}")  # no other output of the same call may take its place
     return target
 
 

@@ -135,14 +135,14 @@ def _table(opened: "Store") -> "Shown":
 def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
     from plurivox.errors import InputError
+    from plurivox.files import will_write
     from plurivox.results.files import write_frame
 
-    if path.resolve() == store.resolve():
-        raise typer.BadParameter("--export would overwrite the store; name another file")
-    with Store.read(store) as opened:
-        frame = opened.frame(with_prompts=prompts)
     if path.suffix.lower() not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv or .jsonl.")
+    will_write(path)
+    with Store.read(store) as opened:
+        frame = opened.frame(with_prompts=prompts)
     write_frame(path, frame, _flat)
     print(path)
 
