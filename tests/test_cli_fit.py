@@ -186,7 +186,7 @@ def test_ids_like_formulas(study: Path, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text('item,text\n=1+1,lovely\n"-x",odd\ni3,awful\n')
     done = run_cli("predict", tmp_path / "m", tmp_path / "odd.csv")
     assert done.frame()["item"].to_list() == ["'=1+1", "'-x", "i3"]
-    assert "2 items have ids that a spreadsheet would take for a formula" in done.words
+    assert "apostrophe" not in done.words  # plurivox score takes it away again: see test_round_trips
     run_cli("predict", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "p.parquet")
     assert pl.read_parquet(tmp_path / "p.parquet")["item"].to_list() == ["=1+1", "-x", "i3"]
 
@@ -208,7 +208,7 @@ def test_the_items_are_not_overwritten(study: Path, tmp_path: Path) -> None:
     run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
     (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
     done = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "items.csv")
-    assert done.code == 2
+    assert done.code == 1
     assert (tmp_path / "items.csv").read_bytes() == (study / "items.csv").read_bytes()
 
 
@@ -241,7 +241,7 @@ def test_a_full_output_is_one_line(study: Path, tmp_path: Path) -> None:
     assert "error: the output cannot be written (No space left on device)" in done.stderr
     assert "Traceback" not in done.stderr
     done_here = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "none" / "p.csv")
-    assert "No such file or directory" in done_here.err
+    assert f"it cannot be written (there is no folder {tmp_path / 'none'})" in done_here.err
 
 
 def test_training_that_diverges_says_so(study: Path, tmp_path: Path) -> None:

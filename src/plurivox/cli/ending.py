@@ -28,28 +28,33 @@ class OutputFailed(Exception):  # noqa: N818 - a reason to end, not an error of 
 
 
 class _Stream:
-    """A standard stream that hands its errors to a function, so that they are not taken for those of a file."""
+    """A standard stream that hands its errors to a function, so that they are not taken for those of a file.
+
+    What failed once has failed: some libraries try a stream and look away.
+    """
 
     def __init__(self, stream: IO[str] | None, failed: Callable[[OSError], None]) -> None:
         self._stream, self._failed = stream, failed
+        self._error = OSError(errno.EBADF, "it is closed") if stream is None else None
 
     def write(self, text: str) -> int:
         """Write a text."""
-        try:
-            if self._stream is None:
-                raise OSError(errno.EBADF, "it is closed")
-            return self._stream.write(text)
-        except OSError as error:
-            self._failed(error)
-            return len(text)
+        self._try(lambda stream: stream.write(text))
+        return len(text)
 
     def flush(self) -> None:
         """Write what is still held back."""
-        if self._stream is not None:
+        if self._stream is not None:  # nothing was
+            self._try(lambda stream: stream.flush())
+
+    def _try(self, call: Callable[[IO[str]], object]) -> None:
+        if self._error is None and self._stream is not None:
             try:
-                self._stream.flush()
+                call(self._stream)
             except OSError as error:
-                self._failed(error)
+                self._error = error
+        if self._error is not None:
+            self._failed(self._error)
 
     def isatty(self) -> bool:
         """Tell whether somebody looks on."""
@@ -67,13 +72,13 @@ def standard_streams() -> Iterator[None]:
 
     def failed(error: OSError) -> None:
         _drop(before[1])
-        raise OutputFailed(error)
+        raise OutputFailed(error) from None
 
     _occupy()
     before = sys.stdin, sys.stdout, sys.stderr
     streams: Any = sys
     streams.stdin = before[0] or open(os.devnull)  # noqa: SIM115 - open as long as the program runs
-    streams.stdout, streams.stderr = _Stream(before[1], failed), _Stream(before[2], lambda error: None)
+    streams.stdout, streams.stderr = _Stream(before[1], failed), _Stream(before[2], lambda error: _drop(before[2]))
     try:
         yield
     finally:
@@ -91,10 +96,11 @@ def _occupy() -> None:
 
 def _drop(stream: IO[str] | None) -> None:
     """Let go what a stream still holds; at the end of the process it would fail again."""
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        assert stream is not None
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, stream.fileno())
+    if stream is None:
+        return
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # what stands for it elsewhere has no number
+        number, nothing = stream.fileno(), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, number)
         os.close(nothing)
 
 

@@ -19,7 +19,7 @@ from plurivox.files import replacing, write_text
 LIST = ".plurivox.json"
 Digests = dict[str, list[str]]
 Name = str | os.PathLike[str]
-FORCE = "Name another folder, or write there nevertheless with --force (force=True)."
+FORCE = "Name another folder, or write there all the same with --force (force=True)."
 
 
 def check_folder(folder: Name, names: Iterable[str]) -> None:
