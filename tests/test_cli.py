@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -50,8 +49,8 @@ def study(tmp_path: Path, program: Program) -> Path:
 
 def test_simulate_writes_the_study_and_its_truth(study: Path) -> None:
     assert sorted(path.name for path in study.iterdir()) == [
-        ".plurivox.json", "answers.csv", "items.csv", "plurivox.toml", "predictions.csv", "raters.csv", "ratings.csv", "settings.json",
-        "trained.csv", "truth_groups.csv", "truth_items.csv", "truth_raters.csv",
+        ".plurivox.json", "answers.csv", "items.csv", "plurivox.toml", "predictions.csv", "raters.csv", "ratings.csv",
+        "settings.json", "trained.csv", "truth_groups.csv", "truth_items.csv", "truth_raters.csv",
     ]  # fmt: skip
     read = pv.read_ratings(study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv")
     from plurivox.simulation.simulate import DEMO

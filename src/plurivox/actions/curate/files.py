@@ -155,8 +155,7 @@ def read_selected(path: str | os.PathLike[str]) -> list[str]:
     """Read the ids of raters from a table with a column of them, as ``plurivox select --csv`` prints it."""
     table = read_table(path)
     ids = as_text(table.frame()[id_column(table.columns, "rater", "rater", table.name)])
-    found = ids.drop_nulls().str.strip_chars().unique(maintain_order=True).to_list()
-    return [rater for rater in found if rater]
+    return [rater for rater in ids.drop_nulls().unique(maintain_order=True) if rater.strip()]
 
 
 def json_lines(frame: pl.DataFrame) -> list[str]:
