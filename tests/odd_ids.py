@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 from plurivox.intake.read import read_table
 from support import Done
 
-SIGNS = "=+-@'\"＝－ ,;|\\0a.é名\u2028\u00a0"
-IDS = st.text(st.sampled_from(SIGNS) | st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1)
-IDS = IDS.filter(lambda text: bool(text.strip()))
-TEXTS = st.text(st.sampled_from(SIGNS + "\t\r\n") | st.characters(codec="utf-8", exclude_characters="\0"))
+STARTS = ["", *"=+-@'\"＝－ ,;0", "''", "'=", "''@", "-1", "'+2", "' ="]
+_IDS = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("=+-@'\",;| 01a.é\u2028")
+)
+IDS = st.builds("".join, st.tuples(st.sampled_from(STARTS), _IDS)).filter(lambda text: bool(text.strip()))
+"""Ids as the intake allows them."""
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("=+-@'\",;|\t\r\n"))
+TEXTS = st.builds("".join, st.tuples(st.sampled_from([*STARTS, "\t", "\r", "\n", "'\t"]), _TEXTS))
 ODD = [
     "=1+1", "-x", "@a", "+b", "'=1+1", "''=1+1", "'tis", '"q"', "a,b", "007", "7", "-5", "+5", " lead", "trail ", "ünï",
     "＝x", "a;=b", "NA", "null", "1e5", "'", "'-5", "'-5x", "名前", "-", "=", "x\u2028y", "--5", "='a'!A1", "'+", "@",

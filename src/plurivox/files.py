@@ -276,15 +276,18 @@ def _not_written(error: Exception, target: _Target) -> FileError:
 
 def _remove(temporary: Path) -> None:
     """Remove a temporary file, if it is still there, whatever interrupts."""
+    interrupted: KeyboardInterrupt | None = None
     while True:  # polars raises one Ctrl-C twice, and the second must not stop the cleaning up
         try:
             temporary.unlink(missing_ok=True)
             _PARTS.discard(temporary)
-            return
-        except KeyboardInterrupt:
-            continue
+            break
+        except KeyboardInterrupt as error:
+            interrupted = error
         except OSError:
-            return
+            break
+    if interrupted is not None:
+        raise interrupted
 
 
 @atexit.register
