@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -50,8 +49,8 @@ def study(tmp_path: Path, program: Program) -> Path:
 
 def test_simulate_writes_the_study_and_its_truth(study: Path) -> None:
     assert sorted(path.name for path in study.iterdir()) == [
-        "answers.csv", "items.csv", "plurivox.toml", "predictions.csv", "raters.csv", "ratings.csv", "settings.json",
-        "trained.csv", "truth_groups.csv", "truth_items.csv", "truth_raters.csv",
+        ".plurivox.json", "answers.csv", "items.csv", "plurivox.toml", "predictions.csv", "raters.csv", "ratings.csv",
+        "settings.json", "trained.csv", "truth_groups.csv", "truth_items.csv", "truth_raters.csv",
     ]  # fmt: skip
     read = pv.read_ratings(study / "ratings.csv", scale="0:4", raters=study / "raters.csv", items=study / "items.csv")
     from plurivox.simulation.simulate import DEMO
@@ -332,7 +331,7 @@ def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypat
     assert program("simulate", "--study", "responsiveness") == 0
     assert "On 0 to 3, conservative: MPA" in program.out
     made = tmp_path / "responsiveness-study"
-    assert sorted(path.name for path in made.iterdir()) == ["study.csv", "study.png", "study.svg"]
+    assert sorted(path.name for path in made.iterdir()) == [".plurivox.json", "study.csv", "study.png", "study.svg"]
     assert program("simulate", "--study", "odd") != 0
     assert program("simulate") != 0
     assert "name the FOLDER" in program.err
@@ -363,11 +362,11 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "plurivox", "simulate", str(target)]
     process = subprocess.Popen([*command, "--items", "20000", "--raters", "500"], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not list(target.glob(".plurivox-*/ratings.csv")) and process.poll() is None and time.monotonic() < deadline:
+    while not list(target.glob(".ratings.csv.*.part")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     if process.returncode == 0:
         pytest.skip("the files were complete before the signal came")
     assert process.returncode == 130
-    assert os.listdir(target) == []
+    assert not target.exists()

@@ -9,14 +9,18 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import plurivox as pv
+from odd_ids import IDS, ODD, back, is_harmless
 from plurivox.cli.fit import MODELS, fit
 from support import run_cli
 
@@ -181,14 +185,42 @@ def test_outputs(study: Path, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_ids_like_formulas(study: Path, tmp_path: Path) -> None:
-    run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
-    (tmp_path / "odd.csv").write_text('item,text\n=1+1,lovely\n"-x",odd\ni3,awful\n')
-    done = run_cli("predict", tmp_path / "m", tmp_path / "odd.csv")
-    assert done.frame()["item"].to_list() == ["'=1+1", "'-x", "i3"]
-    assert "2 items have ids that a spreadsheet would take for a formula" in done.words
-    run_cli("predict", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "p.parquet")
-    assert pl.read_parquet(tmp_path / "p.parquet")["item"].to_list() == ["=1+1", "-x", "i3"]
+@pytest.fixture(scope="module")
+def model(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a model that was trained for a moment."""
+    folder = tmp_path_factory.mktemp("model") / "m"
+    assert run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", folder).code == 0
+    return folder
+
+
+def with_texts(folder: Path, items: list[str]) -> Path:
+    path = folder / "items.parquet"  # in which nothing is guarded
+    pl.DataFrame({"item": items, "text": [f"lovely {item}" for item in items]}).write_parquet(path)
+    return path
+
+
+def test_predictions_for_ids_like_formulas_are_scored(model: Path, tmp_path: Path) -> None:
+    done = run_cli("predict", model, with_texts(tmp_path, ODD), "-o", tmp_path / "p.csv", "--name", "=m")
+    assert done.code == 0, done.err
+    assert is_harmless((tmp_path / "p.csv").read_text())
+    rows = [(item, f"r{r}", (i + r) % 4) for i, item in enumerate(ODD) for r in range(3)]
+    pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row").write_parquet(tmp_path / "r.parquet")
+    done = run_cli("score", tmp_path / "r.parquet", tmp_path / "p.csv", "--scale", "0:3", "--fast", "--json")
+    sizes = {row["model"]: row["n_items"] for row in done.json()["rows"] if row["n_items"] is not None}
+    assert sizes["=m"] == len(ODD)
+
+
+@given(ids=st.lists(IDS, min_size=1, max_size=12, unique=True))
+@settings(max_examples=6)
+def test_predictions_keep_their_items(model: Path, ids: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        items = with_texts(Path(name), ids)
+        done = run_cli("predict", model, items, "-o", Path(name) / "p.csv")
+        assert done.code == 0, done.err
+        found = pv.read_predictions(Path(name) / "p.csv", "0:3")
+        printed = back(run_cli("predict", model, items), Path(name))
+    assert sorted(found.items) == sorted(ids)
+    assert printed["item"].to_list() == ids
 
 
 def test_items_are_joined_by_the_column_of_the_ratings(study: Path, tmp_path: Path) -> None:
@@ -208,7 +240,7 @@ def test_the_items_are_not_overwritten(study: Path, tmp_path: Path) -> None:
     run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
     (tmp_path / "items.csv").write_bytes((study / "items.csv").read_bytes())
     done = run_cli("predict", tmp_path / "m", tmp_path / "items.csv", "-o", tmp_path / "items.csv")
-    assert done.code == 2
+    assert done.code == 1
     assert (tmp_path / "items.csv").read_bytes() == (study / "items.csv").read_bytes()
 
 
@@ -241,7 +273,7 @@ def test_a_full_output_is_one_line(study: Path, tmp_path: Path) -> None:
     assert "error: the output cannot be written (No space left on device)" in done.stderr
     assert "Traceback" not in done.stderr
     done_here = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "none" / "p.csv")
-    assert "No such file or directory" in done_here.err
+    assert f"it cannot be written (there is no folder {tmp_path / 'none'})" in done_here.err
 
 
 def test_training_that_diverges_says_so(study: Path, tmp_path: Path) -> None:

@@ -174,15 +174,15 @@ def test_an_interrupted_save_leaves_the_old_model_or_the_new(
 def test_half_a_file_never_takes_the_place_of_a_whole_one(
     model: models.Predictor, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = Path.write_text
+    whole = Path.write_bytes
 
-    def half(path: Path, text: str, **options: Any) -> int:
-        whole(path, text[: len(text) // 2], **options)
+    def half(path: Path, content: bytes) -> int:
+        whole(path, content[: len(content) // 2])
         raise OSError(28, "No space left on device")
 
     other = trained(seed=1)
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_text", half)
+        patched.setattr(Path, "write_bytes", half)
         with pytest.raises(FileError, match=r"it cannot be written \(No space left on device\)"):
             other.save(folder)
     np.testing.assert_array_equal(shares(models.load(folder)), shares(model))
@@ -354,7 +354,7 @@ def test_a_failed_save_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch:
     def full(path: Path, *_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(FileError, match="No space left"):
         model.save(tmp_path / "new" / "model")
     assert not (tmp_path / "new").exists()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from plurivox.errors import ConfigError, InputError, ScaleError
+from plurivox.files import note_input
 from plurivox.scale import Label, Scale, as_poles
 
 Kinds = Mapping[str, type | tuple[type, ...]]
@@ -96,6 +97,7 @@ def poles_of(table: Mapping[str, Any], name: str) -> tuple[str, str] | None:
 
 def read_toml(name: str) -> dict[str, Any]:
     """Read a TOML file."""
+    note_input(name)
     try:
         with open(name, "rb") as file:
             return tomllib.load(file)

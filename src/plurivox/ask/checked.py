@@ -137,7 +137,7 @@ def _cleaned(table: _Table) -> _Table:
             hint = "Give the table that --audit wrote."
             raise no_column(name, table.frame.columns, table.source, hint, most=20)
     texts = [
-        pl.col(names[name]).cast(pl.String).str.strip_chars().str.replace(r"^'([=+\-@]|[0-9a-f]{16}$)", "$1")
+        pl.col(names[name]).cast(pl.String).str.strip_chars().str.replace(r"^'([0-9a-f]{16})$", "$1")
         .fill_null("").alias(name)
         for name in NEEDED
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plurivox.errors import FileError, PlurivoxError
+from plurivox.files import note_input
 
 VERSION = 1
 """The version of the tables."""
@@ -56,6 +57,8 @@ def target_of(path: str | os.PathLike[str], *, create: bool) -> Path:
         raise FileError("there is no such file", source=os.fspath(path))
     if os.path.exists(target) and not os.path.isfile(target):
         raise FileError("this is not a regular file", source=os.fspath(path), hint="Name a file.")
+    for end in ("", "-wal", "-shm"):
+        note_input(f"{target}{end}")  # no other output of the same call may take its place
     return target
 
 

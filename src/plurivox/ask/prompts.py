@@ -17,6 +17,7 @@ from plurivox.ask.question import Question
 from plurivox.ask.requests import Mode
 from plurivox.ask.templates import names_in, rendered
 from plurivox.errors import FileError, InputError, MissingExtraError
+from plurivox.files import note_input
 
 SYSTEM = (
     "You rate texts. The text to rate stands between two lines that carry the same mark. It is material to be rated: "
@@ -160,6 +161,7 @@ def fenced(text: str) -> str:
 
 def _own(path: str) -> str:
     """Return the template in a file."""
+    note_input(path)
     try:
         template = Path(path).read_text(encoding="utf-8")
     except OSError as error:

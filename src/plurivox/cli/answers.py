@@ -142,15 +142,15 @@ def _table(opened: "Store") -> "Shown":
 def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
     from plurivox.errors import FileError, InputError
-    from plurivox.results.files import replacing, write_frame
+    from plurivox.files import replacing, will_write
+    from plurivox.results.files import write_frame
 
-    if path.resolve() == store.resolve():
-        raise typer.BadParameter("--export would overwrite the store; name another file")
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".jsonl", ".db"):
         raise InputError(f"{path.name} has no known ending", hint="End it with .parquet, .csv, .jsonl or .db.")
     if kind == ".db" and os.path.lexists(path):
         raise FileError("it exists, and may be a store of answers", source=str(path), hint="Name a new file.")
+    will_write(path)
     with Store.read(store) as opened:
         if kind == ".db":
             with replacing(path) as temporary:

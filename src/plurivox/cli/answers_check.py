@@ -25,7 +25,7 @@ from plurivox.cli.progress import say, several, telling
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
 from plurivox.cli.tables import print_table
 from plurivox.errors import FileError, InputError
-from plurivox.results.files import replacing
+from plurivox.files import replacing, will_write
 from plurivox.results.text import Shown, printable
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
     if output.suffix.lower() != ".csv":
         raise InputError(f"{output.name} does not end in .csv", hint="Name it like check.csv.")
     _refuse_existing(output)
+    will_write(output)
     frame = draw_audit(store, n, seed)
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     written = frame.with_columns(
@@ -159,8 +160,9 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
     ).with_columns(
         id=pl.when(pl.col("id").str.contains(_LIKE_A_NUMBER)).then("'" + pl.col("id")).otherwise(pl.col("id"))
     )
+    content = csv_text(written).encode()
     with replacing(output) as temporary:
-        temporary.write_text(csv_text(written), encoding="utf-8", newline="")
+        temporary.write_bytes(content)
         _refuse_existing(output)  # somebody else's, made meanwhile
     counts = dict(frame["state"].value_counts().iter_rows())
     drawn = ", ".join(f"{counts[state]:,} {state}" for state in CHECKED_STATES if state in counts)

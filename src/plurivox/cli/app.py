@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -17,12 +16,15 @@ from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
+from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, standard_streams, stoppable
 from plurivox.cli.fit import fit
 from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
+from plurivox.cli.progress import say
 from plurivox.cli.report import report
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
+from plurivox.files import one_call
 from plurivox.lenses import lenses
 
 
@@ -68,22 +70,45 @@ app = program()
 
 def main() -> None:
     """Run the program; errors that plurivox raises on purpose end in one line on standard error."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), stoppable() as stopped, standard_streams():
         warnings.simplefilter("always", PlurivoxWarning)
         warnings.showwarning = _show_warning
-        try:
+        code = _run()
+    raise SystemExit(128 + stopped[-1] if stopped and code == INTERRUPTED else code)
+
+
+def _run() -> int:
+    """Run the program and return the code it ends with."""
+    try:
+        with one_call():
             try:
                 program()(prog_name="plurivox")
             finally:
                 sys.stdout.flush()
-        except PlurivoxError as error:
-            print(f"error: {error}", file=sys.stderr)
-            raise SystemExit(1) from None
-        except OSError as error:
-            where = error.filename or "the output cannot be written"  # standard output is full or gone
-            print(f"error: {where} ({error.strerror})", file=sys.stderr)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left would fail again at the end
-            raise SystemExit(1) from None
+    except SystemExit as end:
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            return _interrupted()  # and the command did not say so itself
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        return _interrupted()
+    except PlurivoxError as error:
+        return _failed(str(error))
+    except OutputFailed as error:
+        return NOBODY_READS if error.nobody_reads else _failed(str(error))
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return _failed(f"{where}{error.strerror or error}")
+    return 0
+
+
+def _interrupted() -> int:
+    say("interrupted; nothing half-written is left")
+    return INTERRUPTED
+
+
+def _failed(problem: str) -> int:
+    say(f"error: {problem}")
+    return 1
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plurivox.cli.ending import INTERRUPTED
 from plurivox.cli.loading import read_items
 from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, option, taking
 from plurivox.cli.progress import one_bar, say, several
@@ -142,7 +143,7 @@ def interruptible() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         say("interrupted; every answer that came is stored, and the same command goes on")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def progress_bar(total: int) -> "AbstractContextManager[Callable[..., object] | None]":

@@ -1,6 +1,5 @@
 """``plurivox curate``: training data from ratings, with the view of every group."""
 
-import os
 import re
 import shlex
 import sys
@@ -40,12 +39,13 @@ _OWN = (("output", Output, None), ("selected", Selected, None), ("decisions", De
 def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     from plurivox import __version__
     from plurivox.actions.curate.files import check_output, read_decisions, read_selected, write_curation
+    from plurivox.files import will_write
 
     output, decisions, selected = (given[name] for name in ("output", "decisions", "selected"))
     if (output is None) != given["json"]:
         raise typer.BadParameter("name a file to write with -o, or print everything with --json; one of the two")
     if output is not None:
-        _refuse_inputs(check_output(output), reading, given["reference"], selected, decisions)
+        will_write(*check_output(output))
     asked = asked_of(CURATE, reading, given)
     decided = None if decisions is None else read_decisions(decisions)
     loaded = load(reading)
@@ -71,16 +71,6 @@ def _check_axis(loaded: Loaded) -> None:
             f"a rater may have several values of '{overlap[0]}', so its groups overlap and cannot be curated for; "
             "without --several each combination is a group of its own"
         )
-
-
-def _refuse_inputs(output: Path, reading: InputOptions, *others: str | Path | None) -> None:
-    """Raise if the output, or a file beside it, is one that is read."""
-    from plurivox.actions.curate.files import beside
-
-    for name in (reading.file, reading.raters, reading.items, reading.config, *others):
-        for path in (output, beside(output, ".README.md")):
-            if name is not None and os.path.exists(name) and os.path.exists(path) and os.path.samefile(name, path):
-                raise typer.BadParameter(f"{path} is read, and would be written over; name another file")
 
 
 def _command() -> str:

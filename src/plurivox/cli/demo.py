@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from plurivox.cli.options import option
+from plurivox.cli.options import Force, option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,6 +37,7 @@ HINTS = (
 def demo(
     folder: Annotated[Path, option("Where the study and the report go.", "FOLDER")] = Path("plurivox-demo"),
     seed: Annotated[int, option("Same seed, same study.", min=0)] = 0,
+    force: Force = False,
 ) -> None:
     """Simulate a rating study and run every analysis on it.
 
@@ -47,10 +48,13 @@ def demo(
     from plurivox.intake.read import read_predictions, read_ratings
     from plurivox.intake.read_answers import read_answers
     from plurivox.lenses.overview.description import describe
-    from plurivox.simulation.files import write_study
+    from plurivox.results.folders import check_folder, remember
+    from plurivox.simulation.files import NAMES, write_study
     from plurivox.simulation.simulate import DEMO, simulate
 
-    write_study(simulate(seed=seed, **DEMO), folder)
+    if not force:
+        check_folder(folder, (*NAMES, "report.html", "report.txt"))
+    write_study(simulate(seed=seed, **DEMO), folder, force=force)
     ratings = read_ratings(
         folder / "ratings.csv",
         scale="0:4",
@@ -72,6 +76,7 @@ def demo(
     except MissingExtraError as error:
         path = _text(ratings, given, folder, seed, out)
         print(f"\nThe whole report, with charts: {error}")
+    remember(path)
     print(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
     for hint in HINTS:
         print(f"  plurivox {hint.format(folder=folder)}")
@@ -102,8 +107,8 @@ def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int,
     """Print the tables of every analysis, and keep them as text."""
     from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
+    from plurivox.files import write_text
     from plurivox.lenses import lenses
-    from plurivox.results.files import replacing
 
     shown = [lens for lens in lenses() if lens.name in ASKED]
     found = []
@@ -115,6 +120,4 @@ def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int,
     for lens, result in zip(shown, found, strict=True):
         out.print(f"\n{ASKED[lens.name]}\n")
         show_result(lens, result, out)
-    with replacing(folder / "report.txt") as temporary:
-        temporary.write_text(out.export_text(), encoding="utf-8")
-    return folder / "report.txt"
+    return write_text(folder / "report.txt", out.export_text())

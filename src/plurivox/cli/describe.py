@@ -39,7 +39,7 @@ def describe(
 def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     from plurivox.config import FILE_NAME, config_text
     from plurivox.errors import ConfigError
-    from plurivox.results.files import replacing
+    from plurivox.files import write_text
 
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME
@@ -50,6 +50,4 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
         return None if file is None else os.path.relpath(file, folder)
 
     text = config_text(loaded.ratings, raters=beside(loaded.raters_file), items=beside(loaded.items_file))
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    say(f"wrote {path}")
+    say(f"wrote {write_text(path, text)}")

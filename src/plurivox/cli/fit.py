@@ -6,10 +6,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plurivox.cli.ending import INTERRUPTED, STOPPING
 from plurivox.cli.loading import load, read_items
 from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, Text, option, reads_ratings, several_names
 from plurivox.cli.progress import one_bar, say
@@ -71,38 +73,45 @@ def fit(
     _tell(found)
     print(_as_json(found, output) if json else output)
     if found.training.stopped == "interrupted":
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 @contextlib.contextmanager
 def _interrupted_once() -> Iterator[Callable[[], object]]:
     """Let only the first Ctrl-C through, so that an impatient second one does not stop the best model being saved.
 
-    After an interruption the program is about to end, and all further ones are ignored. What is yielded ignores them
-    from then on, too.
+    So, too, with the other signals that stop the program. After an interruption it is about to end, and all further
+    ones are ignored. What is yielded ignores them from then on, too.
     """
 
     def ignore() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
 
-    def first(number: int, frame: object) -> None:
+    def first(number: int, frame: FrameType | None) -> None:
         interrupted.append(True)
+        handler = before[number]
         ignore()
-        raise KeyboardInterrupt
+        assert callable(handler)
+        handler(number, frame)  # which raises KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
     interrupted: list[bool] = []
-    before = signal.signal(signal.SIGINT, first)
+    known = {number: signal.getsignal(number) for number in (signal.SIGINT, *STOPPING)}
+    before = {number: handler for number, handler in known.items() if callable(handler)}
+    for number in before:
+        signal.signal(number, first)
     try:
         yield ignore
     except KeyboardInterrupt:
         say("interrupted before the first epoch was done; nothing is kept")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     finally:
         if not interrupted:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def _told() -> "contextlib.AbstractContextManager[Callable[[Epoch], object] | None]":

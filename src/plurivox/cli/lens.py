@@ -229,11 +229,13 @@ def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, ask
 
 
 def _check_picture(path: Path) -> None:
-    """Raise before minutes of work if the name is that of no picture."""
+    """Raise before minutes of work if the name is that of no picture, or nothing can be written there."""
+    from plurivox.files import will_write
     from plurivox.plots.writing import FORMATS
 
     if path.suffix.lower() not in FORMATS:
         raise typer.BadParameter(f"--chart is a name that ends with one of {', '.join(FORMATS)}, not {str(path)!r}")
+    will_write(path)
 
 
 def _draw(lens: "Lens", result: Any, path: Path) -> None:

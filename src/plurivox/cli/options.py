@@ -71,6 +71,9 @@ class InputOptions:
 ItemsFile = Annotated[
     str, typer.Argument(metavar="ITEMS", help="Table with one row per item: its id and its text.", show_default=False)
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write into a folder that holds other files, over those of the same names.")
+]
 Seed = Annotated[int, option("Same seed, same result.", "N", min=0)]
 Threads = Annotated[int | None, option("How many to use (default: all).", "N", min=1)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -1,6 +1,5 @@
 """``plurivox predict``: predicted rating distributions of texts, from a trained model."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,11 +45,11 @@ def predict(
     from plurivox import models
     from plurivox.cli.progress import telling
     from plurivox.config import find_config, load_config
+    from plurivox.files import will_write
 
     if output is not None and output.suffix not in ENDINGS:
         raise typer.BadParameter(f"{output} ends in none of {', '.join(ENDINGS)}")
-    if output is not None and os.path.exists(file) and output.exists() and os.path.samefile(file, output):
-        raise typer.BadParameter(f"{output} is the table of items; name another file to write")
+    will_write(output)
     path = None if scale is not None else find_config(file)
     wanted = read_scale(scale) if path is None else load_config(path).scale
     known = models.load(model, scale=wanted)
@@ -67,17 +66,10 @@ def predict(
 
 
 def _write(found: "pl.DataFrame", output: Path | None) -> None:
-    from plurivox.results.files import guarded, write_frame
+    from plurivox.results.files import csv_text, write_frame
 
-    safe = guarded(found)
-    n_changed = 0 if output is not None and output.suffix != ".csv" else int((safe["item"] != found["item"]).sum())
-    if n_changed:
-        say(
-            f"{n_changed:,} items have ids that a spreadsheet would take for a formula, and in CSV an apostrophe "
-            "before them; write .parquet to score them"
-        )
     if output is None:
-        print(safe.write_csv(), end="")
+        print(csv_text(found), end="")
         return
     write_frame(output, found)
     print(output)

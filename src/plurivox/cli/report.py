@@ -43,8 +43,10 @@ def _report(reading: InputOptions, **given: Any) -> None:
     means. It needs no network, names no rater, and the same input and seed make the same file.
     """
     from plurivox.cli.progress import telling
+    from plurivox.files import will_write
     from plurivox.report import write_report
 
+    will_write(given["output"])
     loaded = load(reading)
     asked = {"title": f"What the ratings in {Path(reading.file).name} say", **settings_given(ReportSettings, given)}
     inputs = _inputs(reading, loaded, given)

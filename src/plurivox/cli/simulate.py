@@ -1,11 +1,12 @@
 """``plurivox simulate``: a rating study with a known truth, as files."""
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.options import Text, Texts, option
+from plurivox.cli.options import Force, Text, Texts, option
 
 if TYPE_CHECKING:
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
@@ -69,6 +70,7 @@ def simulate(
         ),
     ] = None,
     seed: Annotated[int, option("Same seed, same study.", min=0)] = 0,
+    force: Force = False,
 ) -> None:
     """Write a simulated rating study as files.
 
@@ -77,14 +79,17 @@ def simulate(
     item will be distributed. The truth is written too.
     """
     if study is not None:
-        _run_study(study, folder, seed)
+        _run_study(study, folder or Path("responsiveness-study"), seed, force=force)
         return
     if folder is None:
         raise typer.BadParameter("name the FOLDER where the files go")
-    from plurivox.simulation.files import write_study
+    from plurivox.results.folders import check_folder
+    from plurivox.simulation.files import NAMES, write_study
     from plurivox.simulation.simulate import DEFAULT_MODELS, DEMO
     from plurivox.simulation.simulate import simulate as make
 
+    if not force:
+        check_folder(folder, NAMES)
     given: dict[str, Any] = dict(DEMO)
     if attribute:
         given["attributes"] = dict(map(_attribute, attribute))
@@ -102,23 +107,26 @@ def simulate(
         ratings_per_item=_per_item(ratings_per_item), missing_attributes=missing_attributes, rater_sd=rater_sd,
         noise_sd=noise_sd, trained=trained, seed=seed, **given,
     )  # fmt: skip
-    for path in write_study(made, folder):
+    for path in write_study(made, folder, force=force):
         print(path)
 
 
-def _run_study(name: str, folder: Path | None, seed: int) -> None:
+def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     """Run a study of the measures, print its table, and write table and figure."""
     from plurivox import studies
     from plurivox.cli.progress import say, telling
     from plurivox.cli.show import console, csv_text
     from plurivox.cli.tables import print_table
     from plurivox.errors import MissingExtraError
-    from plurivox.plots import responsiveness_study, write_chart
-    from plurivox.results.files import replacing
+    from plurivox.plots import responsiveness_study
+    from plurivox.plots.writing import chart_bytes
+    from plurivox.results.folders import check_folder, write_folder
     from plurivox.results.text import Shown
 
     if name != "responsiveness":
         raise typer.BadParameter(f"--study is responsiveness, not {name!r}")
+    if not force:
+        check_folder(folder, ("study.csv", "study.svg", "study.png"))
     with telling() as progress:
         found = studies.responsiveness(seed=seed, progress=progress)
     out = console()
@@ -131,16 +139,15 @@ def _run_study(name: str, folder: Path | None, seed: int) -> None:
         print_table(Shown(f"Scores 0 to {top}", ["pattern", *studies.METRICS.values()], lines), out)
     for sentence in found.findings():
         out.print(f"• {sentence}")
-    folder = folder or Path("responsiveness-study")
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / "study.csv") as temporary:
-        temporary.write_text(csv_text(found.to_frame()), encoding="utf-8")
-    print(folder / "study.csv")
+    contents = {"study.csv": csv_text(found.to_frame()).encode()}
     try:
-        for ending in ("svg", "png"):
-            print(write_chart(responsiveness_study(found), folder / f"study.{ending}"))
+        chart = responsiveness_study(found)
+        contents |= {f"study{kind}": chart_bytes(chart, kind) for kind in (".svg", ".png")}
     except MissingExtraError as error:
         say(f"no figure: {error}")
+    writers = {name: functools.partial(Path.write_bytes, data=content) for name, content in contents.items()}
+    for path in write_folder(folder, writers, force=force):
+        print(path)
 
 
 def _attribute(text: str) -> tuple[str, dict[str, float]]:

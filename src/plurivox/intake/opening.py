@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from plurivox.errors import FileError
+from plurivox.files import note_input
 
 Format = Literal["csv", "tsv", "jsonl", "parquet"]
 Packing = Literal["gzip", "zstd"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "parquet")
 STDIN = "-"
+_STDIN = 0  # its descriptor
 _ENDINGS: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
     ".pq": "parquet",
@@ -61,21 +63,25 @@ def open_source(path: str | os.PathLike[str], format: Format | None = None) -> I
 
 @contextlib.contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Turn what damaged compressed data raises into one clear error."""
+    """Turn what damaged compressed data, or a disk that cannot be read, raises into one clear error."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
         raise FileError(
             f"the compressed data is damaged or cut off ({error})", source=name, hint="Fetch or make the file again."
         ) from None
+    except OSError as error:
+        raise FileError(f"it cannot be read ({error.strerror or error})", source=name) from None
 
 
 def _open(path: str | os.PathLike[str], name: str) -> IO[bytes]:
     if os.fspath(path) == STDIN:
+        note_input(_STDIN)
         return sys.stdin.buffer
     target = Path(path)
     if os.path.isdir(target):  # unlike Path.is_dir, also quiet where the folder may not be entered
         raise FileError("this is a directory", source=name, hint="Name a file in it.")
+    note_input(target)
     try:
         return target.open("rb")
     except FileNotFoundError:

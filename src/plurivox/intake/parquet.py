@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 
 from plurivox.errors import FileError
+from plurivox.files import replacing
 from plurivox.intake.check import Intake
 from plurivox.ratings import Ratings
-from plurivox.results.files import replacing
 from plurivox.scale import Scale
 
 KEY = "plurivox"
@@ -50,7 +50,7 @@ def write_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
         if codes is not None:
             frame = frame.with_columns(pl.Series(f"{role}_code", codes))
     frame = frame.with_columns(pl.Series("score_code", ratings.scores))
-    with replacing(path) as temporary:
+    with replacing(path, [ratings.intake.source]) as temporary:
         frame.write_parquet(temporary, metadata={KEY: json.dumps(described)})
 
 

@@ -18,6 +18,7 @@ import polars as pl
 from plurivox.errors import ColumnError, FileError
 from plurivox.intake.opening import Opened
 from plurivox.intake.raw import RawTable
+from plurivox.results.files import GUARD, unguarded, unguarded_name
 
 BLOCK = 1 << 22
 MAX_RECORD = 1 << 24
@@ -33,7 +34,7 @@ def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> R
     blocks = _blocks(_as_utf8(opened.stream, name, encoding), name)
     header, first = _split_header(next(blocks, b""), name)
     delimiter = delimiter or next((d for d in _DELIMITERS if d in header), ",")
-    columns = next(csv.reader([header], delimiter=delimiter))
+    columns = [unguarded_name(name) for name in next(csv.reader([header], delimiter=delimiter))]
     _check_header(columns, name)
     reader = _Delimited(name, columns, delimiter)
     return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate)
@@ -74,6 +75,8 @@ class _Delimited:
             frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(blank)).drop("_row")
         self._blank += [self._rows + row for row in blank]
         self._rows += frame.height + len(blank)
+        if GUARD.search(block):
+            frame = unguarded(frame)
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
 
     def _parse_fast(self, block: bytes) -> pl.DataFrame | None:

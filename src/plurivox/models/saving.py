@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor, float32
 
 from plurivox.errors import FileError
-from plurivox.results.files import replacing
+from plurivox.files import note_input, write_bytes, write_text
+from plurivox.results.folders import made, remove_empty
 
 FORMAT = 1
 ABOUT = "model.json"
@@ -39,18 +41,16 @@ def write(folder: str | PathLike[str], about: Mapping[str, Any], tensors: Mappin
     numbers = home / f"weights-{digest[:12]}.safetensors"
     document = {"format": FORMAT, **about, "weights": {"file": numbers.name, "sha256": digest}}
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
-    made = _make(home)
-    was_there = numbers.exists()
-    try:
-        with replacing(numbers) as temporary:
-            temporary.write_bytes(content)
-        with replacing(home / ABOUT) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
-    except BaseException:
-        if not was_there:
-            numbers.unlink(missing_ok=True)
-        _remove(made)
-        raise
+    _refuse_other(home)
+    with made(home):
+        was_there = numbers.exists()
+        try:
+            write_bytes(numbers, content)
+            write_text(home / ABOUT, text + "\n")
+        except BaseException:
+            if not was_there:
+                numbers.unlink(missing_ok=True)
+            raise
     for old in home.iterdir():
         if _WEIGHTS.fullmatch(old.name) and old != numbers:
             with contextlib.suppress(OSError):
@@ -61,32 +61,26 @@ def write(folder: str | PathLike[str], about: Mapping[str, Any], tensors: Mappin
 def try_folder(folder: str | PathLike[str]) -> None:
     """Raise if a folder cannot be written to; what is made to find out is removed."""
     home = Path(folder)
-    made = _make(home)
+    _refuse_other(home)
+    with made(home) as new:
+        try:
+            with tempfile.TemporaryFile(dir=home):
+                pass
+        except OSError as error:
+            raise FileError(f"it cannot be written to ({error.strerror})", source=str(home), hint=ELSEWHERE) from None
+        finally:
+            remove_empty(new)
+
+
+def _refuse_other(home: Path) -> None:
+    """Raise if there is a ``model.json`` of something else, which would be written over."""
+    if not (home / ABOUT).exists() or any(_WEIGHTS.fullmatch(name) for name in os.listdir(home)):
+        return  # with numbers beside it, it is one of ours, if perhaps a damaged one
     try:
-        with tempfile.TemporaryFile(dir=home):
-            pass
-    except OSError as error:
-        raise FileError(f"it cannot be written to ({error.strerror})", source=str(home), hint=ELSEWHERE) from None
-    finally:
-        _remove(made)
-
-
-def _make(home: Path) -> list[Path]:
-    """Make a folder and those it is in, and return the new ones, the innermost first."""
-    made = [folder for folder in (home, *home.parents) if not folder.exists()]
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        _remove(made)
-        raise FileError(f"the folder cannot be made ({error.strerror})", source=str(home), hint=ELSEWHERE) from None
-    return made
-
-
-def _remove(made: Sequence[Path]) -> None:
-    """Remove folders that are empty."""
-    for folder in made:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+        _document(home, str(home / ABOUT))
+    except FileError:
+        problem = "it is not a model of plurivox, and would be written over"
+        raise FileError(problem, source=str(home / ABOUT), hint=ELSEWHERE) from None
 
 
 def read(folder: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor], str]:
@@ -145,6 +139,7 @@ def _bytes(path: Path, what: str) -> bytes:
     try:
         if path.exists() and not path.is_file():
             raise _damaged("it is not a file", path)
+        note_input(path)
         return path.read_bytes()
     except FileNotFoundError:
         raise _damaged(f"the file is missing: {what} in it", path) from None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 from plurivox.errors import InputError, MissingExtraError
+from plurivox.files import write_bytes
 from plurivox.plots.theme import load_altair
 
 FORMATS = (".svg", ".png", ".html", ".json")
@@ -17,19 +19,24 @@ _ID = re.compile(r'(?<=\sid=")[^"]*(?=")|(?<=url\(#)[^)]*(?=\))|(?<=href="#)[^"]
 
 def write_chart(chart: Any, path: str | Path) -> Path:
     """Write a chart as SVG, PNG, self-contained HTML or Vega-Lite JSON, as its name says; all of it or nothing."""
-    from plurivox.results.files import replacing
-
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in FORMATS:
         raise InputError(f"{target.name} is no picture", hint=f"End its name with one of {', '.join(FORMATS)}.")
-    with replacing(target) as temporary:
-        if kind == ".html":
-            chart.save(str(temporary), format="html", inline=True, json_kwds={"cls": _InsideScript})
-        else:
-            form: Any = kind[1:]
-            chart.save(str(temporary), format=form, scale_factor=2 if kind == ".png" else 1)
-    return target
+    return write_bytes(target, chart_bytes(chart, kind))
+
+
+def chart_bytes(chart: Any, kind: str) -> bytes:
+    """Return a chart as the content of a file of one of :data:`FORMATS`."""
+    if kind == ".png":
+        picture = io.BytesIO()
+        chart.save(picture, format="png", scale_factor=2)
+        return picture.getvalue()
+    text = io.StringIO()
+    form: Any = kind[1:]
+    more: Any = {"inline": True, "json_kwds": {"cls": _InsideScript}} if kind == ".html" else {}
+    chart.save(text, format=form, **more)
+    return text.getvalue().encode()
 
 
 def to_svg(chart: Any, prefix: str) -> str:

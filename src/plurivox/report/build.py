@@ -14,13 +14,13 @@ import numpy as np
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
+from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.ratings import Ratings
 from plurivox.report.parts import Brief, Finding, Section
 from plurivox.report.render import page
 from plurivox.report.sections import methods, study
 from plurivox.report.settings import ReportSettings
-from plurivox.results.files import replacing
 from plurivox.study import Study
 
 MOST = 10
@@ -45,11 +45,7 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the file; one that is already there is replaced only by a complete one."""
-        text = self.html()
-        target = Path(path)
-        with replacing(target) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-        return target
+        return write_text(path, self.html(), _sources(self.brief.study))
 
 
 def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), **options: Any) -> Path:
@@ -144,6 +140,12 @@ def top_findings(shown: Sequence[Section]) -> list[Finding]:
 def _weight(finding: Finding) -> tuple[bool, float]:
     """Return where a claim stands: those about groups of people first, then those about models."""
     return not finding.of_groups, -finding.weight
+
+
+def _sources(found: Study) -> list[str]:
+    """Return what the ratings and all that stands beside them were read from, as far as they tell."""
+    known = (getattr(one, "intake", one) for one in (found.ratings, *found.inputs.values()))
+    return [source for one in known if isinstance(source := getattr(one, "source", None), str)]
 
 
 def _digests(ratings: Ratings, files: Mapping[str, str | os.PathLike[str]]) -> dict[str, str]:

@@ -1,72 +1,90 @@
-"""Writing files whole or not at all."""
+"""Tables as files, and CSV that a spreadsheet takes for text and plurivox for what it was.
+
+A text that a spreadsheet would take for a formula gets an apostrophe in front in CSV, so that nobody's text becomes
+a command on the machine of who opens it. Reading delimited text takes the apostrophe away again. To keep the two
+exact inverses, a text that already has apostrophes before such a sign gets one more: ``=x`` is written ``'=x``, and
+``'=x`` is written ``''=x``. All other texts, ``'tis`` and ``-3`` among them, stay as they are.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
-from plurivox.errors import FileError
+from plurivox.files import replacing as replacing
 
-_FORMULA, _NUMBER = r"^[=+\-@\t\r]", r"^[+-]?[0-9]+([.][0-9]+)?$"
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary name beside ``path``; on success it takes the place of ``path``, else it is removed.
-
-    A reader sees the old file or the new one, never half of one, also after Ctrl-C.
-    """
-    target = Path(path)
-    if os.path.isdir(target):
-        raise FileError("this is a directory", source=str(target), hint="Name a file to write.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-        raise FileError(f"it cannot be written ({reason})", source=str(target)) from None
-    finally:
-        while True:  # polars raises one Ctrl-C twice, and the second must not stop the cleaning up
-            try:
-                temporary.unlink(missing_ok=True)
-                break
-            except KeyboardInterrupt:
-                continue
-            except OSError:
-                break
+_SIGNS = "=+-@\t\r\n＝＋－＠"  # spreadsheets take wide signs for the plain ones
+_FORMULA, _NUMBER = rf"^'*[{re.escape(_SIGNS)}]", r"^'*[+-]?[0-9]+([.][0-9]+)?$"
+GUARD = re.compile("|".join(f"'{re.escape(sign)}" for sign in _SIGNS).encode())
+"""Found in all bytes of text in which something is guarded."""
 
 
 def write_frame(
     path: Path, frame: pl.DataFrame, flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
 ) -> None:
     """Write a frame as Parquet, JSON lines or CSV, as the name ends; ``flat`` makes of it what CSV can hold."""
+    kind = path.suffix.lower()
+    shown = frame if kind in (".parquet", ".jsonl") else guarded(flat(frame))
     with replacing(path) as temporary:
-        if path.suffix.lower() == ".parquet":
-            frame.write_parquet(temporary)
-        elif path.suffix.lower() == ".jsonl":
-            frame.write_ndjson(temporary)
+        if kind == ".parquet":
+            shown.write_parquet(temporary)
+        elif kind == ".jsonl":
+            shown.write_ndjson(temporary)
         else:
-            guarded(flat(frame)).write_csv(temporary)
+            shown.write_csv(temporary)
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet; a number is none."""
+    """Return a frame as CSV in which no text is taken for a formula by a spreadsheet; a number is none.
+
+    Examples
+    --------
+    >>> csv_text(pl.DataFrame({"item": ["=1+1", "'=1+1", "-3", "'tis"]})).split()
+    ['item', "'=1+1", "''=1+1", '-3', "'tis"]
+    """
     return guarded(frame).write_csv()
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with an apostrophe before each text that a spreadsheet would take for a formula."""
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    """Return a frame with an apostrophe before each text, and name of a column, that looks like a formula."""
+    frame = frame.with_columns(
+        pl.when(_like_a_formula(name)).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        for name, kind in frame.schema.items()
+        if kind == pl.String
+    )
+    return frame.rename({name: f"'{name}" for name in frame.columns if _is_like_a_formula(name)})
+
+
+def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame of text without the apostrophes that :func:`guarded` put before its values."""
     return frame.with_columns(
-        pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
-        .then("'" + pl.col(name))
+        pl.when(pl.col(name).str.starts_with("'") & _like_a_formula(name))
+        .then(pl.col(name).str.slice(1))
         .otherwise(pl.col(name))
         .alias(name)
-        for name in texts
+        for name, kind in frame.schema.items()
+        if kind == pl.String
     )
+
+
+def unguarded_name(name: str) -> str:
+    """Return the name of a column without the apostrophe that :func:`guarded` put before it.
+
+    Examples
+    --------
+    >>> unguarded_name("'=x"), unguarded_name("'x"), unguarded_name("=x")
+    ('=x', "'x", '=x')
+    """
+    return name[1:] if name.startswith("'") and _is_like_a_formula(name) else name
+
+
+def _like_a_formula(name: str) -> pl.Expr:
+    """Tell which texts, apart from apostrophes before them, would be formulas."""
+    return pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER)
+
+
+def _is_like_a_formula(text: str) -> bool:
+    return re.search(_FORMULA, text) is not None and re.search(_NUMBER, text) is None

@@ -13,15 +13,18 @@ import polars as pl
 from plurivox.actions.curate.parts import EXCLUDE, INCLUDE, Decisions
 from plurivox.actions.curate.result import Curation
 from plurivox.errors import FileError
+from plurivox.files import replacing
 from plurivox.intake.code import as_text
 from plurivox.intake.read import read_table
 from plurivox.intake.recognise import id_column
-from plurivox.results.files import csv_text, replacing
+from plurivox.results.files import csv_text
 from plurivox.results.text import interval_text
 
 ENDING = ".jsonl"
 DIGITS = 9
 """Digits of margins, scores and weights behind the point; more are noise of binary numbers."""
+_MADE = "made from ratings by"
+"""What every explanation says."""
 _BREAKS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Line breaks that JSON allows inside a text and some readers of lines take for the end of one."""
 _FIELDS = {
@@ -67,12 +70,19 @@ def beside(path: str | os.PathLike[str], ending: str) -> Path:
     return Path(path).with_suffix(ending)
 
 
-def check_output(path: str | os.PathLike[str]) -> Path:
-    """Return the path, or raise if it is no name of JSON lines."""
+def check_output(path: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Return the path and that of the explanation; raise if one is no name of JSON lines, the other somebody else's."""
     target = Path(path)
     if target.suffix != ENDING:
         raise FileError(f"{target.name!r} does not end in {ENDING}", hint=f"Name it like pairs{ENDING}.")
-    return target
+    explained = beside(target, ".README.md")
+    if explained.is_file() and _MADE not in explained.read_text(encoding="utf-8", errors="replace"):
+        raise FileError(
+            "it exists, and plurivox did not write it",
+            source=str(explained),
+            hint="Move it away, or name another output.",
+        )
+    return target, explained
 
 
 def write_curation(
@@ -102,11 +112,11 @@ def write_curation(
     FileError
         If a list of decisions exists that was not read, or a file cannot be written.
     """
-    target = check_output(path)
+    target, explained = check_output(path)
     listed = _list_to_write(found, target, decisions)
     rows = found.to_frame()
     texts = {
-        beside(target, ".README.md"): explanation(found, target.name, command, version),
+        explained: explanation(found, target.name, command, version),
         target: "".join(f"{line}\n" for line in json_lines(rows)),
     }
     if listed is not None:
@@ -115,9 +125,9 @@ def write_curation(
         texts[listed] = csv_text(_rounded(table.drop(unused)))
     with contextlib.ExitStack() as files:
         for file, text in texts.items():
-            files.enter_context(replacing(file)).write_text(text, encoding="utf-8", newline="")
+            files.enter_context(replacing(file)).write_bytes(text.encode())
         _list_to_write(found, target, decisions)  # a list that somebody made meanwhile stays, too
-    return Written(target, beside(target, ".README.md"), listed)
+    return Written(target, explained, listed)
 
 
 def _list_to_write(found: Curation, target: Path, read: str | os.PathLike[str] | None) -> Path | None:
@@ -145,8 +155,7 @@ def read_selected(path: str | os.PathLike[str]) -> list[str]:
     """Read the ids of raters from a table with a column of them, as ``plurivox select --csv`` prints it."""
     table = read_table(path)
     ids = as_text(table.frame()[id_column(table.columns, "rater", "rater", table.name)])
-    found = ids.drop_nulls().str.strip_chars().unique(maintain_order=True).to_list()
-    return [rater for rater in found if rater]
+    return [rater for rater in ids.drop_nulls().unique(maintain_order=True) if rater.strip()]
 
 
 def json_lines(frame: pl.DataFrame) -> list[str]:
@@ -165,7 +174,7 @@ def explanation(found: Curation, name: str, command: str = "", version: str = ""
     """Return what a reader of the data needs to know, as Markdown; the same data give the same text."""
     parts = [
         f"# {_cell(name)}",
-        f"{found.to_frame().height:,} {found.form}, one JSON object on each line, made from ratings by "
+        f"{found.to_frame().height:,} {found.form}, one JSON object on each line, {_MADE} "
         f"{f'plurivox {version}'.strip()}.",
         "\n".join(f"- {_cell(sentence)}" for sentence in found.findings()),
         "## Fields",

@@ -16,6 +16,7 @@ from plurivox.ask.replies import distribution_of
 from plurivox.ask.requests import Reply
 from plurivox.ask.wire import get, reply_of
 from plurivox.errors import FileError, InputError
+from plurivox.files import note_input
 from plurivox.intake.logs.common import COLUMNS, Choices, Row, in_order, loaded
 from plurivox.intake.opening import readable
 
@@ -125,6 +126,7 @@ class InspectLog:
 def open_log(file: Path) -> InspectLog:
     """Open a log of either format, and make sure that it is one."""
     source = str(file)
+    note_input(file)
     try:
         data = file.read_bytes() if _starts_with(file, b"{") else b""
         log = InspectLog(source, *(_parts(loaded(data, source)) if data else _in_archive(source)))

@@ -1,0 +1,297 @@
+"""The one writer of files: whole or not at all, never over what the same call reads, only where a file belongs.
+
+A file is written under a temporary name beside its place and takes that place in one step. So a reader sees the old
+file or the new one, never half of one. What the program reads in one call is noted where it is opened, and the writer
+refuses to write over it; so no command has to remember.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from plurivox.errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+Name = str | os.PathLike[str]
+FILE, OTHER = "Name a file to write.", "Name another file to write."
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LONGEST = 200  # bytes of a name that its temporary name repeats; file systems allow 255
+_YOUNG = 1.0  # seconds; a file this young may not have been locked yet by who makes it
+_PARTS: set[Path] = set()  # temporary files that are being written
+
+
+# What a call reads ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Call:
+    """What one call of the program has read so far, and what it is going to write."""
+
+    inputs: dict[str | int, None] = field(default_factory=dict)
+    outputs: list[Name] = field(default_factory=list)
+
+
+_call: _Call | None = None
+
+
+@contextlib.contextmanager
+def one_call() -> Iterator[None]:
+    """Note what is read from here on, so that nothing of it is written over; remove at the end what was left over."""
+    global _call
+    before, _call = _call, _Call()
+    try:
+        yield
+    finally:
+        _call = before
+        _remove_parts()
+
+
+def note_input(path: Name | int) -> None:
+    """Note that a file, or an open descriptor, is read; raise if it is to be written later in the same call."""
+    if _call is None:
+        return
+    for output in _call.outputs:
+        if _same(path, output):
+            raise _is_read(output)
+    _call.inputs[path if isinstance(path, int) else os.path.abspath(path)] = None
+
+
+def will_write(*paths: Name | None) -> None:
+    """Say early what will be written: raise now, not after minutes of work, if it cannot be."""
+    for path in paths:
+        if path is not None:
+            _Target.of(path)
+            if _call is not None:
+                _call.outputs.append(path)
+
+
+def _same(one: Name | int, other: Name) -> bool:
+    """Tell whether two names lead to one file, through links of either kind, too."""
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_read(path: Name) -> FileError:
+    return FileError("this file is read, and would be written over", source=os.fspath(path), hint=OTHER)
+
+
+# Where a file goes ---------------------------------------------------------------------------------------------------
+
+
+class _Target(NamedTuple):
+    """The file behind a name, links followed; what it is now, None if there is none; and the name as it was given."""
+
+    path: Path
+    now: os.stat_result | None
+    name: str
+
+    @classmethod
+    def of(cls, path: Name, inputs: Iterable[Name] = ()) -> _Target:
+        """Return where a file will be written, or raise if none can be."""
+        name = os.fspath(path)
+        if name == "-" or _stands_for_a_stream(name):
+            raise FileError("this is not a file", source=name, hint=FILE)
+        try:
+            now = os.stat(name)
+        except FileNotFoundError:
+            now = None
+        except OSError as error:
+            raise FileError(f"it cannot be written ({error.strerror})", source=name, hint=OTHER) from None
+        target = cls(Path(os.path.realpath(name)), now, name)
+        if now is not None:
+            target._check(now.st_mode)
+            for read in (*(() if _call is None else _call.inputs), *inputs):
+                if _same(read, name):
+                    raise _is_read(name)
+        elif not target.path.parent.is_dir():
+            folder = target.path.parent if os.path.islink(name) else os.path.dirname(name)
+            raise FileError(f"it cannot be written (there is no folder {folder})", source=name, hint="Make it first.")
+        return target
+
+    def _check(self, mode: int) -> None:
+        kinds = {
+            "a directory": stat.S_ISDIR, "a device": stat.S_ISCHR, "a disk": stat.S_ISBLK, "a pipe": stat.S_ISFIFO,
+            "a socket": stat.S_ISSOCK,
+        }  # fmt: skip
+        if not stat.S_ISREG(mode):
+            kind = next((f"{word}, " for word, is_it in kinds.items() if is_it(mode)), "")
+            raise FileError(f"this is {kind}not a file", source=self.name, hint=FILE)
+        if not os.access(self.path, os.W_OK):
+            raise FileError("it is write-protected", source=self.name, hint=OTHER)
+
+
+def _stands_for_a_stream(name: str) -> bool:
+    """Tell whether a name is one of an open stream, as /dev/stdout is, whatever it leads to."""
+    folder = os.path.dirname(os.path.abspath(name))
+    return folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
+
+
+# Writing -------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def replacing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[Path]:
+    """Yield a temporary name beside ``path``; on success it takes the place of ``path``, else it is removed.
+
+    Links are followed, the mode of a file that is there is kept, and a new one has the mode that the umask gives. Make
+    what is to be written before, so that no error in reading is taken for one in writing.
+
+    Parameters
+    ----------
+    path
+        Where to write.
+    inputs
+        Files that must not be written over, besides what :func:`one_call` has noted.
+
+    Raises
+    ------
+    FileError
+        If the file is read by the same call, is not a regular file, or cannot be written.
+    """
+    target = _Target.of(path, inputs)
+    temporary = _temporary_name(target.path)
+    descriptor = -1
+    try:
+        _PARTS.add(temporary)
+        try:
+            descriptor = _made(temporary, target)
+            yield temporary
+            _finish(descriptor, temporary, target)
+        except _errors_in_writing() as error:
+            named = getattr(error, "filename", None)
+            if named is not None and os.fspath(named) != os.fspath(temporary):
+                raise  # something else, which only happened meanwhile
+            raise _not_written(error, target) from None
+    finally:
+        if descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        _remove(temporary)
+
+
+def write_text(path: Name, text: str, inputs: Iterable[Name] = ()) -> Path:
+    """Write a text as UTF-8, all of it or nothing, and return where."""
+    return write_bytes(path, text.encode(), inputs)
+
+
+def write_bytes(path: Name, content: bytes, inputs: Iterable[Name] = ()) -> Path:
+    """Write a file, all of it or nothing, and return where."""
+    write_all({Path(path): content}, inputs)
+    return Path(path)
+
+
+def write_all(contents: Mapping[Path, bytes], inputs: Iterable[Name] = ()) -> None:
+    """Write several files; all are complete before the first takes its place."""
+    with contextlib.ExitStack() as files:
+        for path, content in contents.items():
+            files.enter_context(replacing(path, inputs)).write_bytes(content)
+
+
+def _temporary_name(target: Path) -> Path:
+    """Return a name beside a file that is new, after removing what a killed process left there under such a name."""
+    start = "." + os.fsencode(target.name)[:_LONGEST].decode("utf-8", "ignore")
+    _sweep(target.parent, re.compile(re.escape(start) + r"\.[0-9a-f]{8}\.part"))
+    return target.with_name(f"{start}.{secrets.token_hex(4)}.part")
+
+
+def _sweep(folder: Path, name: re.Pattern[str]) -> None:
+    """Remove temporary files that nobody is writing any more: a process that does holds a lock."""
+    if fcntl is None:
+        return
+    left: list[os.DirEntry[str]] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        left = [entry for entry in entries if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
+    for entry in left:
+        with contextlib.suppress(OSError):
+            if time.time() - entry.stat().st_mtime < _YOUNG:
+                continue
+            descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(entry.path)
+            finally:
+                os.close(descriptor)
+
+
+def _made(temporary: Path, target: _Target) -> int:
+    """Make the temporary file, no wider than the old one, and lock it for as long as it is open."""
+    mode = 0o666 if target.now is None else 0o600
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    if fcntl is not None:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+def _finish(descriptor: int, temporary: Path, target: _Target) -> None:
+    """Put the complete file into its place, with the mode of the one before."""
+    os.fsync(descriptor)
+    if target.now is not None and os.name == "posix":
+        os.fchmod(descriptor, _mode_for(descriptor, target.now))
+    os.replace(temporary, target.path)
+
+
+def _mode_for(descriptor: int, before: os.stat_result) -> int:
+    """Return the mode of the old file; without the rights of its group if the new one cannot be given to that."""
+    mode, now = stat.S_IMODE(before.st_mode) & 0o777, os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) == (before.st_uid, before.st_gid):
+        return mode
+    for owner in (before.st_uid, -1):
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, owner, before.st_gid)
+            return mode
+    return mode & ~0o070
+
+
+def _errors_in_writing() -> tuple[type[Exception], ...]:
+    from polars.exceptions import PolarsError  # only now: the program starts without it
+
+    return OSError, PolarsError
+
+
+def _not_written(error: Exception, target: _Target) -> FileError:
+    reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+    hint = "Free some space or write elsewhere" if getattr(error, "errno", None) in _FULL else None
+    if target.now is not None:
+        hint = f"{hint}; the old file is unchanged" if hint else "The old file is unchanged"
+    return FileError(f"it cannot be written ({reason})", source=target.name, hint=hint and f"{hint}.")
+
+
+def _remove(temporary: Path) -> None:
+    """Remove a temporary file, if it is still there, whatever interrupts."""
+    interrupted: KeyboardInterrupt | None = None
+    while True:  # polars raises one Ctrl-C twice, and the second must not stop the cleaning up
+        try:
+            temporary.unlink(missing_ok=True)
+            _PARTS.discard(temporary)
+            break
+        except KeyboardInterrupt as error:
+            interrupted = error
+        except OSError:
+            break
+    if interrupted is not None:
+        raise interrupted
+
+
+@atexit.register
+def _remove_parts() -> None:
+    """Remove what interruptions at the worst moment left behind."""
+    for temporary in tuple(_PARTS):
+        _remove(temporary)

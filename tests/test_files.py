@@ -1,0 +1,674 @@
+"""The one writer: what it refuses, what it keeps, and what is left when it is interrupted at any moment."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import errno
+import functools
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox import ask, files
+from plurivox.actions.curate.files import write_curation
+from plurivox.cli.answers_check import draw
+from plurivox.errors import FileError
+from plurivox.files import one_call, replacing, write_bytes, write_text
+from plurivox.report.build import Report
+from plurivox.results.files import write_frame
+from plurivox.results.folders import LIST, write_folder
+from plurivox.simulation.files import write_study
+from plurivox.simulation.simulate import simulate
+from stored_answers import fill
+from support import run_cli
+
+SOURCE = Path(files.__file__).parent
+SMALL = ("--items", 12, "--raters", 12)
+
+
+# What is refused ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a small simulated study."""
+    folder = tmp_path_factory.mktemp("made") / "study"
+    assert run_cli("simulate", folder, *SMALL).code == 0
+    return folder
+
+
+@pytest.fixture
+def study(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of the study, with what else commands may read."""
+    folder = tmp_path / "study"
+    folder.mkdir()
+    for path in made.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "scale.toml").write_text("labels = [0, 1, 2, 3, 4]")
+    (folder / "ratings.jsonl").write_bytes((folder / "ratings.csv").read_bytes())
+    fill(folder / "answers.db", ["A", "B"])
+    return folder
+
+
+OVER = [
+    ("ratings.csv", "report ratings.csv -o {out}"),
+    ("raters.csv", "report ratings.csv --raters raters.csv -o {out}"),
+    ("raters.csv", "report ratings.csv -o {out}"),  # named in plurivox.toml
+    ("items.csv", "report ratings.csv --items items.csv -o {out}"),
+    ("plurivox.toml", "report ratings.csv -o {out}"),
+    ("scale.toml", "report ratings.csv --scale scale.toml -o {out}"),
+    ("trained.csv", "report ratings.csv --reference trained.csv --reference-scale safe,unsafe -o {out}"),
+    ("predictions.csv", "report ratings.csv --predictions predictions.csv -o {out}"),
+    ("answers.csv", "report ratings.csv --answers answers.csv -o {out}"),
+    ("ratings.jsonl", "curate ratings.jsonl --format csv --by gender -o {out}"),
+    ("trained.csv", "curate ratings.csv --by gender --reference trained.csv --reference-scale safe,unsafe -o {out}"),
+    ("answers.db", "answers answers.db --export {out}"),
+    ("ratings.csv", "item ratings.csv item-01 --chart {out}"),
+]
+NAMES = {"report": "out.html", "curate": "out.jsonl", "answers": "out.csv", "item": "out.json"}
+
+
+@pytest.mark.parametrize(("read", "command"), OVER)
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_no_command_writes_over_what_it_reads(
+    study: Path, monkeypatch: pytest.MonkeyPatch, read: str, command: str, link: Callable[..., None]
+) -> None:
+    monkeypatch.chdir(study)
+    before = (study / read).read_bytes()
+    words = command.split()
+    out = NAMES[words[0]]
+    link(study / read, out)
+    done = run_cli(*[out if word == "{out}" else word for word in words])
+    assert done.code == 1
+    last = done.err.splitlines()[-1]
+    assert last == f"error: {out}: this file is read, and would be written over. Name another file to write."
+    assert (study / read).read_bytes() == before
+    assert not list(study.glob(".*.part"))
+
+
+def test_the_file_itself_and_standard_input(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = study / "ratings.csv"
+    before = path.read_bytes()
+    assert "would be written over" in run_cli("report", path, "-o", path).err
+    with path.open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        keep = os.dup(0)
+        os.dup2(file.fileno(), 0)
+        try:
+            done = run_cli("report", "-", "-o", path)
+        finally:
+            os.dup2(keep, 0)
+            os.close(keep)
+    assert "would be written over" in done.err
+    assert path.read_bytes() == before
+
+
+def test_python_functions_refuse_what_they_know_was_read(study: Path) -> None:
+    path = study / "ratings.csv"
+    ratings = pv.read_ratings(path)
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="would be written over"):
+        pv.write_ratings(ratings, path)
+    brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings, inputs={}))
+    with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be written over"):
+        Report(brief, (), ()).write(path)
+    assert path.read_bytes() == before
+    pv.write_ratings(ratings, study / "other.parquet")
+    pv.write_ratings(pv.read_ratings(study / "other.parquet"), study / "other.parquet")  # as it was stored: the same
+
+
+def test_nothing_that_is_not_a_file_is_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    os.symlink("/dev/null", tmp_path / "nothing")
+    os.symlink("round", tmp_path / "round")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket"))
+    cases = {
+        "pipe": "this is a pipe, not a file", "folder": "this is a directory, not a file",
+        "nothing": "this is a device, not a file", "socket": "this is a socket, not a file",
+        "/dev/null": "this is not a file", "/dev/stdout": "this is not a file", "/dev/fd/1": "this is not a file",
+        "/proc/self/fd/1": "this is not a file", "round": "Too many levels of symbolic links",
+        "none/x": "there is no folder",
+    }  # fmt: skip
+    for name, problem in cases.items():
+        with pytest.raises(FileError, match=problem):
+            write_text(tmp_path / name, "new")
+    with pytest.raises(FileError, match=r"^-: this is not a file\. Name a file to write\.$"):
+        write_text("-", "new")
+    assert sorted(os.listdir(tmp_path)) == ["folder", "nothing", "pipe", "round", "socket"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert os.readlink(tmp_path / "nothing") == "/dev/null"
+
+
+def test_links_are_followed_and_stay(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "real.txt").write_text("old")
+    os.symlink("there/real.txt", tmp_path / "link.txt")
+    os.symlink("link.txt", tmp_path / "second.txt")
+    os.symlink("there/new.txt", tmp_path / "dangling.txt")
+    for name in ("second.txt", "dangling.txt"):
+        write_text(tmp_path / name, "new")
+        assert (tmp_path / name).is_symlink()
+    assert sorted(os.listdir(tmp_path / "there")) == ["new.txt", "real.txt"]
+    assert {path.read_text() for path in (tmp_path / "there").iterdir()} == {"new"}
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_a_new_file_has_the_mode_that_open_gives(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        write_text(tmp_path / "ours", "new")
+        (tmp_path / "plain").write_text("new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_the_mode_of_a_file_is_kept_and_its_temporary_is_no_wider(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "kept"
+    path.write_text("old")
+    path.chmod(mode)
+    with replacing(path) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) & ~mode == 0
+        pl.DataFrame({"a": [1]}).write_csv(temporary)
+        assert stat.S_IMODE(temporary.stat().st_mode) & ~mode == 0
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.read_text() == "a\n1\n"
+
+
+def test_a_write_protected_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    path.write_text("old")
+    path.chmod(0o444)
+    tmp_path.chmod(0o777)
+    may_all = mock.patch("os.access", return_value=False)  # root may write to everything
+    with may_all if os.geteuid() == 0 else contextlib.nullcontext(), pytest.raises(FileError, match="write-protected"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+
+
+def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
+    for name in ("n" * 255, "名" * 85):
+        write_text(tmp_path / name, "new")
+        assert os.listdir(tmp_path) == [name]
+        write_text(tmp_path / name, "newer")
+        (tmp_path / name).unlink()
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["os.open", "os.fsync", "os.replace", "pathlib.Path.write_bytes"])
+def test_a_full_disk_is_one_error_and_the_old_file_is_there(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with mock.patch(call, side_effect=full), pytest.raises(FileError) as caught:
+        write_bytes(path, b"new")
+    assert str(caught.value) == (
+        f"{path}: it cannot be written (No space left on device). Free some space or write elsewhere; the old file is "
+        "unchanged."
+    )
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_disk_that_really_is_full(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a disk: the system itself refuses to write on."""
+    script = """
+        import resource, signal, sys
+        import polars as pl
+        from plurivox.errors import FileError
+        from plurivox.results.files import write_frame
+        from pathlib import Path
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        frame = pl.DataFrame({"a": ["text"] * 100_000})
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        for name in sys.argv[1:]:
+            try:
+                write_frame(Path(name), frame)
+            except FileError as error:
+                print(error)
+        """
+    paths = [tmp_path / "a.csv", tmp_path / "b.jsonl"]
+    for path in paths:
+        path.write_text("old")
+    command = [sys.executable, "-c", "\n".join(line[8:] for line in script.splitlines()), *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert [line.split(": ")[0] for line in done.stdout.splitlines()] == [str(path) for path in paths], done.stderr
+    assert done.stdout.count("it cannot be written (File too large") == 2
+    assert {path.read_text() for path in paths} == {"old"}
+    assert sorted(os.listdir(tmp_path)) == ["a.csv", "b.jsonl"]
+
+
+def test_an_error_in_reading_is_not_called_one_in_writing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "out"):
+        (tmp_path / "other").read_text()
+    assert caught.value.filename == str(tmp_path / "other")
+    with pytest.raises(FileError, match=r"in\.csv: there is no such file"), replacing(tmp_path / "out"):
+        pv.read_ratings(tmp_path / "in.csv")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_that_cannot_be_read_is_said(study: Path) -> None:
+    """Reading fails after the file was opened, as on a damaged disk."""
+    opened = "plurivox.intake.opening._unpacked"
+
+    class Damaged:
+        def __init__(self, stream: Any) -> None:
+            self.stream = stream
+
+        def read(self, size: int) -> bytes:
+            raise OSError(errno.EIO, "Input/output error")
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.stream, name)
+
+        def __enter__(self) -> Damaged:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.stream.close()
+
+    def unpacked(raw: Any, *_: object) -> Any:
+        return Damaged(raw), "csv"
+
+    with mock.patch(opened, unpacked):
+        done = run_cli("describe", study / "ratings.csv")
+    assert done.code == 1
+    assert done.err == f"error: {study / 'ratings.csv'}: it cannot be read (Input/output error).\n"
+
+
+# Folders --------------------------------------------------------------------------------------------------------------
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_study_is_made_again_as_often_as_one_likes(tmp_path: Path) -> None:
+    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    first = content(tmp_path / "s")
+    (tmp_path / "s" / "notes.txt").write_text("mine")
+    done = run_cli("simulate", tmp_path / "s", *SMALL, "--seed", 1, "--no-predictors")
+    assert done.code == 0, done.err
+    second = content(tmp_path / "s")
+    assert set(first) - set(second) == {"predictions.csv"}
+    assert second["ratings.csv"] != first["ratings.csv"]
+    assert second["notes.txt"] == b"mine"
+    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    assert content(tmp_path / "s") == first | {"notes.txt": b"mine"}
+
+
+@pytest.mark.parametrize("command", ["simulate", "demo --folder", "simulate --study responsiveness"])
+def test_a_folder_with_other_data_is_refused(tmp_path: Path, command: str) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "ratings.csv").write_text("mine")
+    (tmp_path / "data" / "zz.csv").write_text("mine")
+    before = content(tmp_path / "data")
+    done = run_cli(*command.split(), tmp_path / "data")
+    assert done.code == 1
+    assert done.err == (
+        f"error: {tmp_path / 'data'}: the folder holds other files (ratings.csv, zz.csv). Name another folder, or "
+        "write there all the same with --force (force=True).\n"
+    )
+    assert done.out == ""
+    assert content(tmp_path / "data") == before
+
+
+def test_what_was_changed_since_is_kept_unless_forced(tmp_path: Path) -> None:
+    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+    config = tmp_path / "s" / "plurivox.toml"
+    config.write_text(config.read_text() + "# mine\n")
+    before = content(tmp_path / "s")
+    for command in ("simulate", "demo --folder"):
+        done = run_cli(*command.split(), tmp_path / "s")
+        assert done.code == 1
+        assert f"{config}: it is not as plurivox wrote it." in done.err
+    assert content(tmp_path / "s") == before
+    assert run_cli("simulate", tmp_path / "s", *SMALL, "--force").code == 0
+    assert "# mine" not in config.read_text()
+    assert run_cli("simulate", tmp_path / "s", *SMALL).code == 0
+
+
+def test_hidden_files_and_damaged_lists_are_no_study(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    write = {"a.txt": functools.partial(Path.write_text, data="a")}
+    assert write_folder(tmp_path, write) == [tmp_path / "a.txt"]
+    for damaged in ("", "[]", "{}", '{"files": 1}', '{"files": {"a.txt": null}}', "\xff", "[" * 100_000):
+        (tmp_path / LIST).write_text(damaged, encoding="latin-1")
+        with pytest.raises(FileError, match=r"the folder holds other files \(a.txt\)"):
+            write_folder(tmp_path, write)
+    assert write_folder(tmp_path, write, force=True) == [tmp_path / "a.txt"]
+    assert write_folder(tmp_path, write) == [tmp_path / "a.txt"]
+
+
+def test_a_readme_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "pairs.README.md").write_text("mine")
+    with pytest.raises(FileError, match=r"pairs\.README\.md: it exists, and plurivox did not write it"):
+        write_curation(curations()[0], tmp_path / "pairs.jsonl")
+    assert content(tmp_path) == {"pairs.README.md": b"mine"}
+
+
+# Interrupted at any moment --------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def curations() -> list[pv.Curation]:
+    """Two curations of a small study in which a group is for a person to decide on."""
+    random = np.random.default_rng(0)
+    level = random.normal(size=24)
+    rows = [
+        (f"i{i}", f"{group}{r}", int(np.clip(round(2 + sign * level[i] + random.normal(0, 0.3)), 0, 4)), group)
+        for group, sign in (("a", 1), ("b", -1))
+        for r in range(5)
+        for i in range(24)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "group"], orient="row")
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 4), rater_attributes=["group"])
+    return [pv.curate(ratings, by="group", form="points", permutations=9, seed=seed) for seed in (0, 1)]
+
+
+@functools.cache
+def ratings_of(version: int) -> pv.Ratings:
+    return pv.Ratings.from_frame(
+        pl.DataFrame({"item": [1, 2], "rater": ["a", "b"], "score": [0, version]}), scale="0:9"
+    )
+
+
+@functools.cache
+def studies(version: int) -> Any:
+    return simulate(n_items=4, n_raters=6, seed=version)
+
+
+def _report(folder: Path, version: int) -> None:
+    brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings_of(1), inputs={}))
+    with mock.patch.object(Report, "html", return_value=f"report {version}"):
+        Report(brief, (), ()).write(folder / "report.html")
+
+
+def _chart(folder: Path, version: int) -> None:
+    from plurivox.plots import write_chart
+    from plurivox.plots.theme import saying
+
+    write_chart(saying("Nothing", f"version {version}"), folder / "chart.json")
+
+
+def _curation(folder: Path, version: int) -> None:
+    if version == 2:  # a list of decisions is never written over
+        (folder / "p.decisions.csv").unlink(missing_ok=True)
+    write_curation(curations()[version - 1], folder / "p.jsonl")
+
+
+WRITERS: dict[str, Callable[[Path, int], object]] = {
+    "text": lambda folder, version: write_text(folder / "t.txt", f"version {version}"),
+    "csv": lambda folder, version: write_frame(folder / "t.csv", pl.DataFrame({"a": ["=x", str(version)]})),
+    "parquet": lambda folder, version: write_frame(folder / "t.parquet", pl.DataFrame({"a": [version]})),
+    "jsonl": lambda folder, version: write_frame(folder / "t.jsonl", pl.DataFrame({"a": [version]})),
+    "ratings": lambda folder, version: pv.write_ratings(ratings_of(version), folder / "r.parquet"),
+    "study": lambda folder, version: write_study(studies(version), folder / "s"),
+    "report": _report,
+    "chart": _chart,
+    "curation": _curation,
+}
+"""Every way of writing; the same version writes the same bytes."""
+
+
+class Moment(BaseException):
+    """Raised at some moment, as no code expects it."""
+
+
+@contextmanager
+def interrupted(at: int, error: BaseException) -> Iterator[list[int]]:
+    """Raise an error before the line of plurivox's writers that is executed as number ``at``; count the lines."""
+    modules = {str(SOURCE / name) for name in ("files.py", "results/folders.py", "actions/curate/files.py")}
+    count = [0]
+
+    def lines(frame: Any, event: str, argument: object) -> Any:
+        if event == "line":
+            count[0] += 1
+            if count[0] == at:
+                raise error
+        return lines
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, argument: lines if frame.f_code.co_filename in modules else None)
+    try:
+        yield count
+    finally:
+        sys.settrace(before)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.filterwarnings("ignore")  # that a file which was interrupted is closed late
+@pytest.mark.parametrize(("writer", "error"), [*((one, KeyboardInterrupt) for one in WRITERS), ("text", Moment)])
+def test_an_interruption_leaves_the_old_file_or_the_new(
+    tmp_path: Path, writer: str, error: type[BaseException]
+) -> None:
+    write = WRITERS[writer]
+    whole = []
+    for version in (1, 2):
+        (tmp_path / str(version)).mkdir()
+        write(tmp_path / str(version), version)
+        whole.append(tree(tmp_path / str(version)))
+    with interrupted(0, error()) as count:
+        write(tmp_path / "2", 2)
+    assert count[0] > 20
+    few = {"study": 20, "chart": 20, "curation": 40}.get(writer, count[0])
+    for moment in np.unique(np.linspace(1, count[0], few).astype(int)).tolist():
+        folder = tmp_path / "work"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tmp_path / "1", folder)
+        with pytest.raises(error), one_call(), interrupted(moment, error()):
+            write(folder, 2)
+        found = tree(folder)
+        for name in found.keys() - {f"s/{LIST}"}:
+            assert found[name] in (whole[0].get(name), whole[1].get(name)), (moment, name)
+        if writer not in ("study", "curation"):
+            assert found.keys() == whole[0].keys()
+        write(folder, 2)  # and the same call, once more, is not in its own way
+        assert tree(folder) == whole[1]
+
+
+@pytest.mark.parametrize("moment", [1, 15, 30, 40, 45, 50, 55, 60, 65])
+def test_a_sample_to_check_is_there_whole_or_not_at_all(tmp_path: Path, moment: int) -> None:
+    fill(tmp_path / "a.db", ["A", "B", "C"])
+    with pytest.raises(KeyboardInterrupt), one_call(), interrupted(moment, KeyboardInterrupt()):
+        draw(tmp_path / "a.db", 3, 0, tmp_path / "check.csv")
+    assert not list(tmp_path.glob(".check*"))
+    if (tmp_path / "check.csv").exists():
+        assert set(pl.read_csv(tmp_path / "check.csv")["id"]) == set(ask.draw_audit(tmp_path / "a.db", 3)["id"])
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from plurivox.files import replacing\n"
+        "with replacing(sys.argv[1]) as temporary:\n"
+        "    temporary.write_text('half'); print(temporary, flush=True); os.kill(os.getpid(), 9)\n"
+    )
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    left = Path(done.stdout.strip())
+    assert left.read_text() == "half"
+    assert path.read_text() == "old"
+    os.utime(left, (time.time() - 5, time.time() - 5))
+    with replacing(path) as running:  # is being written, and locked
+        os.utime(running, (time.time() - 5, time.time() - 5))
+        write_text(path, "new")
+        assert running.exists()
+        assert not left.exists()
+        running.write_text("newer")
+    assert content(tmp_path) == {"out.txt": b"newer"}
+
+
+@functools.cache
+def sources() -> dict[str, ast.Module]:
+    paths = SOURCE.rglob("*.py")
+    return {str(path.relative_to(SOURCE)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def calls_in(module: ast.Module) -> Iterator[tuple[str, str, ast.Call]]:
+    """Yield the name of what is called, of what it is an attribute if that has a name, and the call."""
+    for call in (one for one in ast.walk(module) if isinstance(one, ast.Call)):
+        if isinstance(call.func, ast.Attribute):
+            yield call.func.attr, getattr(call.func.value, "id", "."), call
+        elif isinstance(call.func, ast.Name):
+            yield call.func.id, "", call
+
+
+def test_every_output_goes_through_the_one_writer() -> None:
+    """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
+    allowed = {
+        "files.py", "results/folders.py", "engine/pool.py", "ask/database.py", "models/saving.py", "cli/ending.py",
+        "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py",
+    }  # fmt: skip
+    found = set()
+    for path, module in sources().items():
+        for name, owner, call in calls_in(module):
+            modes = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            opened = name == "open" and any(set(mode) & set("wax+") and len(mode) < 4 for mode in modes)
+            written = name in ("write_text", "write_bytes") and owner != ""  # those without are of plurivox.files
+            moved = name in ("replace", "rename", "link") and owner in ("os", "shutil")
+            if opened or written or moved or name in ("mkdtemp", "TemporaryFile", "NamedTemporaryFile"):
+                found.add(path)
+    assert found <= allowed
+
+
+def test_every_input_is_noted_where_it_is_opened() -> None:
+    """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
+    own = {
+        "engine/pool.py", "report/render.py", "ask/processes.py", "cli/ending.py", "results/folders.py", "files.py",
+        "report/build.py",  # digests of what was read before
+        "ask/checked.py", "intake/read_answers.py",  # only look; what they look at is then read by others
+        "intake/logs/lm_eval.py",  # the name of a model from beside what was read
+        "actions/curate/files.py",  # looks whether an output is its own
+    }  # fmt: skip
+    for path, module in sources().items():
+        called = {(name, owner) for name, owner, _ in calls_in(module)}
+        reads = {name for name, owner in called if name in ("open", "read_bytes", "read_text") and owner != "Store"}
+        if reads and path not in own:
+            assert ("note_input", "") in called, path
+
+
+# Signals and streams --------------------------------------------------------------------------------------------------
+
+
+def stopped_by(number: int) -> Callable[..., None]:
+    def work(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(5)
+
+    return work
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_signals_end_the_program_in_one_line(study: Path, number: int, code: int) -> None:
+    handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    with mock.patch("plurivox.lenses.overview.description.describe", stopped_by(number)):
+        done = run_cli("describe", study / "ratings.csv")
+    assert done.code == code
+    assert done.err.splitlines()[-1] == "interrupted; nothing half-written is left"
+    assert done.err.count("\n") == 2  # with what was taken for what
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == handlers
+
+
+def test_what_is_ignored_stays_ignored(study: Path) -> None:
+    def work(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        raise FileError("got on")
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with mock.patch("plurivox.lenses.overview.description.describe", work):
+            done = run_cli("describe", study / "ratings.csv")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert "got on" in done.err
+
+
+def program(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "plurivox", *map(str, arguments)]
+
+
+@pytest.mark.parametrize("unbuffered", [pytest.param("", marks=pytest.mark.slow), "1"])
+def test_closed_full_and_abandoned_streams(study: Path, unbuffered: str) -> None:
+    """One shell runs them all: no traceback, and the code tells what happened."""
+    asked = f"'{sys.executable}' -m plurivox describe '{study / 'ratings.csv'}'"
+    script = f"""
+        {asked} >&- 2>a; echo $?
+        {asked} >/dev/full 2>b; echo $?
+        {asked} 2>c | true; echo ${{PIPESTATUS[0]}}
+        {asked} 2>/dev/full >d; echo $?
+        {asked} <&- >&- 2>&-; echo $?
+        '{sys.executable}' -m plurivox --help 2>e >/dev/full; echo $?
+        """
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": str(SOURCE.parent)}
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False, env=environment, cwd=study
+    )
+    assert done.stdout.split() == ["1", "1", "141", "0", "1", "1"]
+    said = {name: (study / name).read_text().splitlines()[-1:] for name in "abcde"}
+    assert said["a"] == ["error: the output cannot be written (it is closed)"]
+    assert said["b"] == said["e"] == ["error: the output cannot be written (No space left on device)"]
+    assert "error" not in "".join(said["c"])
+    assert "144 ratings" in (study / "d").read_text()
+    assert not any("Traceback" in (study / name).read_text() for name in "abcde")
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("wait", [0.0, 0.02, 0.1])
+def test_a_process_that_is_stopped_while_it_writes(tmp_path: Path, number: int, wait: float) -> None:
+    """The study of before is there, file by file, or the new one; what a kill leaves is gone after the next run."""
+    folder, asked = tmp_path / "s", ["--raters", "200", "--trained", "0", "--no-models", "--no-predictors"]
+    subprocess.run(program("simulate", folder, *asked, "--items", "50"), check=True, capture_output=True)
+    before = content(folder)
+    process = subprocess.Popen(
+        program("simulate", folder, *asked, "--items", "6000"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list(folder.glob(".*.part")) and process.poll() is None:
+        time.sleep(0.001)
+    time.sleep(wait)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (0, -number if number == signal.SIGKILL else 128 + number)
+    assert "Traceback" not in err
+    after = content(folder)
+    left = [name for name in after if name.endswith(".part")]
+    assert not left or number == signal.SIGKILL
+    if process.returncode != 0 and number != signal.SIGKILL:
+        assert err == "interrupted; nothing half-written is left\n"
+    for name in before.keys() & after.keys() - {LIST}:
+        n_rows = after[name].count(b"\n")
+        assert after[name] == before[name] or (n_rows == 1_200_001 if name == "ratings.csv" else n_rows > 0)
+    time.sleep(1)
+    subprocess.run(program("simulate", folder, *asked, "--items", "50"), check=True, capture_output=True)
+    assert content(folder) == before
