@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import checked, whole
 from plurivox.engine.withholding import revealing, too_small
 from plurivox.errors import NeedsRatersError, SelectionError
 from plurivox.intake.attributes import as_categories, category_order, in_order
@@ -52,6 +53,7 @@ class Axis:
     min_group_size: int
 
     @classmethod
+    @checked
     def of(cls, ratings: Ratings, by: By, *, min_group_size: int = MIN_GROUP_SIZE) -> Axis:
         """Sort the raters of ``ratings`` into groups.
 
@@ -74,6 +76,7 @@ class Axis:
         """
         if not ratings.has_raters:
             raise NeedsRatersError(f"{ratings.intake.source} holds counts per scale point, not who gave them.")
+        least = whole("min_group_size", min_group_size, 1)
         attributes = (by,) if isinstance(by, str) else tuple(by)
         for attribute in attributes:
             if attribute not in ratings.raters.columns:
@@ -83,8 +86,8 @@ class Axis:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
-        withheld = too_small(sizes, min_group_size, alone=attributes == ("rater",))
-        return cls(CROSS.join(attributes), attributes, groups, codes, sizes, withheld, min_group_size)
+        withheld = too_small(sizes, least, alone=attributes == ("rater",))
+        return cls(CROSS.join(attributes), attributes, groups, codes, sizes, withheld, least)
 
     def counting(self, rated: NDArray[np.bool_]) -> Axis:
         """Return the axis with sizes, and so what is withheld, by raters who rated something."""

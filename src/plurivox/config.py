@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plurivox.arguments import whole
 from plurivox.errors import ConfigError, InputError
 from plurivox.lenses import lenses
 from plurivox.scale import Scale
@@ -209,6 +210,10 @@ def _check_top(key: str, value: object, name: str) -> None:
     named = [*filter(None, _KNOWN), *(lens.toml for lens in lenses() if lens.toml not in _KNOWN)]
     hint = f"Known: {', '.join(f'[{section}]' for section in named)}, min_group_size."
     check_key(key, value, _KNOWN[""], key, name, hint)
+    try:
+        whole(key, value, 1)
+    except InputError as error:
+        raise ConfigError(error.problem, source=name, hint=error.hint) from None
 
 
 def _bins(attribute: str, given: object, name: str) -> Bins:

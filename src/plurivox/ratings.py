@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import Frame, checked
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
@@ -63,9 +64,10 @@ class Ratings:
                 array.flags.writeable = False
 
     @classmethod
+    @checked
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         *,
         item: str = "item",
         rater: str = "rater",
@@ -76,8 +78,8 @@ class Ratings:
         duplicates: Duplicates = "error",
         rater_attributes: Sequence[str] = (),
         item_attributes: Sequence[str] = (),
-        raters: Any = None,
-        items: Any = None,
+        raters: Frame | None = None,
+        items: Frame | None = None,
     ) -> Ratings:
         """Check and code a long frame of pandas, polars, pyarrow or anything else that narwhals knows.
 
@@ -226,6 +228,7 @@ class Ratings:
             frame = frame.with_columns(pl.Series("count", self.multiplicity))
         return frame
 
+    @checked
     def where(self, *, raters: Wanted | None = None, items: Wanted | None = None) -> Ratings:
         """Return the ratings by some raters, of some items.
 
@@ -265,10 +268,12 @@ class Ratings:
             replace(self.intake, selected=True),
         )
 
+    @checked
     def with_poles(self, poles: GivenPoles | None) -> Ratings:
         """Return the ratings with names of the two ends of their scale; with None as they are."""
         return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
 
+    @checked
     def with_bins(self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 

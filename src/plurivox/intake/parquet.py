@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from plurivox.arguments import checked
 from plurivox.errors import FileError
 from plurivox.intake.check import Intake
 from plurivox.ratings import Ratings
@@ -26,6 +27,7 @@ KEY = "plurivox"
 VERSION = 1
 
 
+@checked
 def write_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
     """Write ratings to a Parquet file that :func:`read_ratings` turns back into an equal object.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plurivox.arguments import checked
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
@@ -52,6 +53,7 @@ class Report:
         return target
 
 
+@checked
 def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), **options: Any) -> Path:
     """Run every lens that the inputs allow and write one self-contained HTML file.
 
@@ -84,6 +86,7 @@ def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), *
     return make_report(ratings, by, **options).write(path)
 
 
+@checked
 def make_report(
     ratings: Ratings, by: Any = (), *, command: str = "", files: Mapping[str, str | os.PathLike[str]] | None = None,
     threads: int | None = None, executor: Any = None, progress: Any = None, **options: Any,
@@ -100,7 +103,7 @@ def make_report(
     asked = asked.replace(n_lenses=asked.n_lenses + len({"answers", "predictions"} & inputs.keys()))
     axes = tuple(one for one in asked.by if "rater" not in one)
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
-    found = Study(ratings, inputs, Running(threads, executor, progress))
+    found = Study(ratings, inputs, Running.given(threads, executor, progress))
     return report_of(Brief(found, asked, axes, command, _digests(ratings, files or {}), remarks))
 
 

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from plurivox.arguments import checked
 from plurivox.ratings import Ratings, label_column
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -162,6 +163,7 @@ class _World(NamedTuple):
     seed: int
 
 
+@checked
 def simulate(
     *,
     n_items: int = 300,

@@ -94,7 +94,7 @@ class AdviceSettings(Settings):
         0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."
     )
     min_support: float = setting(
-        5.0, "Scores given to fewer items are left out where precision is compared.", cli=False
+        5.0, "Scores given to fewer items are left out where precision is compared.", least=0, cli=False
     )
     within: tuple[str, ...] | None = shared.within()
     seed: int = shared.seed()
