@@ -25,7 +25,7 @@ WRONG: dict[str, Any] = {
     "inf": math.inf, "True": True, "huge": 10**400, "many digits": 10**5000, "decimal": Decimal("1e999"),
     "[]": [], "nested": [["a", 1]], "[None]": [None], "()": (), "a set": {1, "a"}, "{}": {}, "a mapping": {"a": object()},
     "keys": {1: 2}, "an array": np.array([[1.0, math.nan]]), "a frame": pl.DataFrame(), "columns": pl.DataFrame({"a": [1]}),
-    "a series": pl.Series(["a"]), "deep": [[[[[[1]]]]]], "surrogate": "\ud800", "numpy": np.float32(2.5), "a path": Path("/"),
+    "a series": pl.Series(["a"]), "deep": [[[[[[1]]]]]], "surrogate": "\ud800", "numpy": np.float32(2.5), "a path": Path("/no/such/file"),
 }  # fmt: skip
 
 

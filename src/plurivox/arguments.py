@@ -27,7 +27,7 @@ from dataclasses import fields
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
-from plurivox.errors import InputError
+from plurivox.errors import ColumnError, InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,8 +55,10 @@ class Kind(NamedTuple):
 
     words: str
     """What to give, as it follows "Give" in a message."""
-    test: Callable[[Any], bool] = lambda _: True
-    """What must hold beside the type."""
+    test: Callable[[Any], bool] | None = None
+    """What tells, where it is not the type."""
+    error: type[InputError] = InputError
+    """What is raised."""
 
 
 def _is_frame(value: Any) -> bool:
@@ -70,7 +72,25 @@ def _is_frame(value: Any) -> bool:
     return True
 
 
-Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", _is_frame)]
+def _is_path(value: Any) -> bool:
+    """Tell whether the system could have a file of this name."""
+    try:
+        return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
+    except (TypeError, UnicodeEncodeError):
+        return False
+
+
+def is_text(value: Any) -> bool:
+    """Tell whether a value is text that a file can hold: half a surrogate pair is not."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+FilePath = Annotated[str | os.PathLike[str], Kind("the path of a file", _is_path)]
+"""Where a file is."""
+Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", _is_frame, ColumnError)]
 """A table of any library that narwhals knows."""
 
 
@@ -135,7 +155,10 @@ def kinds_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 def wrong(name: str, value: Any, kind: Any) -> InputError:
     """Return the error that an argument is of another kind."""
-    return InputError(f"{name} is {shown(value)}", hint=f"Give {words(kind)}.")
+    parts = (kind, *typing.get_args(kind))
+    named = [one for part in parts for one in getattr(part, "__metadata__", ()) if isinstance(one, Kind)]
+    raised = named[0].error if named else InputError
+    return raised(f"{name} is {shown(value)}", hint=f"Give {words(kind)}.")
 
 
 def shown(value: Any) -> str:
@@ -158,7 +181,8 @@ def fits(value: Any, kind: Any) -> bool:
     """Tell whether a value is what an annotation says."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
-        return fits(value, parts[0]) and all(one.test(value) for one in parts[1:] if isinstance(one, Kind))
+        tests = [one.test for one in parts[1:] if isinstance(one, Kind) and one.test is not None]
+        return all(test(value) for test in tests) if tests else fits(value, parts[0])
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, one) for one in parts)
     if origin is Literal:
@@ -174,10 +198,19 @@ def fits(value: Any, kind: Any) -> bool:
 
 def _fits_class(value: Any, kind: type) -> bool:
     value = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
-    if kind in (int, float):
-        number: type = Integral if kind is int else Real
-        return isinstance(value, number) and not isinstance(value, bool)
-    return isinstance(value, kind)
+    if kind is int:
+        return isinstance(value, Integral) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, Real) and not isinstance(value, bool) and _is_float(value)
+    return is_text(value) if kind is str else isinstance(value, kind)
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        float(value)
+    except OverflowError:  # a whole number of 400 digits
+        return False
+    return True
 
 
 def _fits_parts(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
@@ -192,9 +225,11 @@ def _fits_parts(value: Any, origin: Any, parts: tuple[Any, ...]) -> bool:
     if origin in (Sequence, Iterable, Collection, list, tuple):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             return False
+        for name in ("tolist", "to_list"):
+            value = getattr(value, name)() if hasattr(value, name) else value
         if isinstance(value, _LISTS):
             return all(fits(one, parts[0]) for one in value)
-        return origin is Iterable or hasattr(value, "tolist") or hasattr(value, "to_list") or isinstance(value, origin)
+        return isinstance(value, origin)  # what can be gone through only once is looked at by who does
     return callable(value) if origin is Callable else isinstance(value, origin)
 
 

@@ -59,7 +59,7 @@ class Study:
         settings
             What is asked, by keyword.
         """
-        function = getattr(importlib.import_module("plurivox"), name, None)
+        function: Any = getattr(importlib.import_module("plurivox"), name, None)
         if not hasattr(function, "settings"):
             raise SelectionError(f"plurivox has no question named {name!r}", hint="Ask 'cohesion', for example.")
         takes = inspect.signature(function.run).parameters

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from plurivox.arguments import Frame, checked
+from plurivox.arguments import FilePath, Frame, checked
 from plurivox.errors import FileError, InputError, ScoreError, no_column
 from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
@@ -26,7 +26,7 @@ from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale
 from plurivox.scale_files import as_scale as as_scale
 
-Source = str | os.PathLike[str]
+Source = FilePath
 
 
 @checked

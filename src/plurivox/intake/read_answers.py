@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from plurivox.arguments import checked
+from plurivox.arguments import FilePath, checked
 from plurivox.answers import Answers
 from plurivox.errors import no_column
 from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
@@ -20,7 +20,7 @@ _SQLITE = b"SQLite format 3\x00"
 
 @checked
 def read_answers(
-    source: str | os.PathLike[str],
+    source: FilePath,
     scale: GivenScale,
     *,
     item: str | None = None,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plurivox.arguments import checked
+from plurivox.arguments import FilePath, checked
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
@@ -54,7 +54,7 @@ class Report:
 
 
 @checked
-def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), **options: Any) -> Path:
+def write_report(path: FilePath, ratings: Ratings, by: Any = (), **options: Any) -> Path:
     """Run every lens that the inputs allow and write one self-contained HTML file.
 
     The same input and seed make the same bytes. Nobody's id is in it, groups too small to show are withheld, and it

@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-from plurivox.arguments import shown
+from plurivox.arguments import is_text, shown
 from plurivox.errors import InputError
 from plurivox.settings.values import frozen, plain, scalar
 
@@ -128,7 +128,8 @@ class Spec:
         else:
             value = _of_kind(scalar(given), self.kind)
         if self.choices is not None:
-            value = self.choices[self.choices.index(value)] if value in self.choices else _refuse()
+            known = isinstance(value, str | int | float) and value in self.choices
+            value = self.choices[self.choices.index(value)] if known else _refuse()
         return value
 
     def _wanted(self) -> str:
@@ -154,7 +155,7 @@ def _of_kind(value: Any, kind: type) -> Any:
         return number if abs(number) < 2**63 else _refuse()  # what numpy, polars and JSON of others can hold
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value) + 0.0  # -0.0 and 0.0 are one value
-    if kind is str and isinstance(value, str):
+    if kind is str and is_text(value):
         return str(value)
     if kind is bool and isinstance(value, bool):
         return value

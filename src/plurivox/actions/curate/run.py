@@ -38,7 +38,7 @@ def curate(
     reference: ReferenceLike = "crowd",
     *,
     raters: Sequence[object] | None = None,
-    decisions: Frame | None = None,
+    decisions: Decisions | Frame | None = None,
     settings: CurationSettings,
     how: Running,
 ) -> Curation:
