@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import Frame, checked
+from plurivox.arguments import Frame, Kind, checked, fits
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
@@ -20,6 +21,14 @@ from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]
+Edges = Annotated[
+    Sequence[float],
+    Kind("a list of numbers", lambda given: fits(given, Sequence[float]) and all(map(math.isfinite, given))),
+]
+Names = Annotated[
+    Sequence[str],
+    Kind("a list of texts that differ", lambda given: fits(given, Sequence[str]) and len(set(given)) == len(given)),
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -274,7 +283,7 @@ class Ratings:
         return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
 
     @checked
-    def with_bins(self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None) -> Ratings:
+    def with_bins(self, attribute: str, edges: Edges, labels: Names | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 
         Parameters

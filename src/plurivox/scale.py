@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from plurivox.arguments import checked
 from plurivox.errors import ScaleError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Scale:
     descriptions: tuple[str, ...] = field(compare=False, repr=False)
     _positions: dict[str, int] = field(repr=False, compare=False)
 
+    @checked
     def __init__(
         self,
         labels: Iterable[Label],
@@ -81,6 +83,7 @@ class Scale:
         object.__setattr__(self, "_positions", positions)
 
     @classmethod
+    @checked
     def range(cls, low: int, high: int, *, missing: Iterable[Label] = ()) -> Scale:
         """Return the whole numbers from ``low`` to ``high``, both ends included."""
         if high - low >= MAX_POINTS:
@@ -88,6 +91,7 @@ class Scale:
         return cls(range(low, high + 1), missing=missing)
 
     @classmethod
+    @checked
     def parse(cls, text: str, *, missing: Iterable[Label] = ()) -> Scale:
         """Read ``0:4``, ``0.5:5:0.5`` (low, high, step) or ``No,Unsure,Yes``.
 
@@ -157,8 +161,11 @@ class Scale:
         return known | ({"descriptions": list(self.descriptions)} if self.descriptions else {})
 
     @classmethod
+    @checked
     def from_dict(cls, data: dict[str, Any]) -> Scale:
         """Rebuild a scale from :meth:`to_dict`."""
+        if "labels" not in data:
+            raise ScaleError("a scale has labels, and data has none", hint="Give what to_dict() made.")
         known = {name: data[name] for name in ("values", "missing", "poles", "descriptions") if name in data}
         return cls(data["labels"], **known)
 

@@ -101,7 +101,9 @@ def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
     except (Exception, pl.exceptions.PanicException) as error:  # whatever damage makes Python, numpy or polars say
         reason = " ".join(str(error).split())[:120]
         reason = f"{reason} is missing" if isinstance(error, KeyError) else reason.rstrip(".")
-        raise FileError(f"these ratings, as plurivox wrote them, are damaged ({reason})", source=name, hint=AGAIN) from None
+        raise FileError(
+            f"these ratings, as plurivox wrote them, are damaged ({reason})", source=name, hint=AGAIN
+        ) from None
 
 
 def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from plurivox.arguments import FilePath, checked
 from plurivox.answers import Answers
+from plurivox.arguments import FilePath, checked
 from plurivox.errors import no_column
 from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
 from plurivox.intake.opening import Format

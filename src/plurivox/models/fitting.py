@@ -6,12 +6,12 @@ import re
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from plurivox.arguments import Frame, checked
 from plurivox.errors import InputError, ModelWarning
 from plurivox.intake.attributes import Locate
 from plurivox.models.inputs import Examples, ItemTable
@@ -27,9 +27,10 @@ NO_BETTER = (
 )
 
 
+@checked
 def fit(
     ratings: Ratings,
-    items: Any,
+    items: Frame,
     model: str = "mlp-kl",
     *,
     text: str = "text",

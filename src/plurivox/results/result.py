@@ -302,7 +302,7 @@ class Result(ABC):
     def from_json(cls, text: str) -> Self:
         """Rebuild a result from :meth:`to_json`."""
 
-        def build(data: dict[str, Any]) -> Self:
+        def build(data: dict[str, Any]) -> Any:
             found: dict[str, Any] = {field.name: data[field.name] for field in fields(cls)}
             for name, part in cls.PARTS.items():
                 found[name] = tuple(part.from_dict(one) for one in found[name])

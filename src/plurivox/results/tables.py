@@ -76,7 +76,7 @@ class TableResult(ABC):
     def from_json(cls, text: str) -> Self:
         """Rebuild a result from :meth:`to_json`."""
 
-        def build(data: dict[str, Any]) -> Self:
+        def build(data: dict[str, Any]) -> Any:
             return cls(tuple(Table.from_dict(one) for one in data["tables"]), data["settings"])
 
         return restored(cls, text, build)

@@ -44,7 +44,8 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
     :class:`~plurivox.engine.running.Running`. The public one has the inputs, then the settings named in
     ``positional``, and keyword-only all other settings, keyword-only inputs, ``threads``, ``executor`` and
-    ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all; inputs other than ratings must be described by hand.
+    ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all;
+    inputs other than ratings must be described by hand.
 
     Examples
     --------

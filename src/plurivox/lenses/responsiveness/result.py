@@ -87,6 +87,15 @@ class Responsiveness(GroupResult):
         "tables": Table,
     }
 
+    def __post_init__(self) -> None:
+        # Compiled code walks over these tables and trusts their sizes, also where they come from JSON.
+        wanted = (
+            (len(self.settings["points"]), len(self.settings["reference"]["boundaries"]) + 1) if self.scored else ()
+        )
+        for found in self.scored:
+            if found.tables.shape != (len(found.groups), *wanted):
+                raise ValueError(f"the scores on {found.axis} are of the shape {found.tables.shape}")
+
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})
         return (

@@ -46,7 +46,12 @@ MOST_KEPT = 4_000_000  # numbers of bootstrap draws that a result keeps
 
 @keywords(SoftSettings, positional=("prior",))
 def soft_scores(
-    ratings: Ratings, predictions: Predictions | Frame, *, train: Ratings | None = None, settings: SoftSettings, how: Running
+    ratings: Ratings,
+    predictions: Predictions | Frame,
+    *,
+    train: Ratings | None = None,
+    settings: SoftSettings,
+    how: Running,
 ) -> SoftScores:
     """Tell how good predicted rating distributions are, and how sure that is.
 
