@@ -5,8 +5,7 @@ Annotations are what a reader and a type checker see, so they are also what is c
     @checked
     def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "highest") -> Ratings: ...
 
-    >>> combine(3)
-    InputError: questions is 3. Give a mapping.
+    combine(3)  # InputError: questions is 3. Give a mapping.
 
 What a class cannot say, such as "any frame", is said by ``Annotated[Any, Kind(…)]``. Only what is given is looked at,
 never what a default is. Numbers may come from numpy, lists may be arrays or series; a text is not a list, and True is
@@ -42,6 +41,7 @@ _NOUNS: dict[Any, str] = {
     Mapping: "a mapping", Sequence: "a list", Iterable: "a list", Collection: "a list", list: "a list",
     tuple: "a tuple", os.PathLike: "a path", Callable: "a function", types.NoneType: "None",
 }  # fmt: skip
+_PLURALS: dict[Any, str] = {str: "texts", int: "whole numbers", float: "numbers"}
 _HINTS = {
     "Ratings": "Ratings: read_ratings(file) or Ratings.from_frame(frame) makes them",
     "Executor": "an executor of concurrent.futures",
@@ -244,8 +244,12 @@ def words(kind: Any) -> str:
         each = dict.fromkeys(words(one) for one in parts)
         each = dict.fromkeys(one for one in each if not (one == "a whole number" and "a number" in each))
         return _joined(list(each))
-    if origin in (Sequence, Iterable, Collection, list) and parts and parts[0] in (str, int, float):
-        return {str: "a list of texts", int: "a list of whole numbers", float: "a list of numbers"}[parts[0]]
+    if origin in (Sequence, Iterable, Collection, list) and parts and parts[0] in _PLURALS:
+        return f"a list of {_PLURALS[parts[0]]}"
+    if origin is tuple and parts and parts[-1] is not ...:
+        return f"{'two' if len(parts) == 2 else len(parts)} {_PLURALS.get(parts[0], 'values')}"
+    if origin in (Mapping, dict) and len(parts) == 2 and parts[0] is str:
+        return f"a mapping from texts to {_PLURALS.get(parts[1], 'values')}"
     known = _NOUNS.get(origin or kind)
     if known is not None:
         return known

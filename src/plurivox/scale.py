@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from plurivox.arguments import checked
+from plurivox.arguments import Kind, checked
 from plurivox.errors import ScaleError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MISSING = -1
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 Label = str | int | float | bool
-GivenPoles = str | Sequence[str]
+GivenPoles = Annotated[str | Sequence[str], Kind('two words that differ, such as ("safe", "unsafe")', None, ScaleError)]
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -60,9 +60,8 @@ def _tried(target: str, seed: int, folder: Path) -> set[str]:
         print(f"{target}, seed {seed}: the process died with {done.returncode}; see {kept}", flush=True)
         return {f"{target}: died with {done.returncode}"}
     print(done.stdout, end="", flush=True)
-    return {
-        line.removeprefix("FAILED ").partition(", seed")[0] for line in done.stdout.splitlines() if "FAILED " in line
-    }
+    lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED ")]
+    return {line.removeprefix("FAILED ").partition(", seed")[0] for line in lines}
 
 
 def _round(targets: list[str], seed: int, folder: Path) -> int:
@@ -73,9 +72,8 @@ def _round(targets: list[str], seed: int, folder: Path) -> int:
             found = search(target, seed, EXAMPLES.get(target, 100), Path(scratch))
         if found is not None:
             failed += 1
-            print(
-                f"FAILED {target}: {found.place}, seed {seed}: {found.case.what[:200]!r}\n  kept in {found.keep(folder)}"
-            )
+            print(f"FAILED {target}: {found.place}, seed {seed}: {found.case.what[:200]!r}")
+            print(f"  kept in {found.keep(folder)}")
     return 1 if failed else 0
 
 

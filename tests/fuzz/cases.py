@@ -61,7 +61,7 @@ class Failure:
         return home
 
 
-class Hanging(Exception):
+class HangingError(Exception):
     """A case took too long."""
 
 
@@ -87,7 +87,7 @@ def _alarm() -> Iterator[None]:
     """Stop what takes too long, where the system can."""
 
     def ring(*_: object) -> None:
-        raise Hanging(f"it took longer than {SECONDS} seconds")
+        raise HangingError(f"it took longer than {SECONDS} seconds")
 
     before = signal.signal(signal.SIGALRM, ring) if os.name == "posix" else None
     try:

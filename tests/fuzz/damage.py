@@ -19,7 +19,8 @@ _TOKENS = [cell.encode(errors="surrogatepass") for cell in CELLS] + [
     b"\x80",
 ]
 HOSTILE: list[Any] = [
-    None, True, -1, 0, 3.5, 10**30, 10**400, 1e308, "x", "", "\ud800", "NaN", "-Infinity", [], {}, [[]], {"a": 1}, [None],
+    None, True, -1, 0, 3.5, 10**30, 10**400, 1e308, "x", "", "\ud800", "NaN", "-Infinity", [], {}, [[]], {"a": 1},
+    [None],
 ]  # fmt: skip
 """What may stand anywhere in JSON."""
 

@@ -54,12 +54,14 @@ families = { a = ["b"] }
 """
 _TOML = [
     "-5", "nan", "inf", "true", "1" * 5000, '"x"', "[]", "[[]]", "{}", "{ a = 1 }", "1979-05-27", '["a", 1]', "[1, 1]",
-    "'''\n'''", "3.5", "0x1F", "[nan]", "[inf, 1]", '[""]', nested(2000, "[", "]"), nested(300, "{a=", "}"), "\x00", "\\",
+    "'''\n'''", "3.5", "0x1F", "[nan]", "[inf, 1]", '[""]', nested(2000, "[", "]"), nested(300, "{a=", "}"),
+    "\x00", "\\",
 ]  # fmt: skip
 _WORDS = [
-    "A", "B", "C", "(a)", "1", "2", "3", "II", "never", "sometimes", "always", "not", "My answer is", "Answer:", "**", "\\boxed{",
-    "}", "I cannot", "sorry", "or", "between", "final answer", "/5", "%", "½", "out of", "\n", "\n\n", "<think>", "</think>",
-    "```json", '{"answer": ', "'", '"', "n't", "neither", "probably", "…", "。", "ɑ", "\u202e", "\x00", "3.0", "-1", "1e400",
+    "A", "B", "C", "(a)", "1", "2", "3", "II", "never", "sometimes", "always", "not", "My answer is", "Answer:", "**",
+    "\\boxed{", "}", "I cannot", "sorry", "or", "between", "final answer", "/5", "%", "½", "out of", "\n", "\n\n",
+    "<think>", "</think>", "```json", '{"answer": ', "'", '"', "n't", "neither", "probably", "…", "。", "ɑ", "\u202e",
+    "\x00", "3.0", "-1", "1e400",
 ]  # fmt: skip
 
 
@@ -251,9 +253,10 @@ def options(draw: Draw) -> Case:
 @functools.cache
 def _option_values() -> list[str]:
     return [
-        *CELLS, "gender", "gender,age", "rater", "gender=Woman", "gender=;", "crowd", "0:4", "-1", "5", "999999999999", "nan",
-        "inf", "1e3", "raters.csv", "items.csv", "ratings.csv", "no/such.csv", "out.svg", "out.html", "auto", "none", "1,1,2",
-        "Man,Woman", "plurality", "item", "score", "0.5", "-0.5", "each", "2-3,4+", "highest", "violation",
+        *CELLS, "gender", "gender,age", "rater", "gender=Woman", "gender=;", "crowd", "0:4", "-1", "5",
+        "999999999999", "nan", "inf", "1e3", "raters.csv", "items.csv", "ratings.csv", "no/such.csv",
+        "out.svg", "out.html", "auto", "none", "1,1,2", "Man,Woman", "plurality", "item", "score", "0.5", "-0.5",
+        "each", "2-3,4+", "highest", "violation",
     ]  # fmt: skip
 
 

@@ -28,13 +28,13 @@ WRONG: dict[str, Any] = {
 SOME: dict[str, Any] = {
     "1": 1, "2": 2, "0.5": 0.5, "gender": "gender", "two axes": ["gender", "age"], "a crossing": ("gender", "age"),
     "rater": "rater", "auto": "auto", "none": "none", "a group": {"gender": "Woman"}, "False": False,
-    "a mark": {"gender": ";"}, "numpy 3": np.int64(3), "0:4": "0:4", "points": [0, 1, 2, 3, 4], "violation": "violation",
-    "each": "each", "two groups": ("Man", "Woman"),
+    "a mark": {"gender": ";"}, "numpy 3": np.int64(3), "0:4": "0:4", "points": [0, 1, 2, 3, 4],
+    "violation": "violation", "each": "each", "two groups": ("Man", "Woman"),
 }  # fmt: skip
 """What some arguments may be."""
 CELLS = [
-    "", " ", "NA", "nan", "inf", "-inf", "1e400000000", "1e-999", "--5", "²", "٣", "0x10", "1_000", "007", "9" * 400, "-0",
-    "3.0000000001", "\ufeff", "\u202e", "\x1b]0;x\x07", "\0", "\r", "\n", '"', "'", ",", "\t", "=1+1", "@x", "{}", "[]",
+    "", " ", "NA", "nan", "inf", "-inf", "1e400000000", "1e-999", "--5", "²", "٣", "0x10", "1_000", "007", "9" * 400,
+    "-0", "3.0000000001", "\ufeff", "\u202e", "\x1b]0;x\x07", "\0", "\r", "\n", '"', "'", ",", "\t", "=1+1", "@x", "{}", "[]",
     "null", "true", "\ud83d", "e\u0301", "a" * 5000, "item", "score", "rater", "2026-01-31", "1:30", "{{x}}", "%s",
 ]  # fmt: skip
 """What a cell of a table, or the value of an option, may hold that is seldom thought of."""

@@ -95,7 +95,7 @@ def fit(
     seen = learned.counts.sum(axis=0)
     unseen, warning = _unseen(ratings.scale, seen)
     if warning:
-        warnings.warn(warning, ModelWarning, stacklevel=2)
+        warnings.warn(warning, ModelWarning, stacklevel=3)  # past the check of arguments
     # From the items learned from alone: the loss of those held out shall tell how well new texts are read, and new
     # texts have new words.
     encoder, remark = kind.encoder.learn(learned.texts, learned.contexts, features=features, length=length)

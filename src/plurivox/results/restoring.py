@@ -40,7 +40,7 @@ def restored(cls: type[T], text: str, build: Callable[[dict[str, Any]], T]) -> T
         raise InputError(f"this is not JSON ({_reason(error)})", hint=AGAIN) from None
     found = data.get("kind") if isinstance(data, dict) else None
     if found != kind:
-        raise SelectionError(f"this is the JSON of {shown(found)}, not of a {kind!r} result", hint=AGAIN)
+        raise SelectionError(f"this is the JSON of a {shown(found)} result, not of {kind!r}")
     try:
         made = build(data)
         _check(made)

@@ -89,11 +89,9 @@ class Responsiveness(GroupResult):
 
     def __post_init__(self) -> None:
         # Compiled code walks over these tables and trusts their sizes, also where they come from JSON.
-        wanted = (
-            (len(self.settings["points"]), len(self.settings["reference"]["boundaries"]) + 1) if self.scored else ()
-        )
         for found in self.scored:
-            if found.tables.shape != (len(found.groups), *wanted):
+            points, boundaries = self.settings["points"], self.settings["reference"]["boundaries"]
+            if found.tables.shape != (len(found.groups), len(points), len(boundaries) + 1):
                 raise ValueError(f"the scores on {found.axis} are of the shape {found.tables.shape}")
 
     def __repr__(self) -> str:
