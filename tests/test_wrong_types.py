@@ -21,7 +21,7 @@ from plurivox.errors import InputError, PlurivoxError, SelectionError
 from plurivox.study import Study
 from support import run_cli
 
-SLOW = ("soft_scores", "psychometrics", "write_report")
+SLOW = ("advise", "alignment", "cohesion", "curate", "plan", "psychometrics", "soft_scores", "write_report")
 """Of these only what no argument may be is tried here; the fuzzer tries the rest."""
 
 
@@ -123,7 +123,7 @@ def test_what_is_said_helps() -> None:
         (lambda: pv.describe(ratings, seed=1), "describe() got an unexpected keyword argument 'seed'"),
     ):
         with pytest.raises((PlurivoxError, TypeError)) as raised:
-            call()  # type: ignore[no-untyped-call]
+            call()
         assert said in str(raised.value)
 
 
@@ -169,7 +169,7 @@ def test_draws_have_a_limit(option: str, folder: Path) -> None:
         pv.cohesion(study().ratings, "gender", **{name: MOST_DRAWS + 1})
     done = run_cli("cohesion", "ratings.csv", f"--{option}", "999999999999")
     assert done.code == 2
-    assert "999999999999 is not in the range 0<=x<=1000000" in done.words
+    assert "Input should be less than or equal to 1000000" in done.words
     assert "0<=x<=1000000" in run_cli("cohesion", "--help").words
     (folder / "plurivox.toml").write_text(f"[cohesion]\n{name} = 999999999999\n")
     done = run_cli("cohesion", "ratings.csv")

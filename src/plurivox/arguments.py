@@ -36,6 +36,8 @@ SHOWN = 80
 MOST_DRAWS = 1_000_000
 """The most permutations and bootstrap draws: they are kept, and so many of a few groups take a gigabyte."""
 MOST_THREADS = 1_000
+LARGEST = 2**63 - 1
+"""The largest whole number that numpy, polars and the JSON of others can hold."""
 _NOUNS: dict[Any, str] = {
     bool: "True or False", int: "a whole number", float: "a number", str: "a text", dict: "a dict", bytes: "bytes",
     Mapping: "a mapping", Sequence: "a list", Iterable: "a list", Collection: "a list", list: "a list",
@@ -261,7 +263,7 @@ def _joined(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
-def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+def whole(name: str, value: Any, least: int, most: int = LARGEST) -> int:
     """Return a whole number within bounds.
 
     Raises
@@ -274,7 +276,7 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
         found = operator.index(number)  # type: ignore[arg-type]
     except TypeError:
         found = least - 1
-    if found < least or (most is not None and found > most):
-        bounds = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+    if not least <= found <= most:
+        bounds = f"of at least {least:,}" if most == LARGEST else f"from {least:,} to {most:,}"
         raise InputError(f"{name} is {shown(value)}", hint=f"Give a whole number {bounds}.")
     return found

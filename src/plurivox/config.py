@@ -208,6 +208,8 @@ def _check(data: Mapping[str, Any], name: str) -> None:
 
 def _check_top(key: str, value: object, name: str) -> None:
     named = [*filter(None, _KNOWN), *(lens.toml for lens in lenses() if lens.toml not in _KNOWN)]
+    if key in named:
+        raise ConfigError(f"'{key}' is {shown(value)}", source=name, hint=f"Write it as a table: [{key}].")
     hint = f"Known: {', '.join(f'[{section}]' for section in named)}, min_group_size."
     check_key(key, value, _KNOWN[""], key, name, hint)
     try:

@@ -296,7 +296,7 @@ class Ratings:
             Names for the intervals.
         """
         require_columns(self.raters.columns, [attribute], "the table of raters")
-        binned = bin_numbers(self.raters[attribute], edges, labels)
+        binned = bin_numbers(self.raters[attribute], list(edges), None if labels is None else list(labels))
         return with_parts(self, raters=self.raters.with_columns(binned))
 
 

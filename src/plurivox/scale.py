@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Any
 
-from plurivox.arguments import Kind, checked
+from plurivox.arguments import LARGEST, Kind, checked, whole
 from plurivox.errors import ScaleError
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ class Scale:
     @checked
     def range(cls, low: int, high: int, *, missing: Iterable[Label] = ()) -> Scale:
         """Return the whole numbers from ``low`` to ``high``, both ends included."""
+        whole("low", low, -LARGEST)
+        whole("high", high, -LARGEST)
         if high - low >= MAX_POINTS:
             raise ScaleError(_too_many(high - low + 1))
         return cls(range(low, high + 1), missing=missing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -185,16 +186,19 @@ def _results() -> dict[str, tuple[Any, str]]:
     """Return results of every kind, and their JSON."""
     made = study()
     ratings, quick = made.ratings, {"permutations": 9}
-    found: list[Any] = [
-        pv.cohesion(ratings, ["gender", "age"], pairs=True, **quick),
-        pv.responsiveness(ratings, "crowd", "gender", psychometrics=True, **quick), pv.psychometrics(ratings, "age"),
-        pv.alignment(ratings, made.answers, "gender", bootstrap=9, subsamples=5, **quick),
-        pv.soft_scores(ratings, made.predictions, by="age", bootstrap=0, curve=False, **quick),
-        pv.advise(ratings, "crowd", "gender", **quick), pv.plan(ratings, "gender", simulations=0),
-        pv.select_raters(ratings, by="gender", bootstrap=20, min_ratings=5),
-        pv.curate(ratings, by="gender", min_ratings=5, **quick),
-        pv.item_view(ratings, ratings.items["item"][0], "gender", **quick),
-    ]  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found: list[Any] = [
+            pv.cohesion(ratings, ["gender", "age"], pairs=True, **quick),
+            pv.responsiveness(ratings, "crowd", "gender", psychometrics=True, **quick),
+            pv.psychometrics(ratings, "age"),
+            pv.alignment(ratings, made.answers, "gender", bootstrap=9, subsamples=5, **quick),
+            pv.soft_scores(ratings, made.predictions, by="age", bootstrap=0, curve=False, **quick),
+            pv.advise(ratings, "crowd", "gender", **quick), pv.plan(ratings, "gender", simulations=0),
+            pv.select_raters(ratings, by="gender", bootstrap=20, min_ratings=5),
+            pv.curate(ratings, by="gender", min_ratings=5, **quick),
+            pv.item_view(ratings, ratings.items["item"][0], "gender", **quick),
+        ]  # fmt: skip
     return {one.KIND: (type(one), one.to_json()) for one in found}
 
 

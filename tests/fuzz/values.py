@@ -34,8 +34,9 @@ SOME: dict[str, Any] = {
 """What some arguments may be."""
 CELLS = [
     "", " ", "NA", "nan", "inf", "-inf", "1e400000000", "1e-999", "--5", "²", "٣", "0x10", "1_000", "007", "9" * 400,
-    "-0", "3.0000000001", "\ufeff", "\u202e", "\x1b]0;x\x07", "\0", "\r", "\n", '"', "'", ",", "\t", "=1+1", "@x", "{}", "[]",
-    "null", "true", "\ud83d", "e\u0301", "a" * 5000, "item", "score", "rater", "2026-01-31", "1:30", "{{x}}", "%s",
+    "-0", "3.0000000001", "\ufeff", "\u202e", "\x1b]0;x\x07", "\0", "\r", "\n", '"', "'", ",", "\t", "=1+1", "@x", "{}",
+    "[]", "null", "true", "\ud83d", "e\u0301", "a" * 5000, "item", "score", "rater", "2026-01-31", "1:30",
+    "{{x}}", "%s",
 ]  # fmt: skip
 """What a cell of a table, or the value of an option, may hold that is seldom thought of."""
 QUICK = {"permutations": 0, "bootstrap": 0, "subsamples": 0, "simulations": 0}

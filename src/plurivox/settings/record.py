@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-from plurivox.arguments import is_text, shown
+from plurivox.arguments import LARGEST, is_text, shown
 from plurivox.errors import InputError
 from plurivox.settings.values import frozen, plain, scalar
 
@@ -152,7 +152,7 @@ def _of_kind(value: Any, kind: type) -> Any:
     """Return a value as the Python type it should have."""
     if kind is int and not isinstance(value, bool):
         number = operator.index(value)
-        return number if abs(number) < 2**63 else _refuse()  # what numpy, polars and JSON of others can hold
+        return number if abs(number) <= LARGEST else _refuse()
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value) + 0.0  # -0.0 and 0.0 are one value
     if kind is str and is_text(value):

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plurivox.arguments import fits, shown
+from plurivox.arguments import LARGEST, fits, is_text, shown
 from plurivox.errors import InputError, SelectionError
 
 Positions = npt.NDArray[np.integer[Any]]
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 Style = Callable[..., Positions]
 Proportions = Mapping[str, float]
 
-MOST = {"n_items": 10_000_000, "n_raters": 10_000_000, "trained": 1_000_000, "seed": 2**63 - 1}
+MOST = {"n_items": 10_000_000, "n_raters": 10_000_000, "trained": 1_000_000, "seed": LARGEST}
 """The largest whole numbers that :func:`~plurivox.simulation.simulate.simulate` takes."""
 MOST_CELLS = 100_000_000
 """The most ratings, or predicted probabilities, of one study: they are all in memory."""
@@ -289,7 +289,7 @@ def check_predictors(predictors: Sequence[SimulatedPredictor], labels: Sequence[
     """Raise unless predictors have names and numbers to work with, and the labels can name columns beside them."""
     for number, predictor in enumerate(predictors):
         where = f"predictors[{number}]"
-        named = isinstance(predictor.name, str) and bool(predictor.name.strip())
+        named = is_text(predictor.name) and bool(predictor.name.strip())
         _require(named, f"{where}.name", predictor.name, "a text that is not blank")
         _require_spread(f"{where}.error_sd", predictor.error_sd)
         sharp = _is_real(predictor.sharpness) and predictor.sharpness > 0
@@ -355,11 +355,12 @@ def _check_effect(where: str, effect: Effect, attributes: Mapping[str, Proportio
     _require_finite(f"{where}.bias", effect.bias)
     _require_spread(f"{where}.shared_sd", effect.shared_sd)
     if effect.violation is not None:
+        _require(is_text(effect.violation), f"{where}.violation", effect.violation, "a text")
         _require_known(f"{where}: violation {effect.violation!r}", effect.violation, violations)
 
 
 def _check_model(where: str, model: SimulatedModel, attributes: Mapping[str, Proportions]) -> None:
-    _require(isinstance(model.name, str), f"{where}.name", model.name, "a text")
+    _require(is_text(model.name), f"{where}.name", model.name, "a text")
     _require_mapping(f"{where}.like", model.like)
     _check_person(f"{where}.like", model.like, attributes)
     _require_finite(f"{where}.bias", model.bias)
