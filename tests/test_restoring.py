@@ -181,7 +181,8 @@ def test_a_stored_study_that_is_cut_off_or_flipped(
     ("text", "said"),
     [
         ("a = " + nested(10**4, "[", "]"), "nested too deeply"), ("a = " + "1" * 5000, "it is not valid TOML"),
-        (b"a = '\xff'", "it is not valid TOML"), ("scale = 3", "'scale' is 3. Write it as"),
+        (b"a = '\xff'", "it is not valid TOML"),
+        ("scale = 3", "'scale' is 3. Write it as"),
         ("[scale]\nlabels = [[1], 2]", "'[scale] labels'"),
         ("[scale]\nlabels = [1, 2]\nvalues = ['a', 'b']", "'[scale] values' is ['a', 'b']. Give a list of numbers."),
         ("[scale]\nlabels = [1, 2]\nmissing = [{}]", "'[scale] missing'"), ("[scale]\nlabels = true", "[scale] labels"),
@@ -191,7 +192,8 @@ def test_a_stored_study_that_is_cut_off_or_flipped(
         ("[raters.bins]\nage = { edges = [1], labels = [1] }", "the bins of 'age'"),
         ("[raters.several]\nrace = 3", "what separates the values of 'race' is 3"),
         ("[cohesion]\nseed = 1.5", "seed is 1.5"), ("[cohesion]\nlevel = [[nan]]\nseed = -1", "seed is -1"),
-        ("x = 1" + "#" * 2**20, "it is larger than 1,048,576 bytes"), ("cohesion = 3", "'cohesion' is 3. Write it as a table"),
+        ("x = 1" + "#" * 2**20, "it is larger than 1,048,576 bytes"),
+        ("cohesion = 3", "'cohesion' is 3. Write it as a table"),
     ],
 )  # fmt: skip
 def test_toml_that_cannot_be_used(text: str | bytes, said: str, tmp_path: Path) -> None:

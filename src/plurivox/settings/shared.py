@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Any
 
-from plurivox.arguments import LARGEST, MOST_DRAWS
+from plurivox.arguments import MOST_DRAWS
 from plurivox.errors import InputError
 from plurivox.settings import values
 from plurivox.settings.record import setting
@@ -118,7 +118,7 @@ n_lenses = _shared(
 """How many lenses' claims are corrected together: ``n_lenses: int``."""
 
 seed = _shared(
-    0, "Same seed, same result.", metavar="N", least=0, most=LARGEST, hint="Give a whole number of at least 0.",
+    0, "Same seed, same result.", metavar="N", least=0,
     doc="Same seed, same result, whatever the threads and the order of rows.",
 )  # fmt: skip
 """Where chance starts: ``seed: int``."""

@@ -195,7 +195,8 @@ def simulate(
     Parameters
     ----------
     n_items, n_raters, scale
-        Size of the study, and the scale the crowd and the models use.
+        Size of the study, and the scale the crowd and the models use. There are at most 10 million items and raters,
+        and 100 million ratings.
     attributes, violations
         For each attribute of the raters, and for the items' topic, the values and their proportions.
     effects
