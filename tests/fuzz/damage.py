@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 from typing import Any
@@ -98,7 +99,7 @@ def _damage_part(draw: Draw, data: Any) -> None:
     elif how == 1 and isinstance(data, dict):
         data[draw(st.sampled_from(["new", "\ud800", ""]))] = data.pop(key)
     else:
-        data[key] = draw(st.sampled_from(HOSTILE))
+        data[key] = copy.deepcopy(draw(st.sampled_from(HOSTILE)))  # the next damage may be to this
 
 
 def nested(depth: int, opening: str, closing: str) -> str:
