@@ -9,13 +9,14 @@ ifneq ($(wildcard ../shared/data),)
 export PLURIVOX_TEST_DATA ?= $(abspath ../shared)
 endif
 
-.PHONY: help demo test test-slow test-claims check bench docs lock clean model-server
+.PHONY: help demo test test-slow test-claims fuzz check bench docs lock clean model-server
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
 	@echo "make test    set up and run the tests, but for the slow ones"
 	@echo "make test-slow   run the slow tests: simulations, waits in real time"
 	@echo "make test-claims   measure how often differences are claimed in simulated studies (minutes)"
+	@echo "make fuzz    feed damaged input to everything that reads, SECONDS=120 long, from SEED=0 on"
 	@echo "make check   formatting, lint, types, layers, generated docs"
 	@echo "make bench   measure speed and memory beside other ways, in one run"
 	@echo "make docs    write the generated parts of docs/"
@@ -71,6 +72,12 @@ test-slow: $(VENV)/.dev $(VENV)/.torch
 # How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.
 test-claims: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal -m claims
+
+# Every exception that is not ours is a failure; the files of its case stay in fuzz-failures/.
+SECONDS ?= 120
+SEED ?= 0
+fuzz: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED)
 
 # Optional: without it the test that asks a real model is skipped.
 model-server: $(VENV)/model-server/.done

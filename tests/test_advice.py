@@ -395,7 +395,7 @@ def test_a_reference_of_one_class_leaves_areas_undefined() -> None:
     [
         ({"by": []}, "by names no axis"),
         ({"max_pairs": -1}, "max_pairs is -1"),
-        ({"permutations": -1}, "count draws"),
+        ({"permutations": -1}, "permutations is -1"),
     ],
     ids=["axis", "pairs", "draws"],
 )

@@ -83,12 +83,15 @@ def test_without_humans_a_refusing_model_is_a_result() -> None:
     assert np.isnan(found.alphas()["value"].to_list()).all()
 
 
+TRAINED = pv.Ratings.from_frame(pl.DataFrame({"item": [1, 1], "rater": ["a", "b"], "score": [0, 1]}))
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         ({}, "nothing tells which points"), ({"scale": "1:3", "by": "age"}, "by is about human ratings"),
         ({"scale": "1:3", "subset": "topic"}, "subset is about human ratings"),
-        ({"scale": "1:3", "trained": object()}, "trained raters judge rated items"),
+        ({"scale": "1:3", "trained": TRAINED}, "trained raters judge rated items"),
     ],
 )  # fmt: skip
 def test_without_humans_what_needs_them_is_an_error(more: dict[str, Any], message: str) -> None:

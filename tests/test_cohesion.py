@@ -660,7 +660,7 @@ def test_withheld_groups_stay_in_the_rest() -> None:
         ({"convention": "old"}, "convention is 'old'"),
         ({"correction": "fdr"}, "correction is 'fdr'"),
         ({"ties": "first"}, "ties is 'first'"),
-        ({"permutations": -1}, "permutations and bootstrap count draws"),
+        ({"permutations": -1}, "permutations is -1"),
         ({"within": "wave"}, "raters have no attribute 'wave'"),
         ({"seed": -1}, "seed is -1"),
     ],

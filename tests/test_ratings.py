@@ -106,7 +106,7 @@ def test_pandas_with_gaps() -> None:
 
 
 def test_not_a_frame() -> None:
-    with pytest.raises(ColumnError, match="a list is not a frame"):
+    with pytest.raises(ColumnError, match=r"frame is \[1, 2\]\. Give a frame"):
         pv.Ratings.from_frame([1, 2])
 
 

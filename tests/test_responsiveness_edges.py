@@ -374,7 +374,7 @@ def test_totals_are_refused(tmp_path: Path) -> None:
         ({"resample": "people"}, "resample is 'people'"),
         ({"convention": "old"}, "convention is 'old'"),
         ({"correction": "fdr"}, "correction is 'fdr'"),
-        ({"permutations": -1}, "permutations and bootstrap count draws"),
+        ({"permutations": -1}, "permutations is -1"),
         ({"seed": -1}, "seed is -1"),
         ({"within": "wave"}, "raters have no attribute 'wave'"),
         ({"items_by": "wave"}, "items have no attribute 'wave'; they have: topic"),

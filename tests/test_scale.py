@@ -180,7 +180,7 @@ def test_a_wrong_scale_is_told_of_a_frame_as_on_the_command_line(wrong: Any, tmp
 
 @pytest.mark.parametrize("wrong", [5, 0.5, {"a": 1, "b": 2}])
 def test_what_is_no_scale_is_said_to_be_none(wrong: Any) -> None:
-    with pytest.raises(ScaleError, match=r"is not a scale\. Give text such as '0:4'"):
+    with pytest.raises(ScaleError, match=r"scale is .*\. Give text such as '0:4'"):
         pv.Ratings.from_frame(FRAME, scale=wrong)
 
 
@@ -196,7 +196,7 @@ def test_poles_have_names_or_none() -> None:
 
 @pytest.mark.parametrize("wrong", ["safe", "safe,", "a,b,c", ("a", "a"), ("a",), [1, 2], "a,b\x1b[2J"])
 def test_wrong_poles_are_refused(wrong: Any) -> None:
-    with pytest.raises(ScaleError, match="named by two words that differ"):
+    with pytest.raises(ScaleError, match="two words that differ"):
         Scale.range(0, 4).with_poles(wrong)
 
 

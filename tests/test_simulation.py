@@ -915,13 +915,13 @@ def _predictor(**changes: Any) -> dict[str, Any]:
     [
         ({"n_items": 0}, "n_items is 0 and has to be a whole number of at least 1."),
         ({"n_raters": -3}, "n_raters is -3 and has to be a whole number of at least 1."),
-        ({"n_raters": 2.5}, "n_raters is 2.5 and has to be a whole number of at least 1."),
-        ({"n_items": True}, "n_items is True and has to be a whole number of at least 1."),
+        ({"n_raters": 2.5}, "n_raters is 2.5. Give a whole number."),
+        ({"n_items": True}, "n_items is True. Give a whole number."),
         ({"trained": -1}, "trained is -1 and has to be a whole number of at least 0."),
         ({"seed": -1}, "seed is -1 and has to be a whole number of at least 0."),
         ({"missing": 1.0}, "missing is 1.0 and has to be a fraction from 0 to below 1."),
         ({"missing": -0.1}, "missing is -0.1 and has to be a fraction from 0 to below 1."),
-        ({"missing": "half"}, "missing is 'half' and has to be a fraction from 0 to below 1."),
+        ({"missing": "half"}, "missing is 'half'. Give a number."),
         ({"missing_attributes": 2}, "missing_attributes is 2 and has to be a fraction from 0 to below 1."),
         ({"rater_sd": -1.0}, "rater_sd is -1.0 and has to be a finite number of at least 0."),
         ({"noise_sd": math.nan}, "noise_sd is nan and has to be a finite number of at least 0."),
@@ -933,13 +933,19 @@ def _predictor(**changes: Any) -> dict[str, Any]:
             "missing is 0.5 and ratings_per_item is 3. Give only one of them: each says which ratings there are.",
         ),
         ({"ratings_per_item": (0, 3)}, "ratings_per_item[0] is 0 and has to be a whole number of at least 1."),
-        ({"ratings_per_item": (2, 3.5)}, "ratings_per_item[1] is 3.5 and has to be a whole number of at least 1."),
+        (
+            {"ratings_per_item": (2, 3.5)},
+            "ratings_per_item is (2, 3.5). Give a whole number, two whole numbers or None.",
+        ),
         ({"ratings_per_item": (2, 26)}, "ratings_per_item[1] is 26 and has to be at most n_raters, 25."),
         (
             {"ratings_per_item": (5, 2)},
             "ratings_per_item is (5, 2) and has to be two whole numbers, the lower one first.",
         ),
-        ({"ratings_per_item": [1, 2, 3]}, "ratings_per_item is (1, 2, 3) and has to be one whole number or two."),
+        (
+            {"ratings_per_item": [1, 2, 3]},
+            "ratings_per_item is [1, 2, 3]. Give a whole number, two whole numbers or None.",
+        ),
         (
             {"missing": 0.5, "ratings_per_item": (2, 3)},
             "missing is 0.5 and ratings_per_item is (2, 3). Give only one of them: each says which ratings there are.",
@@ -991,7 +997,10 @@ def _predictor(**changes: Any) -> dict[str, Any]:
             {"attributes": {"hand": {"left": math.nan, "right": 1.0}}},
             "attributes['hand']: the proportion of 'left' is nan and has to be at least 0.",
         ),
-        ({"attributes": {"level": {1: 1.0}}}, "a name in attributes['level'] is 1 and has to be text."),
+        (
+            {"attributes": {"level": {1: 1.0}}},
+            "attributes is {'level': {1: 1.0}}. Give a mapping from texts to values.",
+        ),
         (
             {"attributes": {"rater": {"x": 1.0}}},
             "a name in attributes is 'rater' and has to be another one: it is the column of ids.",

@@ -152,7 +152,7 @@ def test_other_bad_predictions() -> None:
         soft(ratings, frame.clear())
     with pytest.raises(InputError, match="name the same point"):
         soft(ratings, frame.with_columns(pl.col("1").alias("1.0")))
-    with pytest.raises(InputError, match="a NoneType is not a frame"):
+    with pytest.raises(InputError, match=r"predictions is None\. Give Predictions or a frame"):
         soft(ratings, None)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import Frame, checked
 from plurivox.intake.answer_columns import ANSWERED, NO_POINT, UNREADABLE, AnswerColumns
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, places_of
 from plurivox.ratings import to_polars
@@ -80,9 +81,10 @@ class Answers:
     source: str = "frame"
 
     @classmethod
+    @checked
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         scale: GivenScale,
         *,
         item: str = "item",

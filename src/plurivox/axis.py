@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import checked, whole
 from plurivox.engine.withholding import Side, revealing, withheld_together
 from plurivox.errors import NeedsRatersError, SelectionError
 from plurivox.intake.attributes import as_categories, category_order, in_order
@@ -55,6 +56,7 @@ class Axis:
     overlaps: bool = False
 
     @classmethod
+    @checked
     def of(cls, ratings: Ratings, by: By, *, min_group_size: int = MIN_GROUP_SIZE) -> Axis:
         """Sort the raters of ``ratings`` into groups.
 
@@ -77,6 +79,7 @@ class Axis:
         """
         if not ratings.has_raters:
             raise NeedsRatersError(f"{ratings.intake.source} holds counts per scale point, not who gave them.")
+        least = whole("min_group_size", min_group_size, 1)
         attributes = (by,) if isinstance(by, str) else tuple(by)
         for attribute in attributes:
             if attribute not in ratings.raters.columns:
@@ -87,8 +90,8 @@ class Axis:
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
         nobody = np.zeros(len(groups), dtype=bool)
-        whole = cls(CROSS.join(attributes), attributes, groups, codes, sizes, nobody, min_group_size)
-        return withholding([whole])[0]
+        sorted_raters = cls(CROSS.join(attributes), attributes, groups, codes, sizes, nobody, least)
+        return withholding([sorted_raters])[0]
 
     def counting(self, rated: NDArray[np.bool_]) -> Axis:
         """Return the axis with the sizes that groups have by raters who rated something."""

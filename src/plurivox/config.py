@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plurivox.arguments import fits, shown, whole
 from plurivox.errors import ConfigError, InputError
 from plurivox.lenses import lenses
 from plurivox.scale import Scale
@@ -109,7 +110,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         item_attributes=tuple(map(str, items.get("columns", ()))),
         by=tuple((one,) if isinstance(one, str) else tuple(map(str, one)) for one in raters.get("by", ())),
         bins={attribute: _bins(attribute, given, name) for attribute, given in raters.get("bins", {}).items()},
-        several={attribute: str(separator) for attribute, separator in raters.get("several", {}).items()},
+        several=_several(raters.get("several", {}), name),
         min_group_size=data.get("min_group_size"),
         path=name,
         lenses=found,
@@ -207,8 +208,14 @@ def _check(data: Mapping[str, Any], name: str) -> None:
 
 def _check_top(key: str, value: object, name: str) -> None:
     named = [*filter(None, _KNOWN), *(lens.toml for lens in lenses() if lens.toml not in _KNOWN)]
+    if key in named:
+        raise ConfigError(f"'{key}' is {shown(value)}", source=name, hint=f"Write it as a table: [{key}].")
     hint = f"Known: {', '.join(f'[{section}]' for section in named)}, min_group_size."
     check_key(key, value, _KNOWN[""], key, name, hint)
+    try:
+        whole(key, value, 1)
+    except InputError as error:
+        raise ConfigError(error.problem, source=name, hint=error.hint) from None
 
 
 def _bins(attribute: str, given: object, name: str) -> Bins:
@@ -216,13 +223,23 @@ def _bins(attribute: str, given: object, name: str) -> Bins:
     edges = given
     if isinstance(given, dict):
         edges, labels = given.get("edges"), given.get("labels")
-    if not isinstance(edges, list) or not all(isinstance(e, int | float) for e in edges) or not edges:
+    if not isinstance(edges, list) or not edges or not fits(edges, list[float]) or not fits(labels, list[str] | None):
         raise ConfigError(
-            f"the bins of '{attribute}' are {given!r}",
+            f"the bins of '{attribute}' are {shown(given)}",
             source=name,
             hint=f"Write where each starts: {attribute} = [18, 30, 50], or {{ edges = [18, 30], labels = […] }}.",
         )
     return Bins(tuple(edges), None if labels is None else tuple(map(str, labels)))
+
+
+def _several(given: Mapping[str, object], name: str) -> dict[str, str]:
+    for attribute, separator in given.items():
+        if not isinstance(separator, str) or not separator:
+            raise ConfigError(
+                f"what separates the values of '{attribute}' is {shown(separator)}", source=name,
+                hint=f'Write it as {attribute} = ";".',
+            )  # fmt: skip
+    return {attribute: str(separator) for attribute, separator in given.items()}
 
 
 def _quoted(text: str) -> str:

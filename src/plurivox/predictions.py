@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import Frame, checked
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.ratings import to_polars
@@ -48,9 +49,10 @@ class Predictions:
     source: str = "frame"
 
     @classmethod
+    @checked
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         scale: GivenScale,
         *,
         item: str = "item",

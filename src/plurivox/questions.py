@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from plurivox.arguments import checked
 from plurivox.errors import InputError, ScaleError, SelectionError
 from plurivox.ratings import Ratings, label_column, with_parts
 from plurivox.scale import Label
@@ -15,6 +16,7 @@ from plurivox.scale import Label
 RULES = ("highest", "lowest")
 
 
+@checked
 def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "highest") -> Ratings:
     """Make one rating of each rater's answers to several questions about an item.
 

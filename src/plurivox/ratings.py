@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import Frame, Kind, checked, fits
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
@@ -19,6 +21,14 @@ from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]
+Edges = Annotated[
+    Sequence[float],
+    Kind("a list of numbers", lambda given: fits(given, Sequence[float]) and all(map(math.isfinite, given))),
+]
+Names = Annotated[
+    Sequence[str],
+    Kind("a list of texts that differ", lambda given: fits(given, Sequence[str]) and len(set(given)) == len(given)),
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,9 +73,10 @@ class Ratings:
                 array.flags.writeable = False
 
     @classmethod
+    @checked
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         *,
         item: str = "item",
         rater: str = "rater",
@@ -76,8 +87,8 @@ class Ratings:
         duplicates: Duplicates = "error",
         rater_attributes: Sequence[str] = (),
         item_attributes: Sequence[str] = (),
-        raters: Any = None,
-        items: Any = None,
+        raters: Frame | None = None,
+        items: Frame | None = None,
     ) -> Ratings:
         """Check and code a long frame of pandas, polars, pyarrow or anything else that narwhals knows.
 
@@ -226,6 +237,7 @@ class Ratings:
             frame = frame.with_columns(pl.Series("count", self.multiplicity))
         return frame
 
+    @checked
     def where(self, *, raters: Wanted | None = None, items: Wanted | None = None) -> Ratings:
         """Return the ratings by some raters, of some items.
 
@@ -265,11 +277,13 @@ class Ratings:
             replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters)),
         )
 
+    @checked
     def with_poles(self, poles: GivenPoles | None) -> Ratings:
         """Return the ratings with names of the two ends of their scale; with None as they are."""
         return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
 
-    def with_bins(self, attribute: str, edges: Sequence[float], labels: Sequence[str] | None = None) -> Ratings:
+    @checked
+    def with_bins(self, attribute: str, edges: Edges, labels: Names | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 
         Parameters
@@ -282,7 +296,7 @@ class Ratings:
             Names for the intervals.
         """
         require_columns(self.raters.columns, [attribute], "the table of raters")
-        binned = bin_numbers(self.raters[attribute], edges, labels)
+        binned = bin_numbers(self.raters[attribute], list(edges), None if labels is None else list(labels))
         return with_parts(self, raters=self.raters.with_columns(binned))
 
 

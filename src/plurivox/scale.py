@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from plurivox.arguments import LARGEST, Kind, checked, whole
 from plurivox.errors import ScaleError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ MISSING = -1
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 Label = str | int | float | bool
-GivenPoles = str | Sequence[str]
+GivenPoles = Annotated[str | Sequence[str], Kind('two words that differ, such as ("safe", "unsafe")', None, ScaleError)]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -61,6 +62,7 @@ class Scale:
     descriptions: tuple[str, ...] = field(compare=False, repr=False)
     _positions: dict[str, int] = field(repr=False, compare=False)
 
+    @checked
     def __init__(
         self,
         labels: Iterable[Label],
@@ -81,13 +83,17 @@ class Scale:
         object.__setattr__(self, "_positions", positions)
 
     @classmethod
+    @checked
     def range(cls, low: int, high: int, *, missing: Iterable[Label] = ()) -> Scale:
         """Return the whole numbers from ``low`` to ``high``, both ends included."""
+        whole("low", low, -LARGEST)
+        whole("high", high, -LARGEST)
         if high - low >= MAX_POINTS:
             raise ScaleError(_too_many(high - low + 1))
         return cls(range(low, high + 1), missing=missing)
 
     @classmethod
+    @checked
     def parse(cls, text: str, *, missing: Iterable[Label] = ()) -> Scale:
         """Read ``0:4``, ``0.5:5:0.5`` (low, high, step) or ``No,Unsure,Yes``.
 
@@ -157,8 +163,11 @@ class Scale:
         return known | ({"descriptions": list(self.descriptions)} if self.descriptions else {})
 
     @classmethod
+    @checked
     def from_dict(cls, data: dict[str, Any]) -> Scale:
         """Rebuild a scale from :meth:`to_dict`."""
+        if "labels" not in data:
+            raise ScaleError("a scale has labels, and data has none", hint="Give what to_dict() made.")
         known = {name: data[name] for name in ("values", "missing", "poles", "descriptions") if name in data}
         return cls(data["labels"], **known)
 

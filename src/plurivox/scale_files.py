@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Annotated, Any, overload
 
+from plurivox.arguments import FilePath, Kind, fits, shown, words
 from plurivox.errors import ConfigError, InputError, ScaleError
 from plurivox.files import note_input
 from plurivox.scale import Label, Scale, as_poles
 
 Kinds = Mapping[str, type | tuple[type, ...]]
-GivenScale = Scale | str | os.PathLike[str] | Sequence[Label]
+_WORDS = "text such as '0:4' or 'No,Unsure,Yes', a list of points, a TOML file, or a Scale"
+GivenScale = Annotated[
+    Scale | str | os.PathLike[str] | Sequence[Label],
+    Kind(_WORDS, lambda given: fits(given, Scale | FilePath | Iterable[Label]), ScaleError),
+]
 """What every function and ``--scale`` take for a scale."""
+MOST_BYTES = 2**20
+"""The largest TOML file that is read."""
 KEYS: Kinds = {
     "labels": (list, str),
     "values": list,
@@ -24,6 +32,11 @@ KEYS: Kinds = {
     "descriptions": list,
 }
 """What ``[scale]`` may hold, and as what."""
+LISTS: Mapping[str, Any] = {
+    "labels": list[Label], "values": list[float], "missing": list[Label], "descriptions": list[str],
+    "columns": list[str], "by": list[str | list[str]],
+}  # fmt: skip
+"""What lists may hold."""
 
 
 @overload
@@ -47,7 +60,7 @@ def as_scale(scale: GivenScale | None) -> Scale | None:
     if isinstance(scale, Mapping) or not isinstance(scale, Iterable):
         raise ScaleError(
             f"{scale!r} is not a scale",
-            hint="Give text such as '0:4' or 'No,Unsure,Yes', a list of points, a TOML file, or a Scale.",
+            hint=f"Give {_WORDS}.",
         )
     return Scale(scale)
 
@@ -96,30 +109,50 @@ def poles_of(table: Mapping[str, Any], name: str) -> tuple[str, str] | None:
 
 
 def read_toml(name: str) -> dict[str, Any]:
-    """Read a TOML file."""
+    """Read a TOML file.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, is not an ordinary file, is larger than any that a person writes, or is not TOML.
+    """
     note_input(name)
     try:
+        if not stat.S_ISREG(os.stat(name).st_mode):  # a pipe would be waited for
+            raise ConfigError("this is not an ordinary file", source=name, hint="Name a TOML file.")
         with open(name, "rb") as file:
-            return tomllib.load(file)
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ConfigError(f"it is larger than {MOST_BYTES:,} bytes", source=name, hint="Is it a TOML file?")
+        return tomllib.loads(content.decode())
     except OSError as error:
         raise ConfigError(f"it cannot be read ({error.strerror})", source=name) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"it is not valid TOML ({error})", source=name) from None
+    except RecursionError:
+        raise ConfigError("it is not valid TOML (it is nested too deeply)", source=name) from None
+    except ConfigError:
+        raise
+    except ValueError as error:  # TOML, UTF-8, and whole numbers of thousands of digits
+        reason = " ".join(str(error).split())[:200]
+        raise ConfigError(f"it is not valid TOML ({reason})", source=name) from None
 
 
-def check_key(key: str, value: object, known: Kinds, shown: str, name: str, hint: str | None = None) -> None:
+def check_key(key: str, value: object, known: Kinds, where: str, name: str, hint: str | None = None) -> None:
     """Raise if a key of a TOML table is not known, or its value of another kind."""
     if key not in known:
-        raise ConfigError(f"'{shown}' is not a setting", source=name, hint=hint or f"Known here: {', '.join(known)}.")
+        raise ConfigError(f"'{where}' is not a setting", source=name, hint=hint or f"Known here: {', '.join(known)}.")
     if not isinstance(value, known[key]) or isinstance(value, bool):
         kind = known[key]
         wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
-        raise ConfigError(f"'{shown}' is {value!r} and should be a {wanted}", source=name)
+        raise ConfigError(f"'{where}' is {shown(value)} and should be a {wanted}", source=name)
+    if isinstance(value, list) and key in LISTS and not fits(value, LISTS[key]):
+        raise ConfigError(f"'{where}' is {shown(value)}", source=name, hint=f"Give {words(LISTS[key])}.")
 
 
 def _table(name: str) -> dict[str, Any]:
     data = read_toml(name)
-    table: dict[str, Any] = data.get("scale", data)
+    table = data.get("scale", data)
+    if not isinstance(table, dict):
+        raise ConfigError(f"'scale' is {shown(table)}", source=name, hint="Write it as a table: [scale].")
     for key, value in table.items():
         check_key(key, value, KEYS, f"[scale] {key}", name)
     if "labels" not in table:

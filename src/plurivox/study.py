@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from plurivox.arguments import check_fields, check_given, checked, kinds_of
 from plurivox.engine.running import Running
+from plurivox.errors import SelectionError
 from plurivox.ratings import Ratings
 
 
@@ -41,6 +43,10 @@ class Study:
     how: Running = Running()
     _found: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @checked
     def ask(self, name: str, *, inputs: Mapping[str, Any] | None = None, **settings: Any) -> Any:
         """Return what a public function of plurivox tells of the study, computed the first time that it is asked.
 
@@ -53,10 +59,13 @@ class Study:
         settings
             What is asked, by keyword.
         """
-        function = getattr(importlib.import_module("plurivox"), name)
+        function: Any = getattr(importlib.import_module("plurivox"), name, None)
+        if not hasattr(function, "settings"):
+            raise SelectionError(f"plurivox has no question named {name!r}", hint="Ask 'cohesion', for example.")
         takes = inspect.signature(function.run).parameters
         known = {**self.inputs, **(inputs or {})}
         given = {one: known[one] for one in takes if known.get(one) is not None}
+        check_given(given, kinds_of(function.run))
         record = function.settings.from_dict(settings)
         key = (name, record.key(), *((one, id(value)) for one, value in given.items()))
         return self.once(key, lambda: function.run(self.ratings, **given, settings=record, how=self.how), given)

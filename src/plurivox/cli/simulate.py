@@ -17,8 +17,8 @@ def simulate(
         Path | None,
         typer.Argument(metavar="[FOLDER]", help="Where the files go; --study has a default.", show_default=False),
     ] = None,
-    items: Annotated[int, option("Number of items.", min=1)] = 300,
-    raters: Annotated[int, option("Number of raters.", min=1)] = 120,
+    items: Annotated[int, option("Number of items, at most 10 million.", min=1)] = 300,
+    raters: Annotated[int, option("Number of raters; 100 million ratings at most.", min=1)] = 120,
     scale: Annotated[str, option("The raters' scale, as 0:4 or Low,Middle,High.")] = "0:4",
     missing: Annotated[float, option("Fraction of item–rater pairs left unrated; 0 is fully crossed.")] = 0.0,
     ratings_per_item: Annotated[

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plurivox.arguments import MOST_DRAWS
 from plurivox.engine.permutation import TOLERANCE
 from plurivox.errors import InputError
 
@@ -98,7 +99,7 @@ def most_shuffles(asked: int, most: int | None) -> int:
     >>> most_shuffles(1000, None), most_shuffles(1000, 1000), most_shuffles(0, None)
     (10000, 1000, 0)
     """
-    return max(asked, MORE * asked if most is None else most)
+    return max(asked, min(MORE * asked, MOST_DRAWS) if most is None else most)
 
 
 def unsettled(p: ArrayLike, draws: int, n_lenses: int) -> bool:

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from plurivox.arguments import MOST_THREADS, Kind, check_given, whole
 
 Progress = Callable[[str, int, int], object]
 """Called with what is being done, how much of it is done, and how much there is."""
+
+
+_KINDS = {
+    "executor": Annotated[
+        Any,
+        Kind(
+            "an executor, such as concurrent.futures.ThreadPoolExecutor(4)",
+            lambda one: one is None or callable(getattr(one, "submit", None)),
+        ),
+    ],
+    "progress": Annotated[
+        Any, Kind("a function of what is done, how far, and how far it goes", lambda one: one is None or callable(one))
+    ],
+}
 
 
 class Running(NamedTuple):
@@ -29,6 +45,19 @@ class Running(NamedTuple):
     executor: Executor | None = None
     progress: Progress | None = None
     what: str = ""
+
+    @classmethod
+    def given(cls, threads: Any = None, executor: Any = None, progress: Any = None) -> Running:
+        """Return how a caller wants work to be run.
+
+        Raises
+        ------
+        InputError
+            If threads is not a whole number from 1 on, executor not an executor, or progress not a function.
+        """
+        count = None if threads is None else whole("threads", threads, 1, MOST_THREADS)
+        check_given({"executor": executor, "progress": progress}, _KINDS)
+        return cls(count, executor, progress)
 
     def doing(self, what: str) -> Running:
         """Return the same for something else that is done."""

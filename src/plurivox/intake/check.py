@@ -302,7 +302,7 @@ def _attributes(
             f"{given.source} lacks {found.unknown:,} of the {len(ids):,} {role}s in {table.source}; "
             "their attributes are unknown",
             UnknownIdsWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return frame.hstack(found.frame), found
 

@@ -7,15 +7,21 @@ scale, the intake and the attribute tables, so that reading it back gives an equ
 from __future__ import annotations
 
 import base64
+import contextlib
+import hashlib
 import io
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plurivox.arguments import FilePath, check_fields, checked, shown
 from plurivox.errors import FileError
 from plurivox.files import replacing
 from plurivox.intake.check import Intake
@@ -24,9 +30,13 @@ from plurivox.scale import Scale
 
 KEY = "plurivox"
 VERSION = 1
+AGAIN = "Write it again with write_ratings, from the table that it was made of."
+_ROWS_PER_BYTE = 100
+_MOST_COUNT = 2**62
 
 
-def write_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
+@checked
+def write_ratings(ratings: Ratings, path: FilePath) -> None:
     """Write ratings to a Parquet file that :func:`read_ratings` turns back into an equal object.
 
     Parameters
@@ -43,6 +53,7 @@ def write_ratings(ratings: Ratings, path: str | os.PathLike[str]) -> None:
         "items": _packed(ratings.items),
         "raters": _packed(ratings.raters),
     }
+    described["digest"] = _digest(described, ratings)
     columns = {"item": ratings.item_codes, "rater": ratings.rater_codes}
     frame = ratings.to_frame()
     # The codes travel beside the ids: they are what is read back, the ids are for everybody else.
@@ -58,31 +69,123 @@ def description(data: str | bytes) -> dict[str, Any] | None:
     """Return what a Parquet file says of the ratings in it, None if plurivox did not write it."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     text = pl.read_parquet_metadata(source).get(KEY)
-    return None if text is None else json.loads(text)
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
 
 
 def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
-    """Rebuild the ratings."""
-    if described.get("version") != VERSION:
+    """Rebuild the ratings.
+
+    Raises
+    ------
+    FileError
+        If the file is of another form, or damaged: codes that name nothing, ids that are there twice, ratings whose
+        ids and codes do not belong together.
+    """
+    version = described.get("version")
+    if isinstance(version, int) and version > VERSION:
         raise FileError(
-            f"it was written in form {described.get('version')}, and this version reads form {VERSION}",
+            f"it was written in form {shown(version)}, and this version reads form {VERSION}",
             source=name,
             hint="Update plurivox.",
         )
-    frame = pl.read_parquet(data)
+    try:
+        with without_panics():
+            frame = pl.read_parquet(data)
+        return _restored(frame, described)
+    except (Exception, pl.exceptions.PanicException) as error:  # whatever damage makes Python, numpy or polars say
+        reason = " ".join(str(error).split())[:120]
+        reason = f"{reason} is missing" if isinstance(error, KeyError) else reason.rstrip(".")
+        raise FileError(
+            f"these ratings, as plurivox wrote them, are damaged ({reason})", source=name, hint=AGAIN
+        ) from None
+
+
+def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
+    """Rebuild the ratings, or raise a ValueError, or what else is raised of damaged data."""
+    if described["version"] != VERSION:
+        raise ValueError("it does not say in which form it is")
     scale = Scale.from_dict(described["scale"])
-    scores: Any = frame["score_code"].to_numpy().astype(scale.dtype)
+    intake = Intake(**described["intake"])
+    check_fields(intake)
+    items, raters = _unpacked(described["items"], "item"), _unpacked(described["raters"], "rater")
     with_raters = "rater_code" in frame.columns
-    return Ratings(
+    item = _codes(frame["item_code"], items.height)
+    score = _codes(frame["score_code"], len(scale))
+    second = _codes(frame["rater_code"], raters.height) if with_raters else score
+    if not _sorted(item, second):
+        raise ValueError("its rows are not in order, or some are there twice")
+    counts = None if with_raters else _codes(frame["count"], _MOST_COUNT)
+    if counts is not None and (counts < 1).any():
+        raise ValueError("a count is below 1")
+    found = Ratings(
         scale,
-        _unpacked(described["items"]),
-        _unpacked(described["raters"]),
-        frame["item_code"].to_numpy().astype(np.int32),
-        frame["rater_code"].to_numpy().astype(np.int32) if with_raters else None,
-        scores,
-        None if with_raters else frame["count"].to_numpy().astype(np.int64),
-        Intake(**described["intake"]),
+        items,
+        raters,
+        item.astype(np.int32),
+        second.astype(np.int32) if with_raters else None,
+        score.astype(scale.dtype),  # type: ignore[arg-type]
+        counts,
+        intake,
     )
+    if "digest" in described:
+        if described["digest"] != _digest(described, found):
+            raise ValueError("its content is not what was written")
+    elif not found.to_frame().equals(frame.drop("item_code", "rater_code", "score_code", strict=False)):
+        raise ValueError("its ids and its codes do not belong together")
+    return found
+
+
+def _digest(described: dict[str, Any], ratings: Ratings) -> str:
+    """Return a checksum of all that is read back."""
+    known = {name: part for name, part in described.items() if name != "digest"}
+    whole = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
+    for array in (ratings.item_codes, ratings.rater_codes, ratings.scores, ratings.multiplicity):
+        if array is not None:
+            whole.update(np.ascontiguousarray(array).data)
+    return whole.hexdigest()
+
+
+@contextlib.contextmanager
+def without_panics() -> Iterator[None]:
+    """Keep what polars prints about damaged data, which it also raises, off the screen.
+
+    Polars writes such reports past Python. Whatever else is written to standard error meanwhile comes out at the end.
+    """
+    with tempfile.TemporaryFile() as kept:
+        screen, panic = os.dup(2), False
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            panic = True
+            raise
+        finally:
+            os.dup2(screen, 2)
+            kept.seek(0)
+            if not panic and (text := kept.read()):
+                os.write(screen, text)
+            os.close(screen)
+
+
+def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:
+    """Return whole numbers from 0 to below n."""
+    if not column.dtype.is_integer() or column.null_count():
+        raise ValueError(f"{column.name} does not hold whole numbers throughout")
+    if len(column) and not 0 <= int(column.min()) <= int(column.max()) < n:  # type: ignore[arg-type]
+        raise ValueError(f"{column.name} holds numbers that are out of range")
+    return column.to_numpy().astype(np.int64)
+
+
+def _sorted(item: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
+    """Tell whether rows are sorted by item, then by rater or score, and no two are of the same."""
+    step = np.diff(item)
+    return bool(((step > 0) | ((step == 0) & (np.diff(second) > 0))).all())
 
 
 def _packed(frame: pl.DataFrame) -> str:
@@ -91,5 +194,17 @@ def _packed(frame: pl.DataFrame) -> str:
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def _unpacked(text: str) -> pl.DataFrame:
-    return pl.read_parquet(base64.b64decode(text))
+def _unpacked(text: str, role: str) -> pl.DataFrame:
+    """Return a table of items or raters, whose first column holds ids that differ."""
+    data = base64.b64decode(text, validate=True)
+    with without_panics():
+        n_rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
+        if n_rows > _ROWS_PER_BYTE * len(data):  # ids that differ take more room; memory is not filled to find out
+            raise ValueError(f"its table of {role}s has {n_rows:,} rows in {len(data):,} bytes")
+        frame = pl.read_parquet(io.BytesIO(data))
+    if not frame.width or frame.columns[0] != role:
+        raise ValueError(f"its table of {role}s has no ids")
+    ids = frame[role]
+    if ids.dtype not in (pl.String, pl.Int64) or ids.null_count() or ids.n_unique() < len(ids):
+        raise ValueError(f"its table of {role}s has ids that are missing, there twice, or of another type")
+    return frame

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from plurivox.arguments import FilePath, Frame, checked
 from plurivox.errors import FileError, InputError, ScoreError, no_column
 from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
@@ -25,9 +26,10 @@ from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale
 from plurivox.scale_files import as_scale as as_scale
 
-Source = str | os.PathLike[str]
+Source = FilePath
 
 
+@checked
 def read_ratings(
     source: Source,
     *,
@@ -38,8 +40,8 @@ def read_ratings(
     poles: GivenPoles | None = None,
     missing: Iterable[Label] = (),
     duplicates: Duplicates = "error",
-    raters: Any = None,
-    items: Any = None,
+    raters: Source | Frame | None = None,
+    items: Source | Frame | None = None,
     rater_attributes: Sequence[str] = (),
     item_attributes: Sequence[str] = (),
     layout: Layout | None = None,
@@ -120,6 +122,7 @@ def read_ratings(
     return Ratings.from_checked(checked).with_poles(poles)
 
 
+@checked
 def read_predictions(
     source: Source,
     scale: GivenScale,

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from plurivox.answers import Answers
+from plurivox.arguments import FilePath, checked
 from plurivox.errors import no_column
 from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
 from plurivox.intake.opening import Format
@@ -17,8 +18,9 @@ from plurivox.scale_files import GivenScale
 _SQLITE = b"SQLite format 3\x00"
 
 
+@checked
 def read_answers(
-    source: str | os.PathLike[str],
+    source: FilePath,
     scale: GivenScale,
     *,
     item: str | None = None,

@@ -6,12 +6,12 @@ import re
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from plurivox.arguments import Frame, checked
 from plurivox.errors import InputError, ModelWarning
 from plurivox.intake.attributes import Locate
 from plurivox.models.inputs import Examples, ItemTable
@@ -27,9 +27,10 @@ NO_BETTER = (
 )
 
 
+@checked
 def fit(
     ratings: Ratings,
-    items: Any,
+    items: Frame,
     model: str = "mlp-kl",
     *,
     text: str = "text",
@@ -94,7 +95,7 @@ def fit(
     seen = learned.counts.sum(axis=0)
     unseen, warning = _unseen(ratings.scale, seen)
     if warning:
-        warnings.warn(warning, ModelWarning, stacklevel=2)
+        warnings.warn(warning, ModelWarning, stacklevel=3)  # past the check of arguments
     # From the items learned from alone: the loss of those held out shall tell how well new texts are read, and new
     # texts have new words.
     encoder, remark = kind.encoder.learn(learned.texts, learned.contexts, features=features, length=length)

@@ -6,9 +6,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
-from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from plurivox.arguments import FilePath, Frame, checked
 from plurivox.errors import FileError, InputError, ScaleError
 from plurivox.intake.attributes import Locate
 from plurivox.intake.read import as_scale
@@ -26,6 +25,7 @@ from plurivox.models.records import Settings, Training
 from plurivox.models.texts import Encoder, Turns
 from plurivox.models.training import AT_ONCE, log_shares, one_thread
 from plurivox.scale import Scale, text_of
+from plurivox.scale_files import GivenScale
 
 BLOCK = 4096
 """Items that are read together."""
@@ -63,15 +63,16 @@ class Predictor:
     def __repr__(self) -> str:
         return f"<Predictor: {self.kind} on {self.scale}, trained on {self.training.n_items:,} items>"
 
+    @checked
     def predict(
         self,
-        items: Any,
+        items: Frame,
         *,
         text: str | None = None,
         context: Sequence[str] | str | None = None,
         item: str | None = None,
         name: str | None = None,
-        scale: Scale | str | None = None,
+        scale: GivenScale | None = None,
         progress: Callable[[int, int], object] | None = None,
         source: str = "items",
         locate: Locate | None = None,
@@ -141,7 +142,8 @@ class Predictor:
         self._refuse_context(any(turns))
         return self._shares(given, turns)
 
-    def save(self, folder: str | PathLike[str]) -> list[Path]:
+    @checked
+    def save(self, folder: FilePath) -> list[Path]:
         """Write the model into a folder, in place of the one there, and return the files.
 
         Whatever happens meanwhile, the folder holds the old model or the new one. It holds no text but the words
@@ -189,7 +191,8 @@ class Predictor:
 Shares = NDArray[np.float64]
 
 
-def load(folder: str | PathLike[str], *, scale: Scale | str | None = None) -> Predictor:
+@checked
+def load(folder: FilePath, *, scale: GivenScale | None = None) -> Predictor:
     """Read a model from the folder it was saved in; nothing in there is executed.
 
     Parameters
@@ -217,7 +220,7 @@ def load(folder: str | PathLike[str], *, scale: Scale | str | None = None) -> Pr
         of, text, context, item = dict(about["versions"]), about["text"], about["context"], about["item"]
         if not isinstance(context, list) or not all(isinstance(name, str) for name in (text, item, *context)):
             raise TypeError("columns have names")
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
         raise FileError("it is not a model as plurivox saves it", source=source, hint=saving.AGAIN) from None
     require_scale(found, as_scale(scale), source)
     with torch.device("meta"):  # shapes without numbers: nothing is drawn, and no file makes it take much memory

@@ -11,8 +11,8 @@ import numpy as np
 from plurivox.errors import InputError
 
 LARGEST = 2**63 - 1
-MOST = {"features": 10_000_000, "length": 100_000}
-"""What still fits into memory."""
+MOST = {"features": 10_000_000, "length": 100_000, "epochs": 1_000_000, "patience": 1_000_000, "batch": 10_000_000}
+"""What still fits into memory, or into a lifetime."""
 
 
 def plain(number: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from plurivox.arguments import FilePath, checked
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
@@ -48,7 +49,8 @@ class Report:
         return write_text(path, self.html(), _sources(self.brief.study))
 
 
-def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), **options: Any) -> Path:
+@checked
+def write_report(path: FilePath, ratings: Ratings, by: Any = (), **options: Any) -> Path:
     """Run every lens that the inputs allow and write one self-contained HTML file.
 
     The same input and seed make the same bytes. Nobody's id is in it, groups too small to show are withheld, and it
@@ -80,6 +82,7 @@ def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), *
     return make_report(ratings, by, **options).write(path)
 
 
+@checked
 def make_report(
     ratings: Ratings, by: Any = (), *, command: str = "", files: Mapping[str, str | os.PathLike[str]] | None = None,
     threads: int | None = None, executor: Any = None, progress: Any = None, **options: Any,
@@ -96,7 +99,7 @@ def make_report(
     asked = asked.replace(n_lenses=asked.n_lenses + len({"answers", "predictions"} & inputs.keys()))
     axes = tuple(one for one in asked.by if "rater" not in one)
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
-    found = Study(ratings, inputs, Running(threads, executor, progress))
+    found = Study(ratings, inputs, Running.given(threads, executor, progress))
     return report_of(Brief(found, asked, axes, command, _digests(ratings, files or {}), remarks))
 
 

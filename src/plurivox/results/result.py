@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.errors import SelectionError
+from plurivox.results.restoring import restored
 from plurivox.results.wording import counted, withheld_sentence
 
 FEW = 3
@@ -218,7 +219,7 @@ class Table:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Table:
         """Undo :meth:`as_dict` after JSON."""
-        schema = {name: getattr(pl, kind) for name, kind in data["types"].items()}
+        schema = {name: _dtype(kind) for name, kind in data["types"].items()}
         columns = {
             name: _loose(values) if schema[name] == pl.Float64 else values for name, values in data["columns"].items()
         }
@@ -300,13 +301,14 @@ class Result(ABC):
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Rebuild a result from :meth:`to_json`."""
-        data = json.loads(text)
-        if data.get("kind") != cls.KIND:
-            raise SelectionError(f"this is the JSON of a {data.get('kind')!r} result, not of {cls.KIND!r}")
-        found: dict[str, Any] = {field.name: data[field.name] for field in fields(cls)}
-        for name, part in cls.PARTS.items():
-            found[name] = tuple(part.from_dict(one) for one in found[name])
-        return cls(**found)
+
+        def build(data: dict[str, Any]) -> Any:
+            found: dict[str, Any] = {field.name: data[field.name] for field in fields(cls)}
+            for name, part in cls.PARTS.items():
+                found[name] = tuple(part.from_dict(one) for one in found[name])
+            return cls(**found)
+
+        return restored(cls, text, build)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -391,6 +393,14 @@ def strict(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [strict(part) for part in value]
     return value
+
+
+def _dtype(name: str) -> Any:
+    """Return the type of a column by its name."""
+    kind = getattr(pl, name)
+    if not (isinstance(kind, type) and issubclass(kind, pl.DataType)):
+        raise TypeError(f"{name} is not a type of columns")
+    return kind
 
 
 def _loose(value: Any) -> Any:

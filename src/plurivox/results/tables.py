@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from plurivox.errors import SelectionError
+from plurivox.results.restoring import restored
 from plurivox.results.result import Statement, Table, strict, told
 
 
@@ -74,7 +75,8 @@ class TableResult(ABC):
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Rebuild a result from :meth:`to_json`."""
-        data = json.loads(text)
-        if data.get("kind") != cls.KIND:
-            raise SelectionError(f"this is the JSON of a {data.get('kind')!r} result, not of {cls.KIND!r}")
-        return cls(tuple(Table.from_dict(one) for one in data["tables"]), data["settings"])
+
+        def build(data: dict[str, Any]) -> Any:
+            return cls(tuple(Table.from_dict(one) for one in data["tables"]), data["settings"])
+
+        return restored(cls, text, build)

@@ -15,6 +15,7 @@ from dataclasses import MISSING, dataclass
 from types import NoneType
 from typing import Any, ClassVar, Self
 
+from plurivox.arguments import LARGEST, is_text, shown
 from plurivox.errors import InputError
 from plurivox.settings.values import frozen, plain, scalar
 
@@ -112,11 +113,11 @@ class Spec:
                 hash(value), json.dumps(plain(value))
         except InputError:
             raise
-        except (TypeError, ValueError, OverflowError) as error:
+        except (TypeError, ValueError, OverflowError, AttributeError, RecursionError) as error:
             told = str(error) if type(error) is ValueError else ""
-            raise InputError(f"{self.name} is {given!r}", hint=self.hint or told or self._wanted()) from None
+            raise InputError(f"{self.name} is {shown(given)}", hint=self.hint or told or self._wanted()) from None
         if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
-            raise InputError(f"{self.name} is {given!r}", hint=self.hint or self._wanted())
+            raise InputError(f"{self.name} is {shown(given)}", hint=self.hint or self._wanted())
         return value
 
     def _canonical(self, given: Any) -> Any:
@@ -127,7 +128,8 @@ class Spec:
         else:
             value = _of_kind(scalar(given), self.kind)
         if self.choices is not None:
-            value = self.choices[self.choices.index(value)] if value in self.choices else _refuse()
+            known = isinstance(value, str | int | float) and value in self.choices
+            value = self.choices[self.choices.index(value)] if known else _refuse()
         return value
 
     def _wanted(self) -> str:
@@ -136,9 +138,9 @@ class Spec:
             return f"Choose one of {', '.join(map(str, self.choices))}."
         noun = _NOUNS.get(self.kind, "another value") if self.kind else "another value"
         if self.least is not None and self.most is not None:
-            return f"Give {noun} from {self.least:g} to {self.most:g}."
+            return f"Give {noun} from {self.least:,} to {self.most:,}."
         if self.least is not None or self.most is not None:
-            return f"Give {noun} of at {f'least {self.least:g}' if self.least is not None else f'most {self.most:g}'}."
+            return f"Give {noun} of at {f'least {self.least:,}' if self.least is not None else f'most {self.most:,}'}."
         return f"Give {noun}."
 
 
@@ -149,10 +151,11 @@ def _refuse() -> Any:
 def _of_kind(value: Any, kind: type) -> Any:
     """Return a value as the Python type it should have."""
     if kind is int and not isinstance(value, bool):
-        return operator.index(value)
+        number = operator.index(value)
+        return number if abs(number) <= LARGEST else _refuse()
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value) + 0.0  # -0.0 and 0.0 are one value
-    if kind is str and isinstance(value, str):
+    if kind is str and is_text(value):
         return str(value)
     if kind is bool and isinstance(value, bool):
         return value

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Any
 
+from plurivox.arguments import MOST_DRAWS
 from plurivox.errors import InputError
 from plurivox.settings import values
 from plurivox.settings.record import setting
@@ -52,25 +53,20 @@ several = _shared(
 """Attributes with several values per rater: ``several: Frozen``."""
 
 min_group_size = _shared(
-    MIN_GROUP_SIZE, "Withhold groups with fewer raters (default 5).", metavar="N", cli=False,
+    MIN_GROUP_SIZE, "Withhold groups with fewer raters (default 5).", metavar="N", least=1, cli=False,
     doc="Groups with fewer raters are withheld and counted.",
 )  # fmt: skip
 """Below how many raters a group is withheld: ``min_group_size: int``."""
 
 
-def _draws(value: int) -> None:
-    if value < 0:
-        raise InputError("permutations and bootstrap count draws", hint="Give 0 or more.")
-
-
 permutations = _shared(
-    1000, "How often to shuffle raters; 0 for no p-values.", metavar="N", least=0, check=_draws,
+    1000, "How often to shuffle raters; 0 for no p-values.", metavar="N", least=0, most=MOST_DRAWS,
     doc="How often rater profiles are shuffled to see what chance does; 0 for values without p.",
 )  # fmt: skip
 """How many permutations: ``permutations: int``."""
 
 bootstrap = _shared(
-    1000, "Draws for 95 % intervals; 0 for none.", metavar="N", least=0, check=_draws,
+    1000, "Draws for 95 % intervals; 0 for none.", metavar="N", least=0, most=MOST_DRAWS,
     doc="How many bootstrap draws for 95 % intervals; 0 for none.",
 )  # fmt: skip
 """How many bootstrap draws: ``bootstrap: int``."""
@@ -106,28 +102,23 @@ def settled_interval(interval: str | None, draws: int) -> tuple[str, int]:
     return how, (draws or 1000) if how == "bootstrap" else 0
 
 
-def _seed(value: int) -> None:
-    if not 0 <= value < 2**63:
-        raise ValueError("Give a whole number of at least 0.")
-
-
 max_permutations = _shared(
     None, "Shuffle up to so often where a p-value is undecided (default: 10 times --permutations).", metavar="N",
-    least=0,
+    least=0, most=MOST_DRAWS,
     doc="Up to how many permutations are made where a corrected p-value is too close to .05; ten times "
     "``permutations`` by default, and as many as those for no more.",
 )  # fmt: skip
 """Up to how many permutations: ``max_permutations: int | None``."""
 
 n_lenses = _shared(
-    1, "How many lenses' claims are corrected together.", metavar="N", least=1, cli=False,
+    1, "How many lenses' claims are corrected together.", metavar="N", least=1, most=100, cli=False,
     doc="How many lenses' claims are corrected together, as in a report: shuffles go on until p-values are on one side "
     "of what decides there, too.",
 )  # fmt: skip
 """How many lenses' claims are corrected together: ``n_lenses: int``."""
 
 seed = _shared(
-    0, "Same seed, same result.", metavar="N", least=0, check=_seed,
+    0, "Same seed, same result.", metavar="N", least=0,
     doc="Same seed, same result, whatever the threads and the order of rows.",
 )  # fmt: skip
 """Where chance starts: ``seed: int``."""

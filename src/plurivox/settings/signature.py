@@ -11,6 +11,7 @@ from dataclasses import MISSING
 from inspect import Parameter, Signature
 from typing import Any, Protocol, TypeVar
 
+from plurivox.arguments import check_given, kinds_of
 from plurivox.settings.record import Settings
 
 R = TypeVar("R")
@@ -43,7 +44,8 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
     The function has inputs, and the keyword-only arguments ``settings`` and ``how``, a
     :class:`~plurivox.engine.running.Running`. The public one has the inputs, then the settings named in
     ``positional``, and keyword-only all other settings, keyword-only inputs, ``threads``, ``executor`` and
-    ``progress``. Its docstring describes them all; inputs other than ratings must be described by hand.
+    ``progress``. Inputs are checked by their annotations, settings by the record. Its docstring describes them all;
+    inputs other than ratings must be described by hand.
 
     Examples
     --------
@@ -72,10 +74,12 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
                 values = signature.bind(*args, **given).arguments
             except TypeError as error:
                 raise TypeError(f"{run.__name__}() {error}") from None
-            asked = settings(**{name: values.pop(name) for name in settings.specs() if name in values})
-            how = Running(**{name: values.pop(name) for name in _HOW if name in values})
-            _of_enough_raters(values.get("ratings"), asked)
-            return run(**values, settings=asked, how=how)
+            asked = {name: values.pop(name) for name in settings.specs() if name in values}
+            how = {name: values.pop(name) for name in _HOW if name in values}
+            check_given(values, kinds_of(run))
+            record = settings(**asked)
+            _of_enough_raters(values.get("ratings"), record)
+            return run(**values, settings=record, how=Running.given(**how))
 
         public.__signature__ = signature  # type: ignore[attr-defined]
         public.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from plurivox.arguments import checked
 from plurivox.ratings import Ratings, label_column
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -162,6 +163,7 @@ class _World(NamedTuple):
     seed: int
 
 
+@checked
 def simulate(
     *,
     n_items: int = 300,
@@ -193,7 +195,8 @@ def simulate(
     Parameters
     ----------
     n_items, n_raters, scale
-        Size of the study, and the scale the crowd and the models use.
+        Size of the study, and the scale the crowd and the models use. There are at most 10 million items and raters,
+        and 100 million ratings.
     attributes, violations
         For each attribute of the raters, and for the items' topic, the values and their proportions.
     effects

@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+from numbers import Integral
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from plurivox.arguments import LARGEST, fits, is_text, shown
 from plurivox.errors import InputError, SelectionError
 
 Positions = npt.NDArray[np.integer[Any]]
@@ -28,6 +29,10 @@ Floats = npt.NDArray[np.float64]
 Style = Callable[..., Positions]
 Proportions = Mapping[str, float]
 
+MOST = {"n_items": 10_000_000, "n_raters": 10_000_000, "trained": 1_000_000, "seed": LARGEST}
+"""The largest whole numbers that :func:`~plurivox.simulation.simulate.simulate` takes."""
+MOST_CELLS = 100_000_000
+"""The most ratings, or predicted probabilities, of one study: they are all in memory."""
 LEAST_SPREAD = 1e-9  # of a predicted distribution, so that even ratings without any spread have one
 
 
@@ -231,13 +236,27 @@ def _logistic(x: Floats) -> Floats:
 def check_numbers(given: Mapping[str, Any]) -> None:
     """Raise unless sizes, fractions and spreads, by the names of the arguments, are in range."""
     for name, least in {"n_items": 1, "n_raters": 1, "trained": 0, "seed": 0}.items():
-        _require_count(name, given[name], least)
+        _require_count(name, given[name], least, MOST[name])
     for name in ("missing", "missing_attributes"):
         _require_fraction(name, given[name])
     for name in ("rater_sd", "noise_sd", "cut_reach"):
         _require_spread(name, given[name])
     if given["ratings_per_item"] is not None:
         _check_per_item(given["ratings_per_item"], given["n_raters"], given["missing"])
+    _check_sizes(given)
+
+
+def _check_sizes(given: Mapping[str, Any]) -> None:
+    """Raise if the study would not fit into memory."""
+    per_item = given["ratings_per_item"] or given["n_raters"]
+    per_item = per_item[-1] if isinstance(per_item, list) else per_item
+    for what, number in {
+        "the number of ratings": per_item, "the number of ratings of trained raters": given["trained"],
+        "the number of predicted probabilities": len(given["predictors"]) * len(given["scale"]["labels"]),
+        "the number of models' answers": len(given["models"]),
+    }.items():  # fmt: skip
+        total = given["n_items"] * number
+        _require(total <= MOST_CELLS, what, total, f"at most {MOST_CELLS:,}; simulate fewer items")
 
 
 def check_population(
@@ -270,7 +289,7 @@ def check_predictors(predictors: Sequence[SimulatedPredictor], labels: Sequence[
     """Raise unless predictors have names and numbers to work with, and the labels can name columns beside them."""
     for number, predictor in enumerate(predictors):
         where = f"predictors[{number}]"
-        named = isinstance(predictor.name, str) and bool(predictor.name.strip())
+        named = is_text(predictor.name) and bool(predictor.name.strip())
         _require(named, f"{where}.name", predictor.name, "a text that is not blank")
         _require_spread(f"{where}.error_sd", predictor.error_sd)
         sharp = _is_real(predictor.sharpness) and predictor.sharpness > 0
@@ -330,15 +349,19 @@ def _check_options(style: str, options: Mapping[str, float]) -> None:
 
 
 def _check_effect(where: str, effect: Effect, attributes: Mapping[str, Proportions], violations: Proportions) -> None:
+    _require_mapping(f"{where}.condition", effect.condition)
     _require(bool(effect.condition), f"{where}.condition", effect.condition, 'like {"gender": "Woman"}')
     _check_person(f"{where}.condition", effect.condition, attributes)
     _require_finite(f"{where}.bias", effect.bias)
     _require_spread(f"{where}.shared_sd", effect.shared_sd)
     if effect.violation is not None:
+        _require(is_text(effect.violation), f"{where}.violation", effect.violation, "a text")
         _require_known(f"{where}: violation {effect.violation!r}", effect.violation, violations)
 
 
 def _check_model(where: str, model: SimulatedModel, attributes: Mapping[str, Proportions]) -> None:
+    _require(is_text(model.name), f"{where}.name", model.name, "a text")
+    _require_mapping(f"{where}.like", model.like)
     _check_person(f"{where}.like", model.like, attributes)
     _require_finite(f"{where}.bias", model.bias)
     _require_finite(f"{where}.refusal_slope", model.refusal_slope)
@@ -355,7 +378,11 @@ def _check_person(where: str, person: Mapping[str, str], attributes: Mapping[str
 
 def _require(allowed: bool, name: str, value: object, expected: str) -> None:
     if not allowed:
-        raise InputError(f"{name} is {value!r} and has to be {expected}")
+        raise InputError(f"{name} is {shown(value)} and has to be {expected}")
+
+
+def _require_mapping(name: str, value: object) -> None:
+    _require(fits(value, Mapping[str, str]), name, value, 'a mapping such as {"gender": "Woman"}')
 
 
 def _require_known(what: str, name: str, known: Mapping[str, Any]) -> None:
@@ -363,9 +390,12 @@ def _require_known(what: str, name: str, known: Mapping[str, Any]) -> None:
         raise SelectionError(f"{what} is unknown", hint=f"Known: {', '.join(known) or 'none'}.")
 
 
-def _require_count(name: str, value: object, least: int) -> None:
-    allowed = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-    _require(allowed, name, value, f"a whole number of at least {least}")
+def _require_count(name: str, value: object, least: int, most: int | None = None) -> None:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    enough = whole and int(value) >= least  # type: ignore[call-overload]
+    _require(enough, name, value, f"a whole number of at least {least}")
+    if most is not None:
+        _require(int(value) <= most, name, value, f"at most {most:,}")  # type: ignore[call-overload]
 
 
 def _require_finite(name: str, value: object) -> None:
@@ -381,4 +411,4 @@ def _require_fraction(name: str, value: Any) -> None:
 
 
 def _is_real(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    return fits(value, float) and math.isfinite(value)  # type: ignore[arg-type]

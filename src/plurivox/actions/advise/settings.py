@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from plurivox.arguments import check_fields
 from plurivox.errors import InputError
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
@@ -35,6 +36,7 @@ class Thresholds:
     most: float = 0.5
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for one in fields(self):
             value = getattr(self, one.name)
             if not 0 <= value <= 1:
@@ -94,7 +96,7 @@ class AdviceSettings(Settings):
         0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."
     )
     min_support: float = setting(
-        5.0, "Scores given to fewer items are left out where precision is compared.", cli=False
+        5.0, "Scores given to fewer items are left out where precision is compared.", least=0, cli=False
     )
     within: tuple[str, ...] | None = shared.within()
     seed: int = shared.seed()

@@ -18,6 +18,7 @@ from plurivox.actions.curate.rows import Work, standings
 from plurivox.actions.curate.settings import CurationSettings
 from plurivox.actions.select.result import OWN_GROUP
 from plurivox.actions.select.run import select_raters
+from plurivox.arguments import Frame
 from plurivox.axis import Axis
 from plurivox.engine.grouping import Compared, axes_of
 from plurivox.engine.running import Running
@@ -37,7 +38,7 @@ def curate(
     reference: ReferenceLike = "crowd",
     *,
     raters: Sequence[object] | None = None,
-    decisions: Any = None,
+    decisions: Decisions | Frame | None = None,
     settings: CurationSettings,
     how: Running,
 ) -> Curation:

@@ -8,6 +8,7 @@ from plurivox.errors import InputError
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 FEWEST_PERMUTATIONS = 100
+MOST_SIMULATIONS = 100_000
 MOST_TIMES = 10
 """Up to how many times as many raters or items are looked at."""
 
@@ -41,7 +42,7 @@ class PlanSettings(Settings):
     )  # fmt: skip
     simulations: int = setting(
         60, "With --plan: simulated studies of each of twelve sizes, 0 for none.", metavar="N", least=0,
-        hint="Give 0 or more; 60 is usual.",
+        most=MOST_SIMULATIONS, hint=f"Give 0 to {MOST_SIMULATIONS:,}; 60 is usual.",
         doc="Studies to simulate of each of twelve sizes, which all count for every answer; 0 for a plan without "
         "power. With fewer than 30 the Monte Carlo error cannot be told.",
     )  # fmt: skip
@@ -51,7 +52,7 @@ class PlanSettings(Settings):
     )
     seed: int = shared.seed()
     several: Frozen = shared.several()
-    min_group_size: int = shared.min_group_size(least=1, hint="Give 1 or more.")
+    min_group_size: int = shared.min_group_size()
 
     def check(self) -> None:
         """Raise if there are too few permutations, or if raters are to be planned for one by one."""

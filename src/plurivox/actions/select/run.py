@@ -15,6 +15,7 @@ from plurivox.actions.select.judging import groups_of, judge, others_per_item, r
 from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for, read_log, signs_of
 from plurivox.actions.select.result import OWN_GROUP, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
+from plurivox.arguments import Frame
 from plurivox.axis import Axis
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import compared, overlapping_axes
@@ -32,7 +33,7 @@ def select_raters(
     ratings: Ratings,
     reference: ReferenceLike = OWN_GROUP,
     *,
-    log: Any = None,
+    log: Frame | None = None,
     settings: SelectionSettings,
     how: Running,
 ) -> Selection:

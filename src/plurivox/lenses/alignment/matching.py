@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.answers import Answers, Voice
+from plurivox.arguments import Frame, Kind
 from plurivox.errors import InputError, SelectionError
 from plurivox.intake.answer_columns import ANSWERED, FAILED, NO_POINT, REFUSED, UNREADABLE
 from plurivox.intake.attributes import as_categories, category_order, places_of
@@ -93,6 +94,14 @@ class AnsweredItems:
         return len(self.ratings.scale) - 1
 
 
+def _is_store(given: Any) -> bool:
+    """Tell whether something is a store of ``plurivox ask``, which this layer does not know."""
+    return callable(getattr(given, "frame", None)) and hasattr(given, "about")
+
+
+AnswersLike = Answers | Annotated[Any, Kind("a store of plurivox ask", _is_store)] | Frame
+
+
 def as_answers(given: Any, ratings: Ratings) -> Answers:
     """Return answers from answers, a store, or a frame on the scale of the ratings."""
     answers = given if isinstance(given, Answers) else on_scale(given, ratings.scale)
@@ -103,7 +112,7 @@ def as_answers(given: Any, ratings: Ratings) -> Answers:
 
 def on_scale(given: Any, scale: Scale) -> Answers:
     """Return answers from a store, or a frame."""
-    if callable(getattr(given, "frame", None)) and hasattr(given, "about"):
+    if _is_store(given):
         return from_store(given, scale)
     return Answers.from_frame(given, scale)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,7 @@ from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.alone import answers_alone, without_humans
 from plurivox.lenses.alignment.as_raters import as_raters
 from plurivox.lenses.alignment.closest import Closest, corrected_leads, frames, level_over
-from plurivox.lenses.alignment.matching import ALL, as_answers, match
+from plurivox.lenses.alignment.matching import ALL, AnswersLike, as_answers, match
 from plurivox.lenses.alignment.references import References
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.rows import Analysis
@@ -36,7 +35,7 @@ from plurivox.statistics.checks import level_of, prior_of, usual_level
 
 @keywords(AlignmentSettings)
 def alignment(
-    ratings: Ratings | None, answers: Any, *, trained: Ratings | None = None, scale: GivenScale | None = None,
+    ratings: Ratings | None, answers: AnswersLike, *, trained: Ratings | None = None, scale: GivenScale | None = None,
     settings: AlignmentSettings, how: Running,
 ) -> Alignment:  # fmt: skip
     """Tell whose view language models reflect, and how sure that is.

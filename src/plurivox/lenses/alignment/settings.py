@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from plurivox.arguments import MOST_DRAWS
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
 from plurivox.settings.values import ordered_mapping
 
@@ -91,7 +92,7 @@ class AlignmentSettings(Settings):
         "has ten votes or more for an item, else from single votes.",
     )  # fmt: skip
     subsamples: int = setting(
-        200, "How often raters are drawn for equal group sizes.", least=0, metavar="N", hint="Give 0 or more.",
+        200, "How often raters are drawn for equal group sizes.", least=0, most=MOST_DRAWS, metavar="N",
         doc="How many times raters are drawn so that all groups are as large as the smallest.",
     )  # fmt: skip
     within: tuple[str, ...] | None = shared.within()

@@ -33,7 +33,8 @@ class CohesionSettings(Settings):
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
     same_view: float = setting(
-        0.9, "Below this view correlation, interval included, a group has a view of its own.", metavar="R",
+        0.9, "Below this view correlation, interval included, a group has a view of its own.", metavar="R", least=-1,
+        most=1,
         doc="A group is said to have a view of its own only where the interval of its view correlation lies below "
         "this: on a bounded scale leniency and spread alone bring it a little below 1.",
     )  # fmt: skip

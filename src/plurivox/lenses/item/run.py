@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import Kind, fits, is_text
 from plurivox.axis import OUTSIDE, Axis, By, in_turn
 from plurivox.engine.counting import Counts, counts_of
 from plurivox.engine.draws import Draws
@@ -50,8 +52,13 @@ _DISTRIBUTION = {
 }  # fmt: skip
 
 
+ItemId = Annotated[
+    str | float, Kind("the id of an item", lambda one: is_text(one) or (fits(one, float) and math.isfinite(one)))
+]
+
+
 @keywords(ItemViewSettings)
-def item_view(ratings: Ratings, item: str | float, *, settings: ItemViewSettings, how: Running) -> ItemView:
+def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how: Running) -> ItemView:
     """Show one item: the scores it got, from which groups, and which groups stand apart by more than chance.
 
     A group is compared with the item's other raters on its axis, by the earth mover's distance between their

@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import Kind
 from plurivox.engine.part import Part
 from plurivox.errors import InputError, SelectionError, SharedRatersWarning
 from plurivox.intake.attributes import places_of
@@ -21,7 +22,8 @@ from plurivox.scale import Label, Scale
 CROWD = "crowd"
 EACH = "each"
 
-ReferenceLike = str | Ratings | Mapping[str, Any]
+_WORDS = '"crowd", Ratings (Ratings.from_frame makes them of a frame), or a group as {"gender": "Woman"}'
+ReferenceLike = Annotated[str | Ratings | Mapping[str, Any], Kind(_WORDS)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,11 +111,6 @@ def resolve(
     """
     if isinstance(reference, Ratings):
         return by_others(ratings.items["item"], ratings.raters["rater"], reference, threshold)
-    if not isinstance(reference, str | Mapping):
-        raise InputError(
-            f"the reference is a {type(reference).__name__}",
-            hint='Give "crowd", Ratings (Ratings.from_frame makes them of a frame), or a group as {"gender": "Woman"}.',
-        )
     split_at = EACH if threshold is None else threshold
     if reference == CROWD:
         boundaries, scores = split(ratings.scale, ratings.scores, split_at)

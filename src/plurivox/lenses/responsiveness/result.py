@@ -87,6 +87,13 @@ class Responsiveness(GroupResult):
         "tables": Table,
     }
 
+    def __post_init__(self) -> None:
+        # Compiled code walks over these tables and trusts their sizes, also where they come from JSON.
+        for found in self.scored:
+            points, boundaries = self.settings["points"], self.settings["reference"]["boundaries"]
+            if found.tables.shape != (len(found.groups), len(points), len(boundaries) + 1):
+                raise ValueError(f"the scores on {found.axis} are of the shape {found.tables.shape}")
+
     def __repr__(self) -> str:
         groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})
         return (

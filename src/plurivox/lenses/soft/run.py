@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from plurivox.arguments import Frame
 from plurivox.axis import names_raters
 from plurivox.engine.exchange import Entanglement, Exchange
 from plurivox.engine.grouping import Compared, Grouping, compared, counting, overlapping_axes
@@ -45,7 +46,12 @@ MOST_KEPT = 4_000_000  # numbers of bootstrap draws that a result keeps
 
 @keywords(SoftSettings, positional=("prior",))
 def soft_scores(
-    ratings: Ratings, predictions: Any, *, train: Ratings | None = None, settings: SoftSettings, how: Running
+    ratings: Ratings,
+    predictions: Predictions | Frame,
+    *,
+    train: Ratings | None = None,
+    settings: SoftSettings,
+    how: Running,
 ) -> SoftScores:
     """Tell how good predicted rating distributions are, and how sure that is.
 

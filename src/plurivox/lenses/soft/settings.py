@@ -17,7 +17,7 @@ METRICS = (
 
 
 def _bins(given: Any) -> tuple[str, ...]:
-    texts = given.split(",") if isinstance(given, str) else [str(one) for one in given]
+    texts = given.split(",") if isinstance(given, str) else names(given)
     return tuple(text.strip() for text in texts)
 
 

@@ -1,0 +1,31 @@
+"""A few cases of every target of the fuzzer, the same in every run; ``make fuzz`` goes on for minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzz import targets
+from fuzz.cases import Case
+from fuzz.searching import search
+
+EXAMPLES = {"options": 6, "calls": 8, "restored": 8, "logs": 20}
+
+
+@pytest.mark.parametrize("target", list(targets.TARGETS))
+def test_only_errors_of_ours(target: str, tmp_path: Path) -> None:
+    found = search(target, 0, EXAMPLES.get(target, 30), tmp_path)
+    assert found is None, found.told() if found else ""
+
+
+def test_a_foreign_error_is_found_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> Case:
+        return Case("int('x')", lambda: int("x"), {"table.csv": b"a,b\n"})
+
+    monkeypatch.setitem(targets.TARGETS, "broken", broken)
+    found = search("broken", 7, 3, tmp_path / "scratch")
+    assert found is not None
+    kept = found.keep(tmp_path)
+    assert (kept / "table.csv").read_bytes() == b"a,b\n"
+    assert "target broken, seed 7\nint('x')" in (kept / "case.txt").read_text()
