@@ -8,7 +8,7 @@ import typer
 
 from plurivox.cli.loading import Loaded, load
 from plurivox.cli.options import InputOptions, reads_ratings
-from plurivox.cli.progress import say
+from plurivox.cli.printing import put_json, say
 
 
 @reads_ratings
@@ -29,7 +29,7 @@ def describe(
     loaded = load(reading)
     found = describe_ratings(loaded.ratings, loaded.by, several=loaded.several, min_group_size=loaded.min_group_size)
     if json:
-        print(found.to_json())
+        put_json(found.to_json())
     else:
         show_description(found, console())
     if write_config:

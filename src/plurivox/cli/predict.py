@@ -8,7 +8,7 @@ import typer
 
 from plurivox.cli.loading import read_items, read_scale
 from plurivox.cli.options import ItemsFile, Text, option, several_names
-from plurivox.cli.progress import say
+from plurivox.cli.printing import put, put_csv, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +77,7 @@ def _write(found: "pl.DataFrame", output: Path | None) -> None:
             "before them; write .parquet to score them"
         )
     if output is None:
-        print(safe.write_csv(), end="")
+        put_csv(safe.write_csv())
         return
     write_frame(output, found)
-    print(output)
+    put(output)

@@ -1,4 +1,4 @@
-"""What is told on standard error: sentences, and progress bars in a terminal."""
+"""Progress bars on standard error, in a terminal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-
-def say(*lines: str) -> None:
-    """Print lines on standard error."""
-    print(*lines, sep="\n", file=sys.stderr)
 
 
 def several(n: int, what: str) -> str:
@@ -27,11 +22,12 @@ def bars_shown() -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bars:
+    from plurivox.cli.console import console
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bars:
         yield bars
 
 

@@ -10,7 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from plurivox.cli.console import console as console
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
+from plurivox.quoting import harmless
 from plurivox.results.files import csv_text as csv_text
 from plurivox.results.text import BARS
 from plurivox.results.wording import protected, withheld_note
@@ -18,14 +20,6 @@ from plurivox.results.wording import protected, withheld_note
 ACCENT = "cyan"
 MAX_GROUPS = 12
 BAR_WIDTH = 24
-
-
-def console(*, record: bool = False, width: int | None = None) -> Console:
-    """Return a console that wraps to the terminal, or to 120 columns in a pipe, and interprets no text as markup."""
-    plain = Console(markup=False, highlight=False, emoji=False, record=record, width=width)
-    if not plain.is_terminal and width is None:
-        plain.width = 120
-    return plain
 
 
 def show_description(found: Description, out: Console) -> None:
@@ -171,4 +165,4 @@ def _markdown_cell(text: str) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    return " ".join(text.splitlines()).replace("<", "&lt;")
+    return " ".join(harmless(text).splitlines()).replace("<", "&lt;")

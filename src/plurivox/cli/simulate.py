@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.cli.options import Text, Texts, option
+from plurivox.cli.printing import put, say
 
 if TYPE_CHECKING:
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
@@ -103,13 +104,13 @@ def simulate(
         noise_sd=noise_sd, trained=trained, seed=seed, **given,
     )  # fmt: skip
     for path in write_study(made, folder):
-        print(path)
+        put(path)
 
 
 def _run_study(name: str, folder: Path | None, seed: int) -> None:
     """Run a study of the measures, print its table, and write table and figure."""
     from plurivox import studies
-    from plurivox.cli.progress import say, telling
+    from plurivox.cli.progress import telling
     from plurivox.cli.show import console, csv_text
     from plurivox.cli.tables import print_table
     from plurivox.errors import MissingExtraError
@@ -135,10 +136,10 @@ def _run_study(name: str, folder: Path | None, seed: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / "study.csv") as temporary:
         temporary.write_text(csv_text(found.to_frame()), encoding="utf-8")
-    print(folder / "study.csv")
+    put(folder / "study.csv")
     try:
         for ending in ("svg", "png"):
-            print(write_chart(responsiveness_study(found), folder / f"study.{ending}"))
+            put(write_chart(responsiveness_study(found), folder / f"study.{ending}"))
     except MissingExtraError as error:
         say(f"no figure: {error}")
 
