@@ -52,7 +52,7 @@ class Axis:
     min_group_size: int
 
     @classmethod
-    def of(cls, ratings: Ratings, by: By, *, min_group_size: int = MIN_GROUP_SIZE) -> Axis:
+    def of(cls, ratings: Ratings, by: By, *, min_group_size: int = MIN_GROUP_SIZE, ids: bool = False) -> Axis:
         """Sort the raters of ``ratings`` into groups.
 
         Parameters
@@ -64,6 +64,9 @@ class Axis:
             because it was asked for.
         min_group_size
             Below this many raters a group is withheld.
+        ids
+            Whether raters are called by their ids. Else they are numbered: ``rater 1`` is the first of
+            ``ratings.raters``, which is in the order of ids and not of rows.
 
         Raises
         ------
@@ -81,7 +84,7 @@ class Axis:
                 raise SelectionError(f"raters have no attribute '{attribute}'; they have: {known}")
         if len(set(attributes)) < len(attributes) or not attributes:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
-        groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
+        groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes], ids)
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
         withheld = too_small(sizes, min_group_size, alone=attributes == ("rater",))
         return cls(CROSS.join(attributes), attributes, groups, codes, sizes, withheld, min_group_size)
@@ -146,7 +149,18 @@ def memberships(
     return axes
 
 
-def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+def rater_name(code: int) -> str:
+    """Return what a rater is called whose id is not to be shown.
+
+    Examples
+    --------
+    >>> rater_name(0), rater_name(1233)
+    ('rater 1', 'rater 1234')
+    """
+    return f"rater {code + 1}"
+
+
+def _crossed(columns: Sequence[pl.Series], ids: bool) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Return the names of the combinations that occur, in order, and each rater's code."""
     # Raters keep the order of their codes, on which what is computed for each of them rests.
     orders = [as_categories(one).to_list() if one.name == "rater" else category_order(one) for one in columns]
@@ -160,6 +174,11 @@ def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.
     cells, codes = np.unique(combined, return_inverse=True)
     if outside.any():  # the cell -1 comes first
         cells, codes = cells[1:], codes - 1
+    if not ids:
+        orders = [
+            [rater_name(code) for code in range(len(order))] if column.name == "rater" else order
+            for column, order in zip(columns, orders, strict=True)
+        ]
     names = []
     for cell in cells.tolist():
         parts = []

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plurivox.quoting import QUOTED, one_line, sentence, short
+from plurivox.quoting import LONGEST, QUOTED, one_line, sentence, short
 
 
 class PlurivoxError(Exception):
@@ -90,7 +90,7 @@ class InputError(PlurivoxError, ValueError):
 
     def _message(self) -> str:
         column = self.column and f"column '{_quoted(self.column)}'"
-        where = [part for part in (self.source and _quoted(self.source), column) if part]
+        where = [part for part in (self.source and _quoted(self.source, LONGEST // 4), column) if part]
         if self.places:
             where.append(_listed([_quoted(place) for place in self.places[: self.SHOWN]], self.n_places))
         problem = sentence(self.problem, self.LONGEST)
@@ -98,8 +98,8 @@ class InputError(PlurivoxError, ValueError):
         return f"{message} {self.hint}" if self.hint else message
 
 
-def _quoted(text: str) -> str:
-    return short(one_line(text))
+def _quoted(text: str, most: int = QUOTED) -> str:
+    return short(one_line(text), most)
 
 
 def _listed(places: Sequence[str], total: int) -> str:

@@ -14,6 +14,7 @@ from plurivox.cli.printing import put_json, say
 @reads_ratings
 def describe(
     reading: InputOptions,
+    ids: Annotated[bool, typer.Option("--ids", help="Call raters by their ids; else they are numbered.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     write_config: Annotated[
         bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
@@ -27,7 +28,9 @@ def describe(
     from plurivox.lenses.overview.description import describe as describe_ratings
 
     loaded = load(reading)
-    found = describe_ratings(loaded.ratings, loaded.by, several=loaded.several, min_group_size=loaded.min_group_size)
+    found = describe_ratings(
+        loaded.ratings, loaded.by, several=loaded.several, min_group_size=loaded.min_group_size, ids=ids
+    )
     if json:
         put_json(found.to_json())
     else:

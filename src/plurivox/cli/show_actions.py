@@ -21,7 +21,7 @@ def show_advice(found: Advice, out: Console) -> None:
         own = found.to_frame().filter(pl.col("axis") == axis)
         members = found.table("members").filter(pl.col("axis") == axis)
         if axis == "rater":
-            counted = counted_raters(own, members.height)
+            counted = counted_raters(own, members.height, found.settings)
             print_table(Shown(counted.title, counted.header[:3], [row[:3] for row in counted.rows]), out)
             for name, *_, meaning, following in counted.rows:
                 _paragraph(name, "", meaning, following, out)
@@ -47,7 +47,7 @@ def show_selection(found: Selection, out: Console) -> None:
     """Print a selection, with what ties were decided by."""
     for table in tables(found):
         print_table(table, out)
-    ties = found.to_frame().filter("tied").select("group", "rater", "note").rows()
+    ties = found.shown_frame().filter("tied").select("group", "rater", "note").rows()
     print_notes([f"{group}, {rater}: {note}" for group, rater, note in ties], out)
     if ties:
         out.print()

@@ -139,9 +139,9 @@ def named_axes(by: Sequence[By]) -> list[list[str]]:
     return [[one] if isinstance(one, str) else list(one) for one in by]
 
 
-def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
+def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int, *, ids: bool = False) -> list[Axis]:
     """Sort the raters along each axis."""
-    axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]
+    axes = [Axis.of(ratings, one, min_group_size=min_group_size, ids=ids) for one in by]
     if len({axis.name for axis in axes}) < len(axes):
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
     return axes
@@ -216,12 +216,15 @@ def compared(
     overlapping: Mapping[str, str],
     min_group_size: int = MIN_GROUP_SIZE,
     rated: NDArray[np.bool_] | None = None,
+    *,
+    ids: bool = False,
 ) -> Iterator[Compared]:
     """Yield the groups that each axis of a call compares.
 
     With ``rated``, groups count only those raters, and so are withheld by them: who rated a part of the items.
+    Raters are numbered unless ``ids`` are wanted.
     """
-    for axis in axes_of(ratings, by, min_group_size):
+    for axis in axes_of(ratings, by, min_group_size, ids=ids):
         each = [axis]
         if axis.name in overlapping:
             each = memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)

@@ -54,11 +54,15 @@ class TableResult(ABC):
         """Return what matters, one sentence each."""
         return [statement.text for statement in self.statements()]
 
+    def shown_frame(self) -> pl.DataFrame:
+        """Return the first table as it is shown to people."""
+        return self.to_frame()
+
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""
         from plurivox.results.notebook import result_html
 
-        return result_html(repr(self)[1:-1], self.findings(), self.to_frame())
+        return result_html(repr(self)[1:-1], self.findings(), self.shown_frame())
 
     def to_json(self) -> str:
         """Return everything as strict JSON; NaN and infinities are strings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,11 @@ def value_cell(row: Row, *, intervals: bool = False) -> str:
 
 
 QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
+
+
+def raters_named(settings: Mapping[str, Any]) -> str:
+    """Tell where raters are listed whom a table only counts."""
+    return "--csv names them" if settings.get("ids") else "--csv lists them, with --ids by name"
 
 
 def spread_header() -> list[str]:

@@ -57,6 +57,12 @@ min_group_size = _shared(
 )  # fmt: skip
 """Below how many raters a group is withheld: ``min_group_size: int``."""
 
+ids = _shared(
+    False, "Call raters by their ids; else they are numbered.", quiet=True,
+    doc="Whether raters are called by their ids. Else ``rater 1`` is the first row of ``ratings.raters``, and so on.",
+)  # fmt: skip
+"""Whether raters are called by their ids: ``ids: bool``."""
+
 
 def _draws(value: int) -> None:
     if value < 0:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from plurivox.actions.advise.result import NAMES, Advice
 from plurivox.results.poles import Poles
-from plurivox.results.text import Shown, interval_text, number_cell
+from plurivox.results.text import Shown, interval_text, number_cell, raters_named
 
 
 def tables(found: Advice) -> list[Shown]:
@@ -16,7 +19,7 @@ def tables(found: Advice) -> list[Shown]:
         own = found.to_frame().filter(pl.col("axis") == axis)
         members = found.table("members").filter(pl.col("axis") == axis)
         if axis == "rater":
-            shown.append(counted_raters(own, members.height))
+            shown.append(counted_raters(own, members.height, found.settings))
         else:
             shown += [members_of(axis, members), _remarks(axis, own), pairs_of(axis, found), *lists_of(axis, found)]
     return [table for table in shown if table.rows or table.header[0] == "group"]
@@ -25,7 +28,7 @@ def tables(found: Advice) -> list[Shown]:
 REMARK = ("group", "seen", "meaning", "next", "sure")
 
 
-def counted_raters(own: pl.DataFrame, n_raters: int) -> Shown:
+def counted_raters(own: pl.DataFrame, n_raters: int, settings: Mapping[str, Any]) -> Shown:
     """Return how many raters show each habit."""
     counts = (
         own.unique(["group", "habit"], maintain_order=True)
@@ -34,7 +37,7 @@ def counted_raters(own: pl.DataFrame, n_raters: int) -> Shown:
         .sort("len", descending=True, maintain_order=True)
     )
     lines = [[NAMES[row[0]], f"{row[1]:,}", f"{row[2]:,}", *row[3:]] for row in counts.iter_rows()]
-    title = f"{n_raters:,} raters one by one (--csv names them)"
+    title = f"{n_raters:,} raters one by one ({raters_named(settings)})"
     return Shown(title, ["what was seen", "raters", "clear", "may mean", "look at next"], lines)
 
 

@@ -47,7 +47,7 @@ class Group(NamedTuple):
 
 def groups_of(ratings: Ratings, axes: Sequence[Compared]) -> list[Group]:
     """Return the groups that may be shown with their raters."""
-    alone = Axis.of(ratings, "rater")
+    alone = Axis.of(ratings, "rater", ids=True)
     names = [alone.groups[code] for code in alone.codes.tolist()]
     return [
         Group(
@@ -117,7 +117,7 @@ def _measured(
     """Return the responsiveness of every rater, and what is known of the reference."""
     shared = ("threshold", "bootstrap", "seed", "min_group_size")
     found = responsiveness(
-        ratings, reference, "rater", permutations=0, threads=how.threads, executor=how.executor, within=None,
+        ratings, reference, "rater", ids=True, permutations=0, threads=how.threads, executor=how.executor, within=None,
         interval="bootstrap" if settings.bootstrap else "none", progress=how.progress,
         **{name: getattr(settings, name) for name in shared},
     )  # fmt: skip
@@ -161,7 +161,7 @@ def _beside_peers(
     alone. Without blocks bounds are adjusted for the items, unless all are to be compared with all; raters whom no
     items link are blocks, too.
     """
-    alone = Axis.of(ratings, "rater")
+    alone = Axis.of(ratings, "rater", ids=True)
     place = {alone.groups[code]: rater for rater, code in enumerate(alone.codes.tolist())}
     strata = exchange.strata
     if exchange.kind == "all" and adjusted:

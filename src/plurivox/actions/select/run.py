@@ -15,7 +15,7 @@ from plurivox.actions.select.judging import groups_of, judge, others_per_item, r
 from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for, read_log, signs_of
 from plurivox.actions.select.result import OWN_GROUP, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
-from plurivox.axis import Axis
+from plurivox.axis import Axis, rater_name
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import compared, overlapping_axes
 from plurivox.engine.running import Running
@@ -122,11 +122,14 @@ def select_raters(
     may = np.logical_or.reduce([one.members for one in groups])
     tables["look_at"] = _frame("look_at", listed_rows(signs, _names(ratings), may))
     tables["alarms"] = _frame("alarms", alarm_rows(signs, groups))
+    chosen = set(tables["chosen"]["rater"])
+    shown = [(name, rater_name(code)) for code, name in enumerate(_names(ratings)) if name in chosen]
+    tables["raters"] = _frame("raters", shown)
     return Selection(tuple(Table(name, frame) for name, frame in tables.items()), asked)
 
 
 def _names(ratings: Ratings) -> list[str]:
-    alone = Axis.of(ratings, "rater")
+    alone = Axis.of(ratings, "rater", ids=True)
     return [alone.groups[code] for code in alone.codes.tolist()]
 
 

@@ -23,7 +23,7 @@ def _chosen(found: Selection) -> list[Shown]:
         "group", "rank", "rater", f"{LABELS[metric]} [95 %]", *(LABELS[name] for name in others), "ratings", "tied",
     ]  # fmt: skip
     lines: dict[str, list[list[str]]] = {}
-    for row in found.to_frame().iter_rows(named=True):
+    for row in found.shown_frame().iter_rows(named=True):
         line = [row["group"], "–", "nobody", *["–"] * (2 + len(others)), ""]
         if row["rater"] is not None:
             values = [

@@ -84,7 +84,7 @@ def alignment(
     if (ALL,) in settings.by:
         raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    known = compared(ratings, settings.by, overlapping, settings.min_group_size)
+    known = compared(ratings, settings.by, overlapping, settings.min_group_size, ids=settings.ids)
     axes = [one.counting(raters_who_rated(ratings)) for one in known]
     prior = prior_of(settings.prior, matched.top + 1)
     work = Analysis(

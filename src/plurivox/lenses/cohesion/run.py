@@ -48,7 +48,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     exchange = Exchange.of(ratings, settings.within)
     inference = Inference(settings, how, exchange, settings.convention)
     work = Analysis(ratings, level_of(settings.level, n_points), settings, inference)
-    axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size, ids=settings.ids))
     rows = work.overall()
     prepared = {one.axis.name: work.prepare(one) for one in axes}
     tested = [one.tested for each in prepared.values() for one in each]

@@ -143,7 +143,11 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
     cells = ratings.n_items * ratings.n_raters
     used = ratings.counts().sum(axis=0)
     by = default_axes(ratings, settings.several) if settings.by is None else settings.by
-    axes = list(compared(ratings, by, settings.several, settings.min_group_size)) if ratings.has_raters else []
+    axes = (
+        list(compared(ratings, by, settings.several, settings.min_group_size, ids=settings.ids))
+        if ratings.has_raters
+        else []
+    )
     return Description(
         source=intake.source,
         layout=intake.layout,

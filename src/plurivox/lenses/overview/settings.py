@@ -30,3 +30,4 @@ class DescriptionSettings(Settings):
         "is then in the group of each, and the attribute is not crossed with others."
     )
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()

@@ -34,12 +34,12 @@ def psychometrics(ratings: Ratings, *, settings: PsychometricsSettings, how: Run
     """
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
     scaling = Scaling(settings.ties, settings.group_score, settings.lower_bound, settings.seed)
-    axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size))
+    axes = list(compared(ratings, settings.by, overlapping, settings.min_group_size, ids=settings.ids))
     scales: list[Scale] = []
     withheld: dict[str, int] = {}
     for subset, part in subsets_by(ratings, settings.items_by).items():
         rated = None if part is ratings else raters_who_rated(part)
-        for one in compared(part, settings.by, overlapping, settings.min_group_size, rated):
+        for one in compared(part, settings.by, overlapping, settings.min_group_size, rated, ids=settings.ids):
             withheld[one.axis.name if part is ratings else f"{one.axis.name}, {subset}"] = one.n_withheld
             scales += scaling.scale(part, one, subset)
     found = fitted(scales, how)

@@ -12,7 +12,7 @@ from plurivox.axis import names_raters
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
-from plurivox.results.text import Shown, notes_of, quantile_cells, spread_header, value_cell
+from plurivox.results.text import Shown, notes_of, quantile_cells, raters_named, spread_header, value_cell
 from plurivox.statistics.registry import LABELS, names_of
 
 
@@ -77,7 +77,7 @@ def _raters(found: Psychometrics, axis: str, subset: str, title: str) -> Shown:
         lines.append([LABELS[name], *quantile_cells(values)])
     crit = _of(found.checks(), axis, subset)["crit"].to_numpy()
     lines.append(["crit of monotonicity", *quantile_cells(crit)])
-    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
+    return Shown(f"{title}, one by one ({raters_named(found.settings)})", spread_header(), lines)
 
 
 def _fits(found: Psychometrics) -> Shown:

@@ -67,7 +67,7 @@ def responsiveness(
     scales: list[Scale] = []
     withheld: dict[str, int] = {}
     each: list[_Part] = []
-    axes = list(compared(ratings, settings.by, overlapping, size))
+    axes = list(compared(ratings, settings.by, overlapping, size, ids=settings.ids))
     for subset, part in subsets_by(ratings, settings.items_by).items():
         all_items = part is ratings
         compared_with = against if all_items else against.within(ratings, part)
@@ -75,7 +75,11 @@ def responsiveness(
         overall = work.overall()
         rows += overall.rows
         scored.append(overall.scored)
-        for one in axes if all_items else compared(part, settings.by, overlapping, size, raters_who_rated(part)):
+        for one in (
+            axes
+            if all_items
+            else compared(part, settings.by, overlapping, size, raters_who_rated(part), ids=settings.ids)
+        ):
             withheld[one.axis.name if all_items else f"{one.axis.name}, {subset}"] = one.n_withheld
             each.append(_Part.of(work, one))
             if settings.psychometrics:

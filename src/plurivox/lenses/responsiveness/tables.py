@@ -12,7 +12,7 @@ from plurivox.axis import names_raters
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
-from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
+from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, raters_named, spread_header, value_cell
 from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
@@ -77,7 +77,7 @@ def _raters(found: Responsiveness, axis: str, subset: str, title: str) -> Shown:
     for name in (*MAIN, *TRADITIONAL, *(SCALED if found.tables else ())):
         values = np.array([row.value for row in own if row.statistic == name and row.kind in ("rater", "group")])
         lines.append([LABELS[name], *quantile_cells(values)])
-    return Shown(f"{title}, one by one (--csv names them)", spread_header(), lines)
+    return Shown(f"{title}, one by one ({raters_named(found.settings)})", spread_header(), lines)
 
 
 def _intervals(found: Responsiveness) -> list[Shown]:
