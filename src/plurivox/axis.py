@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.engine.withholding import revealing, too_small
-from plurivox.errors import NeedsRatersError, SelectionError
+from plurivox.errors import NeedsRatersError, SelectionError, few
 from plurivox.intake.attributes import as_categories, category_order, in_order
 from plurivox.ratings import Ratings
 
@@ -80,7 +80,7 @@ class Axis:
         attributes = (by,) if isinstance(by, str) else tuple(by)
         for attribute in attributes:
             if attribute not in ratings.raters.columns:
-                known = ", ".join(ratings.raters.columns[1:]) or "none: give them with --raters"
+                known = few(ratings.raters.columns[1:]) or "none: give them with --raters"
                 raise SelectionError(f"raters have no attribute '{attribute}'; they have: {known}")
         if len(set(attributes)) < len(attributes) or not attributes:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")

@@ -23,7 +23,7 @@ _STEERING = re.compile(
     f"]|(?<![^\x00-\x7f{_JOINERS}])[{_JOINERS}]"  # joiners make Persian words and composed emoji, and nothing else
     f"|(?<=[{_SELECTORS}])[{_SELECTORS}]"  # one chooses a variant; a run of them hides a text
 )
-_IN_QUOTES = re.compile(r"'([^']+)'|\"([^\"]+)\"")
+_IN_QUOTES = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)+'|(?<!\w)"(?:[^"\\]|\\.)+\"""")
 
 
 def harmless(text: str) -> str:
@@ -69,10 +69,11 @@ def short(text: str, most: int = QUOTED) -> str:
 
     Examples
     --------
-    >>> short("abcdefgh", 5), short("abc", 5)
-    ('abcde… (8 characters)', 'abc')
+    >>> short("abcdefgh" * 10, 25), short("abc", 25)
+    ('abcdefgh… (80 characters)', 'abc')
     """
-    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+    end = f"… ({len(text):,} characters)"
+    return text if len(text) <= most else f"{text[: most - len(end)]}{end}"
 
 
 def sentence(text: str, most: int = LONGEST) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from plurivox.quoting import escaped, harmless
+from plurivox.quoting import escaped, harmless, sentence
 
 
 def put(*lines: object, end: str = "\n") -> None:
@@ -16,8 +16,8 @@ def put(*lines: object, end: str = "\n") -> None:
 
 
 def say(*lines: object) -> None:
-    """Print lines on standard error; a break within one, which somebody's data may hold, makes no line of its own."""
-    print(*(" ".join(harmless(str(line)).splitlines()) for line in lines), sep="\n", file=sys.stderr)
+    """Print sentences on standard error, each on one line and no longer than an error may be."""
+    print(*(sentence(str(line)) for line in lines), sep="\n", file=sys.stderr)
 
 
 def put_json(text: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -140,11 +141,23 @@ def _remarks(found: Description) -> Iterable[str]:
     yield from found.notes
 
 
+class _Table(Table):
+    """A table whose cells are harmless before their widths are measured."""
+
+    def add_row(self, *cells: RenderableType | None, **more: Any) -> None:
+        """Add a row of texts."""
+        super().add_row(*(Text(harmless(cell.plain), cell.style) for cell in map(_text, cells)), **more)
+
+
+def _text(cell: RenderableType | None) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell))
+
+
 def plain_table(*headers: str, left: int = 1) -> Table:
     """Return an empty table without frame; the first ``left`` columns and none else stand at the left."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = _Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, header in enumerate(headers):
-        table.add_column(Text(header), justify="left" if i < left else "right", overflow="fold")
+        table.add_column(Text(harmless(header)), justify="left" if i < left else "right", overflow="fold")
     return table
 
 

@@ -75,8 +75,8 @@ class SelectionSettings(Settings):
     )
     ids: bool = shared.ids(
         help="Call raters by their ids in the terminal and in Markdown; CSV and JSON always hold them.",
-        doc="Whether notebooks call raters by their ids. Else ``rater 1`` is the first row of ``ratings.raters``, and so "
-        "on. The tables of the result hold ids, since they are what was asked for.",
+        doc="Whether notebooks call raters by their ids. Else ``rater 1`` is the first row of ``ratings.raters``, and "
+        "so on. The tables of the result hold ids, since they are what was asked for.",
     )
 
     def check(self) -> None:
