@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from plurivox.quoting import harmless
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -40,11 +42,11 @@ def one_bar(
         if bars is None:
             yield None
             return
-        task = bars.add_task(what, total=total)
+        task = bars.add_task(harmless(what), total=total)
 
         def tell(*told: Any) -> None:
             done, of, text = shown(*told)
-            bars.update(task, completed=done, total=of, description=text)
+            bars.update(task, completed=done, total=of, description=harmless(text))
 
         yield tell
 
@@ -60,7 +62,7 @@ def telling() -> Iterator[Callable[[str, int, int], object] | None]:
 
         def tell(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
+                tasks[what] = bars.add_task(harmless(what), total=total)
             bars.update(tasks[what], completed=done)  # type: ignore[arg-type]
 
         yield tell
