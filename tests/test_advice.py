@@ -198,7 +198,7 @@ def test_the_habit_of_a_group_is_named_and_no_other_group_has_one(style: str, ha
 def test_precision_is_that_of_the_lens_and_its_error_that_of_a_bootstrap() -> None:
     ratings, trained, _ = study(1)
     advice = pv.advise(ratings, trained, interval="none")
-    lens = pv.responsiveness(ratings, trained, "rater", permutations=0, interval="none").scores()
+    lens = pv.responsiveness(ratings, trained, "rater", permutations=0, interval="none", ids=True).scores()
     for rater in ("r03", "s01"):
         own = advice.table("precision").filter(group=rater)
         theirs = lens.filter(pl.col("group") == rater)
@@ -219,7 +219,11 @@ def test_precision_is_that_of_the_lens_and_its_error_that_of_a_bootstrap() -> No
 def test_against_the_crowd_precision_is_the_mean_over_boundaries() -> None:
     ratings, _, _ = study(2)
     advice = pv.advise(ratings, "crowd", interval="none").table("precision").filter(group="r00")
-    lens = pv.responsiveness(ratings, "crowd", "rater", permutations=0, interval="none").scores().filter(group="r00")
+    lens = (
+        pv.responsiveness(ratings, "crowd", "rater", permutations=0, interval="none", ids=True)
+        .scores()
+        .filter(group="r00")
+    )
     means = lens.group_by("score", maintain_order=True).agg(pl.col("precision").mean())
     np.testing.assert_allclose(advice["precision"], means["precision"], atol=1e-12)
 

@@ -481,7 +481,9 @@ def test_models_as_raters_are_judged_as_raters_are(threshold: int | None) -> Non
     references |= {("gender", group): study.ratings.where(raters={"gender": group}) for group in axis.groups}
     for (name, group), reference in references.items():
         split = "each" if threshold is None else threshold
-        judged = pv.responsiveness(models, reference, by="rater", threshold=split, permutations=0, bootstrap=0)
+        judged = pv.responsiveness(
+            models, reference, by="rater", threshold=split, permutations=0, bootstrap=0, ids=True
+        )
         for model in models.raters["rater"]:
             for statistic in ("mpa", "wra"):
                 row, expected = (

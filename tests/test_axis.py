@@ -77,7 +77,7 @@ def test_a_value_that_few_lack_is_withheld_to_protect_those() -> None:
 
 
 def test_by_rater_is_never_withheld() -> None:
-    axis = Axis.of(study(gender=["Man"] * 3), "rater")
+    axis = Axis.of(study(gender=["Man"] * 3), "rater", ids=True)
     assert axis.shown == ("0", "1", "2")
 
 
@@ -105,7 +105,7 @@ def test_values_of_which_a_rater_may_have_several_are_in_the_same_order() -> Non
 def test_raters_keep_the_order_of_their_codes() -> None:
     frame = pl.DataFrame({"item": [1, 1, 1], "rater": ["10", "9", "007"], "score": [0, 1, 1]})
     ratings = Ratings.from_frame(frame, scale=Scale.range(0, 1))
-    axis = Axis.of(ratings, "rater")
+    axis = Axis.of(ratings, "rater", ids=True)
     assert axis.groups == tuple(ratings.raters["rater"])
     assert axis.codes.tolist() == [0, 1, 2]
 

@@ -96,7 +96,7 @@ def analysed(
     return Study(
         pv.cohesion(ratings, by, pairs=pairs, **draws),
         pv.responsiveness(ratings, reference, by, psychometrics=True, **draws),
-        pv.responsiveness(ratings, reference, "rater", **draws),
+        pv.responsiveness(ratings, reference, "rater", **draws, ids=True),
         pv.overview(ratings, by),
         pv.items(ratings, by, permutations=permutations, max_permutations=permutations),
         scored(ratings, models, bootstrap, permutations),

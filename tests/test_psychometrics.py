@@ -117,13 +117,15 @@ def test_curves_are_the_expected_scores_of_the_model() -> None:
 
 def test_order_of_rows_changes_nothing() -> None:
     frame = study(missing=0.3)
-    first = pv.psychometrics(ratings_of(frame), ["group", "rater"])
-    second = pv.psychometrics(ratings_of(frame.sample(fraction=1.0, shuffle=True, seed=3)), ["group", "rater"])
+    first = pv.psychometrics(ratings_of(frame), ["group", "rater"], ids=True)
+    second = pv.psychometrics(
+        ratings_of(frame.sample(fraction=1.0, shuffle=True, seed=3)), ["group", "rater"], ids=True
+    )
     assert first.to_json() == second.to_json()
 
 
 def test_json_keeps_everything() -> None:
-    result = pv.psychometrics(ratings_of(study(40, 6)), ["group", "rater"])
+    result = pv.psychometrics(ratings_of(study(40, 6)), ["group", "rater"], ids=True)
     text = result.to_json()
     again = pv.Psychometrics.from_json(text)
     assert again.to_json() == text
@@ -168,7 +170,7 @@ def test_small_groups_are_withheld_and_not_in_the_scale() -> None:
 
 def test_parts_of_the_items_have_scales_of_their_own() -> None:
     frame = study()
-    result = pv.psychometrics(ratings_of(frame), "rater", items_by="topic")
+    result = pv.psychometrics(ratings_of(frame), "rater", items_by="topic", ids=True)
     assert result.subsets == ["all", "topic 0", "topic 1"]
     scores, _ = by_hand(frame.filter(pl.col("topic") == "topic 0"), "rater")
     assert result.value("rater", "all together", "mokken_h", "topic 0") == pytest.approx(mokken_h(scores).h)
@@ -237,7 +239,7 @@ def test_where_all_groups_are_withheld_there_is_no_scale() -> None:
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
-    pv.psychometrics(ratings_of(study(60, 8)), "rater", progress=lambda *one: told.append(one))
+    pv.psychometrics(ratings_of(study(60, 8)), "rater", progress=lambda *one: told.append(one), ids=True)
     assert told[0][0] == "fitting rater"
     assert told[-1][1] == told[-1][2]
 
@@ -256,12 +258,12 @@ def test_threads_and_processes_change_no_bit() -> None:
         frame, scale=pv.Scale.range(0, 4), rater_attributes=["group", "many"], item_attributes=["topic"]
     )
     options: dict[str, Any] = {"items_by": "topic", "several": {"many": ";"}, "min_group_size": 2}
-    one = pv.psychometrics(ratings, ["group", "rater", "many"], threads=1, **options)
+    one = pv.psychometrics(ratings, ["group", "rater", "many"], threads=1, **options, ids=True)
     with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
         for executor in (None, threads, processes):
             told = Told()
             other = pv.psychometrics(
-                ratings, ["group", "rater", "many"], executor=executor, progress=told.tell, **options
+                ratings, ["group", "rater", "many"], executor=executor, progress=told.tell, **options, ids=True
             )
             assert other.to_json() == one.to_json()
             assert told.calls[-1][1] == told.calls[-1][2]
@@ -291,17 +293,17 @@ def test_a_fit_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(scaling._Telling, "__call__", step)
     with pytest.raises(KeyboardInterrupt):
-        pv.psychometrics(ratings_of(study()), ["rater", "group"], threads=2, progress=stop)
+        pv.psychometrics(ratings_of(study()), ["rater", "group"], threads=2, progress=stop, ids=True)
     assert ended.wait(60)
 
 
 def test_responsiveness_adds_both_values_and_their_correlations() -> None:
     ratings = ratings_of(study())
-    plain = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, interval="none")
+    plain = pv.responsiveness(ratings, "crowd", ["group", "rater"], permutations=0, interval="none", ids=True)
     result = pv.responsiveness(
-        ratings, "crowd", ["group", "rater"], permutations=0, interval="none", psychometrics=True
+        ratings, "crowd", ["group", "rater"], permutations=0, interval="none", psychometrics=True, ids=True
     )
-    alone = pv.psychometrics(ratings, ["group", "rater"])
+    alone = pv.psychometrics(ratings, ["group", "rater"], ids=True)
     assert result.value("group", "g1", "mokken_h") == alone.value("group", "g1", "mokken_h")
     assert result.value("rater", "r03", "grm_a") == alone.value("rater", "r03", "grm_a")
     assert result.psychometrics().to_frame().equals(alone.to_frame())
@@ -321,16 +323,16 @@ def test_responsiveness_adds_both_values_and_their_correlations() -> None:
 def test_above_two_hundred_raters_they_are_left_out_with_a_note_unless_asked_for_always() -> None:
     ratings = ratings_of(study(n_items=15, n_raters=201))
     options: dict[str, Any] = {"permutations": 0, "interval": "none"}
-    result = pv.responsiveness(ratings, "crowd", ["rater", "group"], psychometrics=True, **options)
+    result = pv.responsiveness(ratings, "crowd", ["rater", "group"], psychometrics=True, **options, ids=True)
     row = result.row("rater", "r07", "mokken_h")
     assert math.isnan(row.value)
     assert row.note == LEFT_OUT
     assert not math.isnan(result.value("group", "g1", "mokken_h"))
     assert any("of rater are left out above 200 of them" in sentence for sentence in result.findings())
-    always = pv.responsiveness(ratings, "crowd", "rater", psychometrics="always", **options)
+    always = pv.responsiveness(ratings, "crowd", "rater", psychometrics="always", **options, ids=True)
     assert not math.isnan(always.value("rater", "r07", "mokken_h"))
     with pytest.raises(InputError, match="psychometrics is 'sometimes'"):
-        pv.responsiveness(ratings, "crowd", "rater", psychometrics="sometimes", **options)
+        pv.responsiveness(ratings, "crowd", "rater", psychometrics="sometimes", **options, ids=True)
 
 
 def test_tables_too_large_for_a_scale_are_refused_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,7 +340,7 @@ def test_tables_too_large_for_a_scale_are_refused_or_left_out(monkeypatch: pytes
     ratings = ratings_of(study(30, 8))
     with pytest.raises(InputError, match="8 raters or groups × 30 items are more than"):
         pv.psychometrics(ratings)
-    result = pv.responsiveness(ratings, "crowd", "rater", psychometrics=True, permutations=0, interval="none")
+    result = pv.responsiveness(ratings, "crowd", "rater", psychometrics=True, permutations=0, interval="none", ids=True)
     assert result.row("rater", "r01", "grm_a").note == LEFT_OUT
 
 
@@ -496,7 +498,7 @@ def test_responsiveness_shows_them_beside_mpa_and_wra(files: tuple[Path, Path]) 
 
 
 def test_charts_draw_what_their_tables_hold() -> None:
-    result = pv.psychometrics(ratings_of(study()), ["group", "rater"])
+    result = pv.psychometrics(ratings_of(study()), ["group", "rater"], ids=True)
     forest = plots.scale_forest_data(result, "group")
     assert forest.height == 8
     assert forest["statistic"].unique(maintain_order=True).to_list() == ["Mokken H", "GRM a"]

@@ -298,10 +298,10 @@ def test_totals_are_a_reference(tmp_path: Path) -> None:
     """Counts per point of a reference whose raters nobody knows give what its ratings give."""
     ratings = study(4)
     trained = trained_for(ratings, 4)
-    known = pv.responsiveness(ratings, trained, ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1)
+    known = pv.responsiveness(ratings, trained, ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1, ids=True)
     totals = totals_of(trained, tmp_path)
     assert not totals.has_raters
-    found = pv.responsiveness(ratings, totals, ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1)
+    found = pv.responsiveness(ratings, totals, ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1, ids=True)
     assert found.to_frame().equals(known.to_frame())
     assert found.settings["reference"] == {**known.settings["reference"], "name": "totals.csv", "n_raters": 0}
 
@@ -365,7 +365,9 @@ def assert_golden(found: pv.Responsiveness, axis: str, group: str, case: dict[st
 @pytest.mark.parametrize("name", ["rater_a", "rater_e", "rater_f"])
 def test_raters_against_golden_trained(golden: dict[str, Any], name: str) -> None:
     inputs, case = golden["inputs"], golden["mpa_wra"]["guideline"][name]
-    found = pv.responsiveness(golden_ratings(inputs), golden_trained(inputs), "rater", permutations=0, interval="none")
+    found = pv.responsiveness(
+        golden_ratings(inputs), golden_trained(inputs), "rater", permutations=0, interval="none", ids=True
+    )
     assert assert_golden(found, "rater", name[-1], case) == 8
     assert found.value("rater", name[-1], "hm_of_means") == pytest.approx(case["hm"], abs=1e-12)  # one boundary
     precision = found.scores().filter(axis="rater", group=name[-1])["precision"].to_list()
@@ -418,7 +420,9 @@ def test_edge_cases_against_golden(golden: dict[str, Any], convention: str) -> N
     for name, case in golden["mpa_wra"]["edge_cases"].items():
         ratings = ratings_of([(i, "r", s) for i, s in enumerate(case["S"])], pv.Scale.range(0, case["K"]))
         trained = ratings_of([(i, "t", u) for i, u in enumerate(case["U"])], pv.Scale.range(0, 1))
-        found = pv.responsiveness(ratings, trained, "rater", permutations=0, interval="none", convention=convention)
+        found = pv.responsiveness(
+            ratings, trained, "rater", permutations=0, interval="none", convention=convention, ids=True
+        )
         if convention == "published":
             hm = case["hm_listing"]
             # The listing's harmonic mean of 0 and 0 divides by zero: undefined, as in the golden file.
@@ -486,11 +490,11 @@ def test_a_perfect_copy_of_oneself_is_no_reference() -> None:
     """A reference that repeats the crowd under the same ids is the crowd; under other ids it flatters everybody."""
     ratings = study(7, n_items=20, known=True)
     with pytest.warns(SharedRatersWarning, match="9 of the 9 raters of the reference are also among the raters"):
-        found = pv.responsiveness(ratings, ratings, ["g", "rater"], threshold="each", **VALUES_ONLY)
-    crowd = pv.responsiveness(ratings, "crowd", ["g", "rater"], **VALUES_ONLY)
+        found = pv.responsiveness(ratings, ratings, ["g", "rater"], threshold="each", **VALUES_ONLY, ids=True)
+    crowd = pv.responsiveness(ratings, "crowd", ["g", "rater"], **VALUES_ONLY, ids=True)
     assert found.to_frame().drop("note").equals(crowd.to_frame().drop("note"))
     renamed = pv.Ratings.from_frame(ratings.to_frame().with_columns(rater="r:" + pl.col("rater")), scale=ratings.scale)
-    flattered = pv.responsiveness(ratings, renamed, ["g", "rater"], threshold="each", **VALUES_ONLY)
+    flattered = pv.responsiveness(ratings, renamed, ["g", "rater"], threshold="each", **VALUES_ONLY, ids=True)
     higher = [flattered.value("rater", r, "wra") > crowd.value("rater", r, "wra") for r in ratings.raters["rater"]]
     assert all(higher)
 
@@ -517,7 +521,15 @@ def test_resampled_items_are_literal_copies(kind: str, score: str, ties: str) ->
     other = against(kind, ratings, 8)
     options: dict[str, Any] = {"group_score": score, "ties": ties, "threshold": other.threshold, "min_group_size": 1}
     found = quietly(
-        ratings, other.given, ["g", "rater"], permutations=0, bootstrap=4, resample="items", seed=11, **options
+        ratings,
+        other.given,
+        ["g", "rater"],
+        permutations=0,
+        bootstrap=4,
+        resample="items",
+        seed=11,
+        **options,
+        ids=True,
     )
     ids = ratings.items["item"].cast(pl.String).to_list()
     weights = item_weights(ratings.n_items, 4, 11)
@@ -525,7 +537,7 @@ def test_resampled_items_are_literal_copies(kind: str, score: str, ties: str) ->
         times = dict(zip(ids, weights[d].tolist(), strict=True))
         drawn = copied(ratings, times)
         given_by = copied(other.given, times) if isinstance(other.given, pv.Ratings) else other.given
-        again = quietly(drawn, given_by, ["g", "rater"], permutations=0, interval="none", **options)
+        again = quietly(drawn, given_by, ["g", "rater"], permutations=0, interval="none", **options, ids=True)
         for draws in found.draws:
             for g, group in enumerate(draws.groups):
                 literal = values_of(again, draws.axis, group)
@@ -570,7 +582,9 @@ def test_intervals_are_the_middle_of_the_draws() -> None:
         ratings.to_frame(), scale=ratings.scale, raters=ratings.raters.with_columns(everyone=pl.lit("all of them"))
     )
     trained = trained_for(ratings, 10)
-    found = pv.responsiveness(one, trained, ["g", "everyone", "rater"], permutations=0, bootstrap=60, min_group_size=1)
+    found = pv.responsiveness(
+        one, trained, ["g", "everyone", "rater"], permutations=0, bootstrap=60, min_group_size=1, ids=True
+    )
     for draws in found.draws:
         for g, group in enumerate(draws.groups):
             for at, name in enumerate(STATISTICS):
@@ -586,9 +600,9 @@ def test_intervals_are_the_middle_of_the_draws() -> None:
 
 def test_too_many_draws_of_raters_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = study(10, n_items=25)
-    kept = pv.responsiveness(ratings, "crowd", "rater", bootstrap=20)
+    kept = pv.responsiveness(ratings, "crowd", "rater", bootstrap=20, ids=True)
     monkeypatch.setattr(one_by_one, "_KEPT", 100)
-    dropped = pv.responsiveness(ratings, "crowd", "rater", bootstrap=20)
+    dropped = pv.responsiveness(ratings, "crowd", "rater", bootstrap=20, ids=True)
     assert dropped.draws[0].bootstrap.shape == (0, 9, 9)
     assert dropped.to_frame().equals(kept.to_frame())
     assert pv.Responsiveness.from_json(dropped.to_json()).draws[0].bootstrap.shape == (0, 9, 9)
@@ -650,7 +664,7 @@ def test_p_values_by_hand_from_the_draws() -> None:
 @pytest.mark.parametrize("within", [None, "batch"])
 def test_raters_among_their_peers_against_a_literal_count(within: str | None) -> None:
     ratings = study(14, n_items=12, n_raters=12)
-    found = pv.responsiveness(ratings, "crowd", "rater", permutations=10, interval="none", within=within)
+    found = pv.responsiveness(ratings, "crowd", "rater", permutations=10, interval="none", within=within, ids=True)
     stratum = dict(ratings.raters.select("rater", within or pl.lit("all").alias("one")).iter_rows())
     compared = 0
     for row in (row for row in found.rows if row.kind == "rater"):
@@ -950,7 +964,7 @@ def test_a_rater_is_a_group_of_one(n_raters: int, kind: str) -> None:
     ratings = study(20, n_items=20, n_raters=n_raters)
     other = against(kind, ratings, 20)
     options: dict[str, Any] = {"bootstrap": 25, "seed": 4, "threshold": other.threshold, "min_group_size": 1}
-    raters = quietly(ratings, other.given, "rater", permutations=5, **options)
+    raters = quietly(ratings, other.given, "rater", permutations=5, **options, ids=True)
     groups = quietly(ratings, other.given, "id", permutations=5, **options)
     assert np.array_equal(raters.draws[0].bootstrap, groups.draws[0].bootstrap, equal_nan=True)
     assert np.array_equal(raters.scored[1].tables, groups.scored[1].tables)

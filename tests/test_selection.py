@@ -74,7 +74,7 @@ def test_the_choice_is_a_literal_one_from_responsiveness(metric: str, order: str
         ratings, reference, ["group", "half"], per_group=2, metric=metric, order=order, min_ratings=30,
         within=None, **options,
     )  # fmt: skip
-    table = pv.responsiveness(ratings, reference, "rater", permutations=0, **options).to_frame()
+    table = pv.responsiveness(ratings, reference, "rater", permutations=0, **options, ids=True).to_frame()
     value = table.filter((pl.col("axis") == "rater") & (pl.col("statistic") == metric))
     by = "ci_low" if order == "lower" else "value"
     for axis in ("group", "half"):

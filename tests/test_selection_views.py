@@ -78,7 +78,7 @@ def test_own_group_is_the_default_and_each_is_judged_by_the_others_of_it() -> No
     found = pv.select_raters(ratings, by="view", order="value", bootstrap=0)
     assert found.settings["reference"]["kind"] == "own group"
     part = ratings.where(raters={"view": "few"})
-    alone = pv.responsiveness(part, "crowd", "rater", permutations=0, interval="none").to_frame()
+    alone = pv.responsiveness(part, "crowd", "rater", permutations=0, interval="none", ids=True).to_frame()
     values = dict(alone.filter(pl.col("statistic") == "hm", pl.col("axis") == "rater").select("group", "value").rows())
     own = found.table("candidates").filter(pl.col("group") == "few")
     assert dict(own.select("rater", "value").rows()) == values

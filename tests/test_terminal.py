@@ -231,7 +231,8 @@ def test_no_analysis_prints_what_steers_a_terminal(
 
 OTHERS = {
     "simulate": ["{folder.parent}/sim\x1b[31m\u202e", "--items", "5", "--raters", "5", "--trained", "0",
-                 "--no-predictors", "--model", f"m{HOSTILE}: bias 0.1", "--attribute", f"a{HOSTILE}b: x{HOSTILE} 0.5, y 0.5"],
+                 "--no-predictors", "--model", f"m{HOSTILE}: bias 0.1",
+                 "--attribute", f"a{HOSTILE}b: x{HOSTILE} 0.5, y 0.5"],
     "curate": ["-o", "{folder}/out\x1b[31m.jsonl", "--permutations", "20"],
     "report": ["-o", "{folder}/out\x1b[31m.html", "--permutations", "20", "--title", f"A{HOSTILE}title"],
     "ask": ["{folder}/items.csv", "--text", f"te{HOSTILE}xt", "--scale", "a,b", "--model",
