@@ -99,7 +99,7 @@ class InputError(PlurivoxError, ValueError):
 
 
 def _quoted(text: str, most: int = QUOTED) -> str:
-    return short(one_line(text), most)
+    return one_line(short(text, most))
 
 
 def _listed(places: Sequence[str], total: int) -> str:
@@ -127,12 +127,12 @@ def few(names: Sequence[str], most: int | None = None) -> str:
 
     Examples
     --------
-    >>> few(["a", "b", "c"]), few(["a", "b", "c"], 2), few(["long " * 50, "b"])[-27:]
-    ('a, b, c', 'a, b and 1 more', '(249 characters) and 1 more')
+    >>> few(["a", "b", "c"]), few(["a", "b", "c"], 2), few(["long " * 50, "b"])[-21:]
+    ('a, b, c', 'a, b and 1 more', '… (250 characters), b')
     """
     shown: list[str] = []
     for name in names[: MOST_NAMES if most is None else most]:
-        if shown and sum(map(len, shown)) + len(name) > QUOTED:
+        if shown and sum(map(len, shown)) + min(len(name), QUOTED) > 2 * QUOTED:
             break
         shown.append(_quoted(name))
     more = len(names) - len(shown)
@@ -143,10 +143,16 @@ MOST_NAMES = 40
 """Names of columns or values that an error lists, at most."""
 
 
+def open_quote(columns: Sequence[str]) -> str:
+    """Return what to look at if a column name swallowed rows, empty if none did."""
+    return "A name goes over several lines: close its quotation mark." if any("\n" in one for one in columns) else ""
+
+
 def no_column(
     name: str, columns: Sequence[str], source: str, hint: str | None = None, *, role: str = "", most: int | None = None
 ) -> ColumnError:
     """Return the error that a column is missing, with the names of those there are."""
+    hint = " ".join(part for part in (open_quote(columns), hint) if part)
     there = f"there is no column '{_quoted(name)}'{role}; it has {few(columns, most)}"
     return ColumnError(there, source=source, hint=hint)
 

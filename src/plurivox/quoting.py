@@ -65,7 +65,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def short(text: str, most: int = QUOTED) -> str:
-    """Return the beginning of a text that is too long, and how long it is.
+    """Return the beginning of a text that is too long, of several lines the first, and how long it is.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def short(text: str, most: int = QUOTED) -> str:
     ('abcdefgh… (80 characters)', 'abc')
     """
     end = f"… ({len(text):,} characters)"
-    return text if len(text) <= most else f"{text[: most - len(end)]}{end}"
+    return text if len(text) <= most else f"{text[: most - len(end)].partition(chr(10))[0]}{end}"
 
 
 def sentence(text: str, most: int = LONGEST) -> str:

@@ -25,6 +25,7 @@ from plurivox.errors import (
     ScoreError,
     UnknownIdsWarning,
     few,
+    open_quote,
 )
 from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner, where
 from plurivox.intake.code import ABSENT, Coded, Coder
@@ -146,7 +147,8 @@ def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64
         raise InputError(
             "there are no ratings, only a header",
             source=table.source,
-            hint="A table of ratings has one row for each rating below its header.",
+            hint=open_quote(list(table.names.values()))
+            or "A table of ratings has one row for each rating below its header.",
         )
     return coded, np.concatenate(counts) if counts else None
 

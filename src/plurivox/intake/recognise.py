@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from plurivox.errors import ColumnError, few, no_column
+from plurivox.errors import ColumnError, few, no_column, open_quote
 from plurivox.intake.respondents import hold_scores, respondents
 from plurivox.scale import Label, Scale, text_of
 
@@ -172,6 +172,7 @@ def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str
         f"cannot tell which column holds the {' and the '.join(lacking or ['ratings'])}; "
         f"the columns are {few(columns)}",
         source=source,
-        hint=f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
+        hint=open_quote(columns)
+        or f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
         "or say --wide (one column per rater) or --totals (one column per point).",
     )

@@ -33,7 +33,8 @@ def _chosen(found: Selection) -> list[Shown]:
             line = [row["group"], str(row["rank"]), row["rater"], *values, f"{row['n_ratings']:,}"]
             line.append("yes" if row["tied"] else "")
         lines.setdefault(row["axis"], []).append(line)
-    return [Shown(f"The most responsive raters by {axis}", header, rows) for axis, rows in lines.items()]
+    named = "" if found.settings.get("ids") else " (numbered; --ids names them)"
+    return [Shown(f"The most responsive raters by {axis}{named}", header, rows) for axis, rows in lines.items()]
 
 
 def _fairness(found: Selection) -> list[Shown]:
