@@ -87,7 +87,7 @@ def fifty() -> dict[str, list[set[str]]]:
     found: dict[str, list[set[str]]] = {}
     for seed in range(50):
         ratings, trained, habits_of = study(seed)
-        advice = pv.advise(ratings, trained, interval="none").to_frame()
+        advice = pv.advise(ratings, trained, interval="none", ids=True).to_frame()
         for rater, habit in habits_of.items():
             seen = set(advice.filter(pl.col("group") == rater)["habit"])
             found.setdefault(habit, []).append(seen)
@@ -138,7 +138,7 @@ def test_no_batch_has_more_than_its_share_of_remarks(reference: str) -> None:
     seen = []
     for seed in range(15):
         ratings, trained, _ = batches(seed, n_items=60)
-        found = pv.advise(ratings, trained if reference == "trained" else "crowd", interval="none")
+        found = pv.advise(ratings, trained if reference == "trained" else "crowd", interval="none", ids=True)
         remarked = set(found.to_frame()["group"])
         seen += [[f"r{at:04}" in remarked for at in range(batch, 40, 2)] for batch in (0, 1)]
     easy, hard = np.mean(seen[::2]), np.mean(seen[1::2])
@@ -153,7 +153,7 @@ def test_habits_are_found_in_harder_and_easier_batches(habit: str) -> None:
     found = []
     for seed in range(10):
         ratings, trained, planted = batches(seed, habit)
-        remarked = set(pv.advise(ratings, trained, interval="none").to_frame()["group"])
+        remarked = set(pv.advise(ratings, trained, interval="none", ids=True).to_frame()["group"])
         found += [rater in remarked for rater in sorted(planted)]
     assert np.mean(found) >= 0.9
 
@@ -197,7 +197,7 @@ def test_the_habit_of_a_group_is_named_and_no_other_group_has_one(style: str, ha
 
 def test_precision_is_that_of_the_lens_and_its_error_that_of_a_bootstrap() -> None:
     ratings, trained, _ = study(1)
-    advice = pv.advise(ratings, trained, interval="none")
+    advice = pv.advise(ratings, trained, interval="none", ids=True)
     lens = pv.responsiveness(ratings, trained, "rater", permutations=0, interval="none", ids=True).scores()
     for rater in ("r03", "s01"):
         own = advice.table("precision").filter(group=rater)
@@ -218,7 +218,7 @@ def test_precision_is_that_of_the_lens_and_its_error_that_of_a_bootstrap() -> No
 
 def test_against_the_crowd_precision_is_the_mean_over_boundaries() -> None:
     ratings, _, _ = study(2)
-    advice = pv.advise(ratings, "crowd", interval="none").table("precision").filter(group="r00")
+    advice = pv.advise(ratings, "crowd", interval="none", ids=True).table("precision").filter(group="r00")
     lens = (
         pv.responsiveness(ratings, "crowd", "rater", permutations=0, interval="none", ids=True)
         .scores()
@@ -230,7 +230,7 @@ def test_against_the_crowd_precision_is_the_mean_over_boundaries() -> None:
 
 def test_pairs_are_an_unsafe_and_a_safe_item_of_one_score_and_are_counted_right() -> None:
     ratings, trained, _ = study(3)
-    found = pv.advise(ratings, trained, interval="none", max_pairs=7)
+    found = pv.advise(ratings, trained, interval="none", ids=True, max_pairs=7)
     scores = {(str(i), r): str(s) for i, r, s in ratings.to_frame().select("item", "rater", "score").iter_rows()}
     unsafe = {str(item): share for item, share in
               trained.to_frame().group_by("item").agg(pl.col("score").cast(float).mean()).iter_rows()}  # fmt: skip
@@ -251,7 +251,7 @@ def test_pairs_are_an_unsafe_and_a_safe_item_of_one_score_and_are_counted_right(
 
 def test_lists_hold_the_items_behind_what_was_seen() -> None:
     ratings, trained, habits = study(3)
-    found = pv.advise(ratings, trained, interval="none", max_pairs=4)
+    found = pv.advise(ratings, trained, interval="none", ids=True, max_pairs=4)
     scores = {(str(i), r): int(s) for i, r, s in ratings.to_frame().select("item", "rater", "score").iter_rows()}
     unsafe = {str(item): share for item, share in
               trained.to_frame().group_by("item").agg(pl.col("score").cast(float).mean()).iter_rows()}  # fmt: skip
@@ -323,7 +323,7 @@ def test_every_habit_has_words() -> None:
 
 def test_order_of_rows_and_threads_change_nothing() -> None:
     ratings, trained, _ = study(4)
-    first = pv.advise(ratings, trained, interval="none", threads=1).to_json()
+    first = pv.advise(ratings, trained, interval="none", ids=True, threads=1).to_json()
     again = pv.Ratings.from_frame(ratings.to_frame().sample(fraction=1, shuffle=True, seed=1), scale=ratings.scale)
     assert pv.advise(again, trained, interval="none", threads=2).to_json() == first
     assert pv.Advice.from_json(first).to_json() == first
@@ -360,7 +360,7 @@ def test_a_rater_may_be_in_several_groups() -> None:
 
 def test_raters_are_counted_and_not_named_in_sentences() -> None:
     ratings, trained, _ = study(7)
-    found = pv.advise(ratings, trained, interval="none")
+    found = pv.advise(ratings, trained, interval="none", ids=True)
     assert not any(f"s{at:02}" in sentence for at in range(7) for sentence in found.findings())
     assert "raters one by one, something stands out for" in found.findings()[0]
     assert set(found.of("s04")["habit"]) == {"both_low", "reversed"}
@@ -380,7 +380,7 @@ def test_without_shuffles_nothing_is_said_of_groups_and_nothing_breaks() -> None
 def test_too_few_raters_of_the_same_items_are_told() -> None:
     ratings, trained, _ = study(8)
     few = ratings.where(raters={"rater": ["r00", "r01", "s04"]})
-    found = pv.advise(few, trained, interval="none")
+    found = pv.advise(few, trained, interval="none", ids=True)
     assert found.to_frame().is_empty()
     assert "too few others rated the same items" in found.findings()[0]
 
@@ -388,7 +388,7 @@ def test_too_few_raters_of_the_same_items_are_told() -> None:
 def test_a_reference_of_one_class_leaves_areas_undefined() -> None:
     ratings, trained, _ = study(9)
     safe = pv.Ratings.from_frame(trained.to_frame().with_columns(score=pl.lit(0)), scale=trained.scale)
-    found = pv.advise(ratings, safe, interval="none")
+    found = pv.advise(ratings, safe, interval="none", ids=True)
     assert found.table("members")["mpa"].is_nan().all()
     assert found.table("members")["note"][0] == "every reference rating lies below the boundary"
     assert found.table("pairs").is_empty()
@@ -426,7 +426,7 @@ def test_shares_are_left_out_where_withheld_groups_could_be_worked_out() -> None
 def test_nothing_is_looked_for_in_a_handful_of_items() -> None:
     ratings, trained, _ = study(14)
     few = ratings.where(items={"item": list(range(10))})
-    found = pv.advise(few, trained, interval="none")
+    found = pv.advise(few, trained, interval="none", ids=True)
     assert found.to_frame().is_empty()
     assert "fewer than 20 items" in found.findings()[0]
 
@@ -470,7 +470,7 @@ def test_the_command_counts_raters_and_names_them_in_csv_only(files: tuple[Path,
     assert "Look at next:" in done.out
     assert "never to leave raters or groups out" in done.words
     assert "s04" not in done.out
-    table = run_cli("advise", files[0], *options, "--csv").frame()
+    table = run_cli("advise", files[0], *options, "--csv", "--ids").frame()
     assert "s04" in table["group"].to_list()
     for name in ("members", "precision", "pairs", "items"):
         assert run_cli("advise", files[0], *options, "--csv", "--table", name).frame().height > 0

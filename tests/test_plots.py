@@ -447,8 +447,8 @@ def test_raters_are_never_named(demo: Study, hostile: Study) -> None:
         row.value for row in demo.raters.rows if row.kind == "rater" and row.statistic == "mpa"
     )
     small = pv.simulate(n_items=12, n_raters=20, seed=2).ratings
-    seen = pv.overview(small, "rater", min_group_size=1)
-    found = pv.cohesion(small, "rater", permutations=0, min_group_size=1)
+    seen = pv.overview(small, "rater", min_group_size=1, ids=True)
+    found = pv.cohesion(small, "rater", permutations=0, min_group_size=1, ids=True)
     for chart in (
         plots.group_sizes(seen), plots.scale_use(seen, "rater"), plots.response_styles(seen, "rater"),
         plots.gai_forest(found), plots.gai_forest(found, "rater"), plots.xrr_matrix(found, "rater"),

@@ -70,7 +70,7 @@ def by_hand(frame: pl.DataFrame, column: str) -> tuple[np.ndarray[Any, Any], lis
 def test_the_lens_is_the_array_functions_on_a_table_made_by_hand(column: str, missing: float) -> None:
     frame = study(missing=missing)
     scores, members = by_hand(frame, column)
-    result = pv.psychometrics(ratings_of(frame), column)
+    result = pv.psychometrics(ratings_of(frame), column, ids=True)
     h, model = mokken_h(scores), graded_response(scores)
     assert result.value(column, "all together", "mokken_h") == pytest.approx(h.h, abs=1e-12)
     for at, member in enumerate(members):
@@ -136,7 +136,7 @@ def test_json_keeps_everything() -> None:
 
 
 def test_a_rater_who_reads_the_scale_upside_down_is_found_and_not_named() -> None:
-    result = pv.psychometrics(ratings_of(study()))
+    result = pv.psychometrics(ratings_of(study()), ids=True)
     row = result.row("rater", "r23", "grm_a")
     assert row.value < 0
     assert row.ci_high is not None
@@ -439,7 +439,7 @@ def test_the_command_shows_groups_items_and_findings(files: tuple[Path, Path]) -
 def test_the_command_takes_raters_by_default_and_names_none(files: tuple[Path, Path]) -> None:
     done = run_cli("scale", files[0], "--scale", "0:4")
     assert done.code == 0, done.err
-    assert "one by one (--csv names them)" in done.out
+    assert "one by one (--csv lists them, with --ids by name)" in done.out
     assert "r07" not in done.out
     markdown = run_cli("scale", files[0], "--scale", "0:4", "--markdown")
     assert markdown.out.startswith("### rater")
@@ -472,7 +472,7 @@ def test_crossings_with_raters_name_none(files: tuple[Path, Path]) -> None:
 
 
 def test_json_of_the_command_is_the_result(files: tuple[Path, Path]) -> None:
-    done = run_cli("scale", files[0], "--scale", "0:4", "--json")
+    done = run_cli("scale", files[0], "--scale", "0:4", "--json", "--ids")
     assert pv.Psychometrics.from_json(done.out).value("rater", "r23", "grm_a") < 0
 
 

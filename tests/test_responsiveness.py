@@ -244,7 +244,7 @@ def test_every_statistic_against_the_literal_twin(
     ratings = study(seed, crossed=crossed, scale=scale)
     other = against(kind, ratings, seed)
     options: dict[str, Any] = {"group_score": score, "ties": ties, "seed": seed}
-    found = quietly(ratings, other.given, by, threshold=other.threshold, **options, **VALUES_ONLY)
+    found = quietly(ratings, other.given, by, threshold=other.threshold, ids=True, **options, **VALUES_ONLY)
     expected = expected_of(ratings, by, other, **options)
     assert {row.group for row in found.rows if row.axis == by} == set(expected)
     for row in found.rows:
@@ -395,7 +395,7 @@ def test_groups_against_golden_trained(golden: dict[str, Any], group: str, ties:
 def test_crowd_against_golden(golden: dict[str, Any], name: str, by: str, group: str, convention: str) -> None:
     case = golden["mpa_wra"]["crowd"][name]
     ratings = golden_ratings(golden["inputs"])
-    found = pv.responsiveness(ratings, "crowd", by, ties="lowest", convention=convention, **VALUES_ONLY)
+    found = pv.responsiveness(ratings, "crowd", by, ties="lowest", convention=convention, ids=True, **VALUES_ONLY)
     assert found.scored[1].tables[found.scored[1].groups.index(group)].tolist() == case["crosstab"]
     at = found.boundaries().filter(axis=by, group=group)
     assert at["boundary"].unique(maintain_order=True).to_list() == ["1", "2", "3", "4"]
@@ -446,7 +446,13 @@ def test_own_ratings_in_the_reference_change_nothing(seed: int, by: str, each: b
     trained = trained_for(ratings, seed, scale, shared=["r00"])
     frame, worst = trained.to_frame(), scale.labels[-1]
     rewritten = frame.with_columns(score=pl.when(rater="r00").then(pl.lit(worst)).otherwise("score"))
-    options: dict[str, Any] = {"permutations": 0, "bootstrap": 20, "min_group_size": 1, "threshold": threshold}
+    options: dict[str, Any] = {
+        "permutations": 0,
+        "bootstrap": 20,
+        "min_group_size": 1,
+        "threshold": threshold,
+        "ids": True,
+    }
     before = quietly(ratings, trained, by, **options)
     after = quietly(ratings, pv.Ratings.from_frame(rewritten, scale=scale), by, **options)
     without = quietly(ratings, trained.where(raters={"rater": ["t0", "t1", "t2", "t3"]}), by, **options)
@@ -469,7 +475,7 @@ def test_own_ratings_are_not_in_the_crowd(by: str) -> None:
     """A group's table sums to the ratings of others on its items, and swapping its own scores only moves rows."""
     ratings = study(6, n_items=30, known=True)
     frame = ratings.to_frame()
-    found = pv.responsiveness(ratings, "crowd", by, **VALUES_ONLY)
+    found = pv.responsiveness(ratings, "crowd", by, **VALUES_ONLY, ids=True)
     for group, table in zip(found.scored[1].groups, found.scored[1].tables, strict=True):
         own = groups_of(ratings, by)[group]
         theirs, others = frame.filter(pl.col("rater").is_in(own)), frame.filter(~pl.col("rater").is_in(own))
@@ -477,7 +483,11 @@ def test_own_ratings_are_not_in_the_crowd(by: str) -> None:
         assert table.sum(axis=0) == pytest.approx([met.filter(score=point).height for point in range(4)])
         mirrored = pl.concat([others, theirs.with_columns(score=3 - pl.col("score"))])
         again = pv.responsiveness(
-            pv.Ratings.from_frame(mirrored, scale=ratings.scale, raters=ratings.raters), "crowd", by, **VALUES_ONLY
+            pv.Ratings.from_frame(mirrored, scale=ratings.scale, raters=ratings.raters),
+            "crowd",
+            by,
+            **VALUES_ONLY,
+            ids=True,
         )
         assert again.scored[1].tables[again.scored[1].groups.index(group)] == pytest.approx(table[::-1])
         for name in ("auroc", "kendall_tau_b", "spearman_rho"):

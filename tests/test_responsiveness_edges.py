@@ -93,7 +93,7 @@ def test_parts_of_the_items_are_studies_of_their_own(against: str) -> None:
     ratings = crowd(1)
     options: dict[str, Any] = {
         "by": ["g", "rater"], "permutations": 15, "max_permutations": 15, "bootstrap": 10, "min_group_size": 2,
-        "within": None,
+        "within": None, "ids": True,
     }  # fmt: skip
     other: Any = {"crowd": "crowd", "experts": experts(ratings), "group": {"g": "x"}}[against]
     found = pv.responsiveness(ratings, other, items_by="topic", **options)
@@ -386,7 +386,7 @@ def test_totals_are_refused(tmp_path: Path) -> None:
         ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
         ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
         ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
-        ({"reference": {"rater": "nobody"}}, "no rater has rater = 'nobody'"),
+        ({"reference": {"rater": "nobody"}}, "no rater has the id 'nobody'"),
         ({"reference": {"g": "x"}, "min_group_size": 9}, "g = x has fewer than 9 raters.*lower min_group_size"),
         ({"threshold": 9}, "'9' is not a point of the scale 0 < 1 < 2 < 3"),
         ({"threshold": "0"}, "threshold is '0', the lowest point, so that everything would be unsafe.*higher point"),

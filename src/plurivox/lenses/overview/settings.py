@@ -14,6 +14,7 @@ class OverviewSettings(Settings):
     by: Axes = shared.by(())
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
