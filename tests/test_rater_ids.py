@@ -83,10 +83,10 @@ def test_a_selection_is_numbered_on_the_screen_and_named_in_data(study: Study) -
         assert (SECRET in done.out) is shown, form
         assert SECRET not in done.err
     found = pv.select_raters(study.read(), by="team", bootstrap=20, min_ratings=5, min_group_size=2)
-    shown = found.shown_frame()["rater"].to_list()
+    names = found.shown_frame()["rater"].to_list()
     ids = study.read().raters["rater"].to_list()
-    assert [ids[int(name.removeprefix("rater ")) - 1] for name in shown] == found.to_frame()["rater"].to_list()
-    assert pv.Selection.from_json(found.to_json()).shown_frame()["rater"].to_list() == shown
+    assert [ids[int(name.removeprefix("rater ")) - 1] for name in names] == found.to_frame()["rater"].to_list()
+    assert pv.Selection.from_json(found.to_json()).shown_frame()["rater"].to_list() == names
 
 
 def test_numbers_are_rows_of_the_table_of_raters_whatever_the_order(study: Study) -> None:
@@ -124,7 +124,7 @@ def test_no_notebook_shows_ids(study: Study, name: str) -> None:
 # Errors -------------------------------------------------------------------------------------------------------------
 
 
-def made(**columns: list[object]) -> str:
+def made(**columns: Any) -> str:
     return pl.DataFrame(columns).write_csv()
 
 
