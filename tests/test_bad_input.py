@@ -113,7 +113,7 @@ def test_too_many_points(write: Write) -> None:
 def test_repeated_pair(write: Write) -> None:
     path = write("r.csv", GOOD + "1,a,3\n")
     assert message(DuplicateError, path) == (
-        "r.csv, row 2 and row 4 (item 1, rater 'a'): 1 (item, rater) pair is rated more than once. "
+        "r.csv, row 2 and row 4 (item 1): 1 (item, rater) pair is rated more than once. "
         "Say which rating counts with --duplicates first, last or mode, or remove the others."
     )
     assert len(pv.read_ratings(path, duplicates="first")) == 2
@@ -142,7 +142,7 @@ def test_wide_cells_that_are_no_scores(write: Write) -> None:
     path = write("w.csv", "item,text,a,b\nx,hello,1,2\n")
     text = message(ScaleError, path, layout="wide")
     assert "text has no order" in text
-    assert "row 2, column 'text'" in message(ScoreError, path, layout="wide", scale="1:2")
+    assert "row 2, column 2" in message(ScoreError, path, layout="wide", scale="1:2")
 
 
 def test_raters_that_the_table_lacks(write: Write) -> None:
@@ -155,11 +155,11 @@ def test_raters_that_the_table_lacks(write: Write) -> None:
 
 def test_conflicting_attributes(write: Write) -> None:
     raters = write("raters.csv", "rater,age\na,20\na,30\n")
-    with pytest.raises(AttributeConflictError, match=r"raters.csv, column 'age', rows 2, 3: rater 'a' has more"):
+    with pytest.raises(AttributeConflictError, match=r"raters.csv, column 'age', rows 2, 3: one rater has more"):
         pv.read_ratings(write("r.csv", GOOD), raters=raters)
     inline = write("r.csv", "item,rater,score,age\n1,a,3,20\n2,a,1,30\n")
     assert message(AttributeConflictError, inline, rater_attributes=["age"]).startswith(
-        "r.csv, column 'age', rows 2, 3: rater 'a' has more than one value: 20, 30."
+        "r.csv, column 'age', rows 2, 3: one rater has more than one value: 20, 30."
     )
 
 
@@ -432,7 +432,7 @@ def test_wide_tables_are_still_read(
 
 def test_a_score_off_the_scale_is_still_told_by_its_place(write: Write) -> None:
     path = write("w.csv", survey(["item", "r1", "r2", "r3"], r3=lambda _: 9))
-    assert "row 2, column 'r3'" in message(ScoreError, path, scale="1:5")
+    assert "row 2, column 4" in message(ScoreError, path, scale="1:5")
 
 
 def test_what_is_wide_does_not_hang_on_the_order_of_a_set(write: Write) -> None:

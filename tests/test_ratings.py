@@ -133,16 +133,18 @@ def test_unknown_raters_are_a_warning_with_a_count(small: pl.DataFrame) -> None:
 
 def test_attribute_errors(small: pl.DataFrame) -> None:
     twice = pl.DataFrame({"rater": ["a", "b", "a"], "age": [1, 2, 3]})
-    with pytest.raises(AttributeConflictError, match="raters frame, column 'age', rows 1, 3: rater 'a' has more"):
+    with pytest.raises(AttributeConflictError, match="raters frame, column 'age', rows 1, 3: one rater has more"):
         pv.Ratings.from_frame(small, raters=twice)
     same = pl.DataFrame({"rater": ["a", "b", "a"], "age": [1, 2, 1]})
     assert pv.Ratings.from_frame(small, raters=same).raters["age"].to_list() == [1, 2]
-    with pytest.raises(IdError, match=r"none of its 1 ids occurs among the 2 rater ids .*here 'x', there 'a'"):
+    with pytest.raises(
+        IdError, match=r"none of its 1 ids occurs among the 2 rater ids .*here like 'a', there like 'a'"
+    ):
         pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": ["x"], "age": [3]}))
     with pytest.raises(IdError, match="row 2: the rater id is missing"):
         pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": ["a", None], "age": [3, 4]}))
     moody = small.with_columns(mood=pl.Series(["up", "up", "down", "up", "up"]))
-    with pytest.raises(AttributeConflictError, match=r"column 'mood', rows 1, 3, 5: rater 'a' has more .* up, down"):
+    with pytest.raises(AttributeConflictError, match=r"column 'mood', rows 1, 3, 5: one rater has more .* up, down"):
         pv.Ratings.from_frame(moody, rater_attributes=["mood"])
     with pytest.raises(ColumnError, match="'age' is both in the ratings and in the table of raters"):
         pv.Ratings.from_frame(
@@ -198,7 +200,7 @@ def test_a_missing_score_is_no_repeat() -> None:
 
 def test_repeats_are_an_error_that_names_them() -> None:
     frame = pl.DataFrame({"item": [1, 2, 1], "rater": ["a", "a", "a"], "score": [0, 1, 1]})
-    with pytest.raises(DuplicateError, match=r"row 1 and row 3 \(item 1, rater 'a'\): 1 \(item, rater\) pair is"):
+    with pytest.raises(DuplicateError, match=r"row 1 and row 3 \(item 1\): 1 \(item, rater\) pair is"):
         pv.Ratings.from_frame(frame, scale=SCALE)
 
 

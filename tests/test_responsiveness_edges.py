@@ -93,7 +93,7 @@ def test_parts_of_the_items_are_studies_of_their_own(against: str) -> None:
     ratings = crowd(1)
     options: dict[str, Any] = {
         "by": ["g", "rater"], "permutations": 15, "max_permutations": 15, "bootstrap": 10, "min_group_size": 2,
-        "within": None,
+        "within": None, "ids": True,
     }  # fmt: skip
     other: Any = {"crowd": "crowd", "experts": experts(ratings), "group": {"g": "x"}}[against]
     found = pv.responsiveness(ratings, other, items_by="topic", **options)
@@ -138,14 +138,14 @@ def test_items_without_reference_and_reference_items_without_ratings() -> None:
     ratings = made({"a": [0, 1, 2, 3, 4], "b": [0, 0, 2, 4, 4]})
     scored = [(i, "expert", BINARY.labels[u]) for i, u in ((0, 0), (1, 0), (3, 1), (8, 1), (9, 0))]
     other = pv.Ratings.from_frame(pl.DataFrame(scored, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
-    found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY)
+    found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY, ids=True)
     known = {"n_items": 3, "n_items_without": 2, "n_items_unused": 2, "n_ratings": 3, "n_raters": 1}
     assert {name: found.settings["reference"][name] for name in known} == known
     row = found.row("rater", "a", "wra")
     assert (row.value, row.n_items, row.n_ratings) == (1.0, 3, 3)
     assert found.row("all", "all", "wra").n_ratings == 6
     assert "2 items have no reference and count for nothing, of 5." in found.findings()
-    without = pv.responsiveness(ratings.where(items={"item": [0, 1, 3]}), other, "rater", **VALUES_ONLY)
+    without = pv.responsiveness(ratings.where(items={"item": [0, 1, 3]}), other, "rater", **VALUES_ONLY, ids=True)
     assert [row.value for row in without.rows] == pytest.approx([row.value for row in found.rows], nan_ok=True)
 
 
@@ -157,7 +157,7 @@ def test_ids_match_by_value(kind: type[Any]) -> None:
     )
     text = pl.DataFrame({"item": ["8", "7"], "rater": ["t", "t"], "score": ["unsafe", "safe"]})
     for other in (text, text.with_columns(pl.col("item").cast(pl.Int64))):
-        found = pv.responsiveness(ratings, pv.Ratings.from_frame(other, scale=BINARY), "rater", **VALUES_ONLY)
+        found = pv.responsiveness(ratings, pv.Ratings.from_frame(other, scale=BINARY), "rater", **VALUES_ONLY, ids=True)
         assert found.value("rater", "a", "wra") == 1
         assert found.settings["reference"]["n_items"] == 2
 
@@ -168,7 +168,7 @@ def test_rater_ids_match_by_value_too() -> None:
     rows = [(i, "7", "unsafe") for i in range(4)] + [(i, "t", BINARY.labels[i // 2]) for i in range(4)]
     other = pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
     with pytest.warns(SharedRatersWarning, match="1 of the 2 raters"):
-        found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY)
+        found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY, ids=True)
     assert found.scored[1].tables[:, :4].sum(axis=(1, 2)).tolist() == [4, 8]
 
 
@@ -176,7 +176,9 @@ def test_rater_ids_match_by_value_too() -> None:
 
 
 def test_a_rater_with_one_score() -> None:
-    found = pv.responsiveness(made({"a": [2, 2, 2, 2]}), trained(0, 1, 1, 0), "rater", permutations=10, bootstrap=10)
+    found = pv.responsiveness(
+        made({"a": [2, 2, 2, 2]}), trained(0, 1, 1, 0), "rater", permutations=10, bootstrap=10, ids=True
+    )
     for name, value in {"mpa_raw": 0, "mpa": 0, "wra": 0, "hm": 0, "hm_of_means": 0, "auroc": 0.5}.items():
         assert found.value("rater", "a", name) == value
     assert found.value("rater", "a", "average_precision") == 0.5
@@ -187,7 +189,7 @@ def test_a_rater_with_one_score() -> None:
 
 def test_a_rater_with_five_ratings() -> None:
     """One item for each score is enough for a value, and for a warning that it rests on very little."""
-    found = pv.responsiveness(made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", bootstrap=50)
+    found = pv.responsiveness(made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", bootstrap=50, ids=True)
     row = found.row("rater", "a", "mpa")
     assert (row.value, row.n_items) == (1.0, 5)
     assert math.isnan(row.p_value or 0)  # there is nobody else to compare with
@@ -199,7 +201,7 @@ def test_a_rater_with_five_ratings() -> None:
     assert row.ci_low is not None
     assert row.ci_low < 1
     quiet = pv.responsiveness(
-        made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", interval="none", min_support=1
+        made({"a": [0, 1, 2, 3, 4]}), trained(0, 0, 1, 1, 1), "rater", interval="none", min_support=1, ids=True
     )
     assert quiet.row("rater", "a", "mpa").note == ""
     assert not quiet.scores()["rare"].any()
@@ -226,7 +228,7 @@ def test_min_support_counts_items_not_ratings() -> None:
 def test_a_reference_of_one_class(unsafe: int, why: str) -> None:
     ratings = made({"a": [0, 1, 2], "b": [2, 1, 4]}, {"a": "x", "b": "y"})
     found = pv.responsiveness(
-        ratings, trained(*[unsafe] * 3), ["g", "rater"], permutations=10, bootstrap=10, min_group_size=1
+        ratings, trained(*[unsafe] * 3), ["g", "rater"], permutations=10, bootstrap=10, min_group_size=1, ids=True
     )
     for axis, group in (("g", "x"), ("rater", "b"), ("all", "all")):
         assert found.value(axis, group, "mpa_raw") == 0
@@ -260,7 +262,9 @@ def test_boundaries_of_one_class_leave_the_mean_and_are_counted() -> None:
 
 def test_a_group_that_never_rated_a_referenced_item() -> None:
     ratings = made({"a": [0, 4, None], "b": [None, None, 3], "c": [1, 3, 2]}, {"a": "x", "b": "y", "c": "z"})
-    found = pv.responsiveness(ratings, trained(0, 1), ["g", "rater"], permutations=20, bootstrap=5, min_group_size=1)
+    found = pv.responsiveness(
+        ratings, trained(0, 1), ["g", "rater"], permutations=20, bootstrap=5, min_group_size=1, ids=True
+    )
     for axis, group in (("g", "y"), ("rater", "b")):
         for name in STATISTICS:
             assert reason(found, axis, group, name) == "no item it rated has a reference"
@@ -273,7 +277,7 @@ def test_a_group_that_never_rated_a_referenced_item() -> None:
 
 def test_a_rater_without_any_score() -> None:
     ratings = made({"a": [0, 4], "b": [None, None], "c": [1, 3]}, {"a": "x", "b": "y", "c": "x"})
-    found = pv.responsiveness(ratings, "crowd", ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1)
+    found = pv.responsiveness(ratings, "crowd", ["g", "rater"], permutations=5, bootstrap=5, min_group_size=1, ids=True)
     assert reason(found, "rater", "b", "wra") == "no item it rated has a reference"
     assert found.value("rater", "a", "wra") == 1
     assert found.null("g", "x", "wra").tolist() == pytest.approx([math.nan] * 5, nan_ok=True)  # b is never shuffled
@@ -314,14 +318,14 @@ def test_trained_raters_in_the_crowd_by_mistake() -> None:
     rows = [*experts(ratings).to_frame().iter_rows(), *((str(i), "r05", "unsafe") for i in range(30))]
     other = pv.Ratings.from_frame(pl.DataFrame(rows, schema=["item", "rater", "score"], orient="row"), scale=BINARY)
     with pytest.warns(SharedRatersWarning) as caught:
-        found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY)
+        found = pv.responsiveness(ratings, other, "rater", **VALUES_ONLY, ids=True)
     assert str(caught[0].message) == (
         "1 of the 4 raters of the reference are also among the raters that it judges; where such a rater's group is "
         "judged, their reference ratings are left out"
     )
     assert found.settings["reference"]["n_shared_raters"] == 1
     assert found.settings["reference"]["n_raters"] == 4
-    alone = pv.responsiveness(ratings, experts(ratings), "rater", **VALUES_ONLY)
+    alone = pv.responsiveness(ratings, experts(ratings), "rater", **VALUES_ONLY, ids=True)
     assert alone.settings["reference"]["n_shared_raters"] == 0
     for name in STATISTICS:
         assert found.value("rater", "r05", name) == alone.value("rater", "r05", name)
@@ -340,7 +344,7 @@ def test_all_raters_against_the_crowd_have_nobody_left() -> None:
 
 def test_a_named_group_is_a_reference_for_others_only() -> None:
     ratings = crowd(5)
-    found = pv.responsiveness(ratings, {"g": "x"}, ["g", "rater"], permutations=5, bootstrap=5)
+    found = pv.responsiveness(ratings, {"g": "x"}, ["g", "rater"], permutations=5, bootstrap=5, ids=True)
     assert found.settings["reference"] == {
         "kind": "group", "name": "g = x", "boundaries": ["1", "2", "3"], "n_raters": 8, "n_shared_raters": 0,
         "n_items": 30, "n_items_without": 0, "n_items_unused": 0,
@@ -382,7 +386,7 @@ def test_totals_are_refused(tmp_path: Path) -> None:
         ({"reference": "everyone"}, r"reference is 'everyone'.*\"crowd\", other ratings, or a group"),
         ({"reference": {"mood": "good"}}, "raters have no attribute 'mood'"),
         ({"reference": "g=w"}, "no rater has g = 'w'; the values are: x, y, z"),
-        ({"reference": {"rater": "nobody"}}, "no rater has rater = 'nobody'"),
+        ({"reference": {"rater": "nobody"}}, "no rater has the id 'nobody'"),
         ({"reference": {"g": "x"}, "min_group_size": 9}, "g = x has fewer than 9 raters.*lower min_group_size"),
         ({"threshold": 9}, "'9' is not a point of the scale 0 < 1 < 2 < 3"),
         ({"threshold": "0"}, "threshold is '0', the lowest point, so that everything would be unsafe.*higher point"),
@@ -400,7 +404,7 @@ def test_raters_on_their_own_are_resampled_over_items_only() -> None:
     ratings = crowd(6)
     for options in ({"bootstrap": 20}, {}):
         both, items = (
-            pv.responsiveness(ratings, "crowd", "rater", permutations=0, resample=what, **options).to_frame()
+            pv.responsiveness(ratings, "crowd", "rater", permutations=0, resample=what, **options, ids=True).to_frame()
             for what in ("both", "items")
         )
         assert both.filter(axis="rater").equals(items.filter(axis="rater"))
@@ -416,13 +420,13 @@ def test_an_ordinal_reference_needs_a_threshold() -> None:
     with pytest.raises(
         InputError, match=r"scale fine < bad < awful.*which of its points mean unsafe.*threshold='each'"
     ):
-        pv.responsiveness(ratings, other, "rater")
+        pv.responsiveness(ratings, other, "rater", ids=True)
     with pytest.raises(InputError, match=r"threshold is 'fine', the lowest point.*fine < bad < awful"):
-        pv.responsiveness(ratings, other, "rater", threshold="fine")
-    each = pv.responsiveness(ratings, other, "rater", threshold="each", **VALUES_ONLY)
+        pv.responsiveness(ratings, other, "rater", threshold="fine", ids=True)
+    each = pv.responsiveness(ratings, other, "rater", threshold="each", **VALUES_ONLY, ids=True)
     values = []
     for label in ("bad", "awful"):
-        found = pv.responsiveness(ratings, other, "rater", threshold=label, **VALUES_ONLY)
+        found = pv.responsiveness(ratings, other, "rater", threshold=label, **VALUES_ONLY, ids=True)
         assert found.settings["reference"]["boundaries"] == [label]
         values.append(found.value("rater", "a", "mpa_raw"))
     assert each.value("rater", "a", "mpa_raw") == pytest.approx(sum(values) / 2)
@@ -431,7 +435,7 @@ def test_an_ordinal_reference_needs_a_threshold() -> None:
 def test_no_common_item() -> None:
     other = pv.Ratings.from_frame(pl.DataFrame({"item": ["q"], "rater": ["t"], "score": ["safe"]}), scale=BINARY)
     with pytest.raises(InputError, match=r"no item of the reference is among the ratings.*'q'.*0, 1.*same item ids"):
-        pv.responsiveness(made({"a": [0, 1]}), other, "rater")
+        pv.responsiveness(made({"a": [0, 1]}), other, "rater", ids=True)
 
 
 def test_a_contrast_of_withheld_groups_is_refused() -> None:
@@ -469,7 +473,7 @@ def test_withheld_groups_and_rater_ids_appear_nowhere() -> None:
         assert "Hidden" not in shown
         assert not any(rater in shown for rater in ratings.raters["rater"])
         assert "Common" in shown
-    asked = pv.responsiveness(named, "crowd", "rater", permutations=0, interval="none")
+    asked = pv.responsiveness(named, "crowd", "rater", permutations=0, interval="none", ids=True)
     assert {row.group for row in asked.rows if row.kind == "rater"} == set(ratings.raters["rater"])
     assert not any(rater in sentence for rater in ratings.raters["rater"] for sentence in asked.findings())
 
@@ -532,7 +536,7 @@ def everything() -> pv.Responsiveness:
     ratings = crowd(11)
     return pv.responsiveness(
         ratings, "crowd", ["g", ("g", "h"), "rater"], items_by="topic", permutations=12, bootstrap=12, pairs=True,
-        contrast=("x", "y"), family={"g": "x"}, min_group_size=2,
+        contrast=("x", "y"), family={"g": "x"}, min_group_size=2, ids=True,
     )  # fmt: skip
 
 
@@ -591,7 +595,9 @@ def test_groups_whose_names_look_like_numbers() -> None:
 
 def test_a_rater_called_nan() -> None:
     """Ids are never missing for what they spell."""
-    found = pv.responsiveness(made({"NaN": [0, 1, 2], "b": [1, 1, 4]}), trained(0, 1, 1), "rater", bootstrap=3)
+    found = pv.responsiveness(
+        made({"NaN": [0, 1, 2], "b": [1, 1, 4]}), trained(0, 1, 1), "rater", bootstrap=3, ids=True
+    )
     back = pv.Responsiveness.from_json(found.to_json())
     assert [row.group for row in back.rows] == [row.group for row in found.rows]
     assert back.value("rater", "NaN", "wra") == found.value("rater", "NaN", "wra") == 1
@@ -664,10 +670,12 @@ def test_correlations_against_numpy_and_fisher(everything: pv.Responsiveness) ->
 
 def test_correlations_that_say_nothing() -> None:
     ratings = made({r: [0, 0, 4, 4] for r in "abcd"})
-    table = pv.responsiveness(ratings, trained(0, 0, 1, 1), "rater", **VALUES_ONLY).correlations()
+    table = pv.responsiveness(ratings, trained(0, 0, 1, 1), "rater", **VALUES_ONLY, ids=True).correlations()
     assert table["value"].is_nan().all()
     assert set(table["note"]) == {"all groups have the same value"}
-    two = pv.responsiveness(ratings.where(raters={"rater": ["a", "b"]}), trained(0, 0, 1, 1), "rater", **VALUES_ONLY)
+    two = pv.responsiveness(
+        ratings.where(raters={"rater": ["a", "b"]}), trained(0, 0, 1, 1), "rater", **VALUES_ONLY, ids=True
+    )
     assert set(two.correlations()["note"]) == {"fewer than three groups"}
 
 
@@ -719,7 +727,7 @@ def test_findings_of_no_effect() -> None:
 
 def test_findings_on_raters() -> None:
     ratings = crowd(13)
-    found = pv.responsiveness(ratings, experts(ratings), "rater", permutations=5, interval="none")
+    found = pv.responsiveness(ratings, experts(ratings), "rater", permutations=5, interval="none", ids=True)
     low, middle, high = np.quantile([row.value for row in found.rows if row.kind == "rater" and row.statistic == "wra"],
                                     [0.1, 0.5, 0.9])  # fmt: skip
     expected = f"WRA {low:.2f} to {high:.2f} (middle 80 %), median {middle:.2f}."
@@ -739,7 +747,7 @@ def test_progress_is_told() -> None:
     ratings = crowd(14)
     pv.responsiveness(
         ratings, experts(ratings), ["g", "rater"], items_by="topic", permutations=20, bootstrap=10,
-        progress=lambda *step: told.append(step),
+        progress=lambda *step: told.append(step), ids=True,
     )  # fmt: skip
     whats = list(dict.fromkeys(what for what, _, _ in told))
     assert whats[:2] == ["resampling all", "checking the design of g"]
@@ -777,7 +785,7 @@ def test_a_threshold_that_means_missing_is_no_point() -> None:
 def test_the_warning_points_at_the_caller() -> None:
     ratings = made({"expert": [0, 1, 2], "b": [0, 0, 1]})
     with pytest.warns(SharedRatersWarning) as caught:
-        pv.responsiveness(ratings, trained(0, 0, 1), "rater", **VALUES_ONLY)
+        pv.responsiveness(ratings, trained(0, 0, 1), "rater", **VALUES_ONLY, ids=True)
     assert caught[0].filename == __file__
 
 
@@ -793,7 +801,7 @@ def test_json_of_what_was_read_from_json_is_the_same(everything: pv.Responsivene
 
 def test_raters_in_a_list_of_one_are_raters() -> None:
     with pytest.raises(InputError, match="a rater on their own can only be resampled over items"):
-        pv.responsiveness(crowd(22), "crowd", [["rater"]], resample="raters", bootstrap=3)
+        pv.responsiveness(crowd(22), "crowd", [["rater"]], resample="raters", bootstrap=3, ids=True)
 
 
 def test_a_family_that_some_items_lack() -> None:
@@ -807,7 +815,7 @@ def test_a_family_that_some_items_lack() -> None:
 
 def test_an_undefined_harmonic_mean_of_the_listing_has_a_reason() -> None:
     options: dict[str, Any] = {"convention": "published", **VALUES_ONLY}
-    found = pv.responsiveness(made({"a": [2, 2, 2]}), trained(0, 1, 1), "rater", **options)
+    found = pv.responsiveness(made({"a": [2, 2, 2]}), trained(0, 1, 1), "rater", **options, ids=True)
     for name in ("hm", "hm_of_means"):
         assert reason(found, "rater", "a", name) != ""
 
@@ -829,7 +837,7 @@ def test_a_frame_is_no_reference_and_is_told_so() -> None:
     ratings = made({"a": [0, 1, 4]})
     for other in (ratings.to_frame(), None, 3):
         with pytest.raises(InputError, match="reference"):
-            pv.responsiveness(ratings, other, "rater")
+            pv.responsiveness(ratings, other, "rater", ids=True)
 
 
 def test_a_rater_is_in_nobodys_reference_for_items_they_did_not_judge() -> None:
@@ -866,7 +874,15 @@ def reaches(seed: int = 0) -> Mapping[tuple[str, str], NDArray[np.float64]]:
     items = drawn.items.select("item", study=pl.int_range(n) // N_ITEMS)
     ratings = pv.Ratings.from_frame(drawn.ratings_frame, scale=drawn.scale, raters=drawn.raters, items=items)
     found = pv.responsiveness(
-        ratings, drawn.trained, "rater", items_by="study", permutations=0, bootstrap=200, resample="items", seed=seed
+        ratings,
+        drawn.trained,
+        "rater",
+        items_by="study",
+        permutations=0,
+        bootstrap=200,
+        resample="items",
+        seed=seed,
+        ids=True,
     ).to_frame()
     targets = found.filter(subset="all").select("axis", "group", "statistic", target="value")
     studies = found.filter(pl.col("subset") != "all").join(targets, on=["axis", "group", "statistic"])
@@ -894,7 +910,7 @@ def test_intervals_cover_the_value_of_all_items(axis: str, statistic: str) -> No
 def test_boundaries_used_are_counted() -> None:
     """On 0..4 a crowd that gives 1, 2 and 3 only has both classes at two of four boundaries."""
     ratings = made({"a": [0, 2, 4], "b": [1, 2, 3], "c": [1, 3, 3]})
-    found = pv.responsiveness(ratings, "crowd", "rater", **VALUES_ONLY).to_frame()
+    found = pv.responsiveness(ratings, "crowd", "rater", **VALUES_ONLY, ids=True).to_frame()
     assert found.filter(group="a")["n_boundaries_used"].unique().to_list() == [2]
     assert "2 of 4 boundaries have a single class" in found.filter(group="a")["note"][0]
 

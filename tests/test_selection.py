@@ -74,7 +74,7 @@ def test_the_choice_is_a_literal_one_from_responsiveness(metric: str, order: str
         ratings, reference, ["group", "half"], per_group=2, metric=metric, order=order, min_ratings=30,
         within=None, **options,
     )  # fmt: skip
-    table = pv.responsiveness(ratings, reference, "rater", permutations=0, **options).to_frame()
+    table = pv.responsiveness(ratings, reference, "rater", permutations=0, **options, ids=True).to_frame()
     value = table.filter((pl.col("axis") == "rater") & (pl.col("statistic") == metric))
     by = "ci_low" if order == "lower" else "value"
     for axis in ("group", "half"):
@@ -162,15 +162,15 @@ def test_more_ratings_decide_a_tie_and_all_who_are_tied_are_marked() -> None:
     assert chosen["ci_low"].to_list() == [1.0, 1.0]
     assert chosen["rater"].to_list() == ["r60", "r50"]
     assert chosen["tied"].to_list() == [True, True]
-    assert set(chosen["note"]) == {"tied with r30, r26 and r24, not chosen; the number of ratings decided"}
+    assert set(chosen["note"]) == {"tied with 3 others, not chosen; the number of ratings decided"}
     rest = found.table("candidates").filter(~pl.col("chosen"))
     assert rest["rater"].to_list() == ["r30", "r26", "r24"]
     assert rest["tied"].all()
-    assert set(rest["note"]) == {"tied with r60 and r50, chosen; the number of ratings decided"}
+    assert set(rest["note"]) == {"tied with 2 others, chosen; the number of ratings decided"}
     assert any(one.startswith("The last place is a tie in g (group):") for one in found.findings())
     everybody = pv.select_raters(ratings_of(frame, 1), trained(shares=(0.5,)), "group", per_group=5, bootstrap=20)
     assert everybody.to_frame()["tied"].all()
-    assert everybody.to_frame()["note"][4] == "tied with r60, r50, r30 and r26, also chosen"
+    assert everybody.to_frame()["note"][4] == "tied with 4 others, also chosen"
     assert "a tie" not in " ".join(everybody.findings())
 
 
@@ -314,12 +314,12 @@ def test_json_keeps_everything() -> None:
         assert again.to_json() == text
         assert repr(again) == repr(found)
         assert again.findings() == found.findings()
-        for name in ("chosen", "groups", "candidates", "fairness", "look_at", "alarms"):
+        for name in ("chosen", "groups", "candidates", "fairness", "look_at", "alarms", "raters"):
             assert again.table(name).equals(found.table(name))
     with pytest.raises(SelectionError, match="not of 'selection'"):
         pv.Selection.from_json('{"kind": "cohesion"}')
-    with pytest.raises(SelectionError, match="there is no table 'raters'; there are: chosen, groups, candidates"):
-        found.table("raters")
+    with pytest.raises(SelectionError, match="there is no table 'people'; there are: chosen, groups, candidates"):
+        found.table("people")
 
 
 def test_without_draws_the_value_orders_and_there_is_no_interval() -> None:
@@ -489,7 +489,7 @@ def test_the_command_prints_what_python_gives(files: dict[str, Path]) -> None:
             assert frame["ci_low"].to_list() == pytest.approx(expected["ci_low"].to_list(), nan_ok=True)
     shown = run_cli(*arguments)
     assert shown.code == 0
-    first = found.to_frame().row(0, named=True)
+    first = found.shown_frame().row(0, named=True)
     assert "The most responsive raters by group" in shown.words
     cells = f"g0 1 {first['rater']} {first['value']:.3f} [{first['ci_low']:.2f}, {first['ci_high']:.2f}]"
     assert cells in shown.words
@@ -497,7 +497,7 @@ def test_the_command_prints_what_python_gives(files: dict[str, Path]) -> None:
         assert sentence in shown.words
     marked = run_cli(*arguments, "--markdown")
     assert marked.out.startswith(
-        "### The most responsive raters by group\n\n| group | rank | rater | HM [95 %] | MPA |"
+        "### The most responsive raters by group (numbered; --ids names them)\n\n| group | rank | rater |"
     )
     assert f"| g0 | 1 | {first['rater']} | " in marked.out
 
@@ -510,7 +510,7 @@ def test_the_command_knows_metric_order_threshold_and_crowd(files: dict[str, Pat
     assert "by WRA against the rest of the crowd, in the order of the value itself" in done.words
     ratings = pv.read_ratings(files["ratings"], scale="0:4", raters=files["raters"])
     found = pv.select_raters(ratings, "crowd", "group", metric="wra", order="value", bootstrap=0, threshold=3)
-    for row in found.to_frame().iter_rows(named=True):
+    for row in found.shown_frame().iter_rows(named=True):
         assert f"{row['group']} {row['rank']} {row['rater']} {row['value']:.3f} {row['mpa']:.3f}" in done.words
 
 
@@ -524,9 +524,9 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
         "--by", "group", "--per-group", 1, "--bootstrap", 20, "--scale", "0:1", "--config", write("plurivox.toml", ""),
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert "g 1 r60 1.000 [1.00, 1.00] 1.000 1.000 60 yes" in done.words
+    assert "g 1 rater 10 1.000 [1.00, 1.00] 1.000 1.000 60 yes" in done.words
     assert "quiet – nobody – – – –" in done.words
-    assert "• g, r60: tied with r50, r30, r26 and r24, not chosen; the number of ratings decided" in done.words
+    assert "• g, rater 10: tied with 4 others, not chosen; the number of ratings decided" in done.words
     assert "Nobody of quiet (group) is chosen: 5 raters have fewer than 20 ratings" in done.words
 
 

@@ -83,9 +83,9 @@ def _is_path(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
-    """Tell whether a value is text that a file can hold: half a surrogate pair is not."""
+    """Tell whether a value is text: half a surrogate pair is not, but what stands for a byte of a file's name is."""
     try:
-        return isinstance(value, str) and value.encode() is not None
+        return isinstance(value, str) and value.encode(errors="surrogateescape") is not None
     except UnicodeEncodeError:
         return False
 

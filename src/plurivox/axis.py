@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plurivox.arguments import checked, whole
 from plurivox.engine.withholding import Side, revealing, withheld_together
-from plurivox.errors import NeedsRatersError, SelectionError
+from plurivox.errors import NeedsRatersError, SelectionError, few
 from plurivox.intake.attributes import as_categories, category_order, in_order
 from plurivox.ratings import Ratings
 
@@ -83,7 +83,7 @@ class Axis:
         attributes = (by,) if isinstance(by, str) else tuple(by)
         for attribute in attributes:
             if attribute not in ratings.raters.columns:
-                known = ", ".join(ratings.raters.columns[1:]) or "none: give them with --raters"
+                known = few(ratings.raters.columns[1:]) or "none: give them with --raters"
                 raise SelectionError(f"raters have no attribute '{attribute}'; they have: {known}")
         if len(set(attributes)) < len(attributes) or not attributes:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
@@ -171,6 +171,17 @@ def memberships(
         groups, nobody = (value, f"not {value}"), np.zeros(2, dtype=bool)
         axes.append(Axis(attribute, (attribute,), groups, codes, sizes, nobody, min_group_size, overlaps=True))
     return withholding(axes)
+
+
+def rater_name(code: int) -> str:
+    """Return what a rater is called whose id is not to be shown.
+
+    Examples
+    --------
+    >>> rater_name(0), rater_name(1233)
+    ('rater 1', 'rater 1234')
+    """
+    return f"rater {code + 1}"
 
 
 def _crossed(columns: Sequence[pl.Series]) -> tuple[tuple[str, ...], NDArray[np.int32]]:

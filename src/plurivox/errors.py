@@ -33,10 +33,20 @@ to do next. Rows are counted as a spreadsheet shows them: in a text file the hea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from plurivox.quoting import LONGEST, QUOTED, one_line, sentence, short
 
 
 class PlurivoxError(Exception):
-    """Base of all errors that plurivox raises on purpose."""
+    """Base of all errors that plurivox raises on purpose; their messages are harmless, and quote little of the data."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*map(_fit, parts))
+
+
+def _fit(part: Any) -> Any:
+    return sentence(part) if isinstance(part, str) else part
 
 
 class InputError(PlurivoxError, ValueError):
@@ -59,6 +69,7 @@ class InputError(PlurivoxError, ValueError):
     """
 
     SHOWN = 5
+    LONGEST = 1_000
 
     def __init__(
         self,
@@ -79,11 +90,17 @@ class InputError(PlurivoxError, ValueError):
         super().__init__(self._message())
 
     def _message(self) -> str:
-        where = [part for part in (self.source, self.column and f"column '{self.column}'") if part]
+        column = self.column and f"column '{_quoted(self.column)}'"
+        where = [part for part in (self.source and _quoted(self.source, LONGEST // 4), column) if part]
         if self.places:
-            where.append(_listed(self.places[: self.SHOWN], self.n_places))
-        message = f"{', '.join(where)}: {self.problem}." if where else f"{self.problem}."
+            where.append(_listed([_quoted(place) for place in self.places[: self.SHOWN]], self.n_places))
+        problem = sentence(self.problem, self.LONGEST)
+        message = f"{', '.join(where)}: {problem}." if where else f"{problem}."
         return f"{message} {self.hint}" if self.hint else message
+
+
+def _quoted(text: str, most: int = QUOTED) -> str:
+    return one_line(short(text, most))
 
 
 def _listed(places: Sequence[str], total: int) -> str:
@@ -106,11 +123,38 @@ class ColumnError(InputError):
     """A column is missing, ambiguous or of the wrong kind."""
 
 
+def few(names: Sequence[str], most: int | None = None) -> str:
+    """Return the first names of a list, as many as an error should quote, and how many more there are.
+
+    Examples
+    --------
+    >>> few(["a", "b", "c"]), few(["a", "b", "c"], 2), few(["long " * 50, "b"])[-21:]
+    ('a, b, c', 'a, b and 1 more', '… (250 characters), b')
+    """
+    shown: list[str] = []
+    for name in names[: MOST_NAMES if most is None else most]:
+        if shown and sum(map(len, shown)) + min(len(name), QUOTED) > 2 * QUOTED:
+            break
+        shown.append(_quoted(name))
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+MOST_NAMES = 40
+"""Names of columns or values that an error lists, at most."""
+
+
+def open_quote(columns: Sequence[str]) -> str:
+    """Return what to look at if a column name swallowed rows, empty if none did."""
+    return "A name goes over several lines: close its quotation mark." if any("\n" in one for one in columns) else ""
+
+
 def no_column(
     name: str, columns: Sequence[str], source: str, hint: str | None = None, *, role: str = "", most: int | None = None
 ) -> ColumnError:
     """Return the error that a column is missing, with the names of those there are."""
-    there = f"there is no column '{name}'{role}; it has {', '.join(columns[:most])}"
+    hint = " ".join(part for part in (open_quote(columns), hint) if part)
+    there = f"there is no column '{_quoted(name)}'{role}; it has {few(columns, most)}"
     return ColumnError(there, source=source, hint=hint)
 
 
@@ -154,7 +198,10 @@ class MissingExtraError(PlurivoxError, ImportError):
 
 
 class PlurivoxWarning(UserWarning):
-    """Base of all warnings that plurivox gives on purpose."""
+    """Base of all warnings that plurivox gives on purpose; their messages are like those of errors."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*map(_fit, parts))
 
 
 class UnknownIdsWarning(PlurivoxWarning):

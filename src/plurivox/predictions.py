@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, checked
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
@@ -94,7 +94,7 @@ class Predictions:
             model = None
         if item not in table.columns:
             raise ColumnError(
-                f"there is no column '{item}' with the items; it has {', '.join(table.columns[:20])}",
+                f"there is no column '{item}' with the items; it has {few(table.columns, 20)}",
                 source=source,
                 hint="Name the columns with item= and model=.",
             )
@@ -138,7 +138,7 @@ class _Check:
         if missing:
             shown = ", ".join(missing[:8]) + (" …" if len(missing) > 8 else "")
             raise ColumnError(
-                f"there is no column for the point {shown}; it has {', '.join(columns[:20])}",
+                f"there is no column for the point {shown}; it has {few(columns, 20)}",
                 source=self.source,
                 hint=f"Give one column of probabilities for each point of {scale}, named like the point.",
             )

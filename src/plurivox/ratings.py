@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, Kind, checked, fits
 from plurivox.engine.part import Part, cut
-from plurivox.errors import ColumnError, NeedsRatersError, SelectionError
+from plurivox.errors import ColumnError, NeedsRatersError, SelectionError, few
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
 from plurivox.intake.check import Checked, Intake, LongTable, check
 from plurivox.intake.order import Duplicates
+from plurivox.quoting import short
 from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
@@ -366,7 +367,7 @@ def require_columns(found: Sequence[str], wanted: Iterable[str], source: str) ->
     for name in wanted:
         if name not in found:
             raise ColumnError(
-                f"there is no column '{name}'; it has {', '.join(map(str, found))}",
+                f"there is no column '{name}'; it has {few(list(map(str, found)))}",
                 source=source,
                 hint="Name the columns with --item, --rater and --score (item=, rater=, score=).",
             )
@@ -391,13 +392,15 @@ def chosen_rows(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bo
     keep = np.ones(frame.height, dtype=bool)
     for name, values in wanted.items():
         if name not in frame.columns:
-            known = ", ".join(frame.columns[1:]) or "none"
+            known = few(frame.columns[1:]) or "none"
             raise SelectionError(f"{what}s have no attribute '{name}'; they have: {known}")
         several = [values] if isinstance(values, str | int | float | bool) else list(values)
         texts = as_categories(pl.Series([str(value) for value in several]))
         column = as_categories(frame[name])
         for text in texts.filter(~texts.is_in(column.drop_nulls().unique().to_list())):
-            known = ", ".join(category_order(frame[name])[:10])
-            raise SelectionError(f"no {what} has {name} = '{text}'; the values are: {known}")
+            if name == what == "rater":
+                raise SelectionError(f"no rater has the id '{short(text)}'", hint="Ids are those of the ratings.")
+            known = few(category_order(frame[name]), 10)
+            raise SelectionError(f"no {what} has {name} = '{short(text)}'; the values are: {known}")
         keep &= column.is_in(texts.to_list()).fill_null(False).to_numpy()
     return keep

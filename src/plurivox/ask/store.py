@@ -453,8 +453,12 @@ def _instant(ago: float = 0.0) -> str:
 
 
 def _told_apart(*stored: str | None) -> list[str]:
-    """Return texts to show of two values: short, unless only the full ones differ."""
+    """Return texts to show of two values: their beginnings, or what stands where they differ."""
     values = [None if one is None else json.loads(one) for one in stored]
     full = [", ".join(map(str, one)) if isinstance(one, list) else str(one or "none") for one in values]
     short = [textwrap.shorten(text, 100, placeholder=" …") for text in full]
-    return [f"'{text}'" for text in (short if short[0] != short[1] else map(_json, full))]
+    if short[0] == short[1]:
+        pairs = enumerate(zip(*full, strict=False))
+        same = next((at for at, (one, other) in pairs if one != other), min(map(len, full)))
+        short = [f"… {text[max(same - 60, 0) : same + 60]}" for text in full]
+    return [f"'{text}'" for text in short]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plurivox.cli.options import Csv, Json, Markdown, NoTemperature, Seed, ServerOptions, one_format, option, taking
+from plurivox.cli.printing import put, put_csv, put_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,32 +103,33 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
     import json as text
 
     from plurivox.ask.store import Store
-    from plurivox.cli.progress import say
+    from plurivox.cli.printing import say
     from plurivox.cli.show import console, csv_text, markdown_text
     from plurivox.cli.tables import print_table
 
     with Store.read(store) as opened:
         if csv:
-            print(csv_text(_flat(opened.frame(with_prompts=prompts))), end="")
+            put_csv(csv_text(_flat(opened.frame(with_prompts=prompts))))
             return
         counts = opened.counts()
         if json:
             listed = [{"model": model, "prompt": prompt, **states} for (model, prompt), states in counts.items()]
-            print(text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False))
+            put_json(text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False))
             return
         shown = _table(opened)
     if not counts:
         say("there is no answer in it yet")
         return
     if markdown:
-        print(markdown_text([shown], []))
+        put(markdown_text([shown], []))
     else:
         print_table(shown, console())
 
 
 def _table(opened: "Store") -> "Shown":
+    from plurivox.quoting import one_line
     from plurivox.reader import STATES
-    from plurivox.results.text import Shown, printable
+    from plurivox.results.text import Shown
 
     tokens = opened.tokens()
     lines = []
@@ -135,7 +137,7 @@ def _table(opened: "Store") -> "Shown":
         used = tokens.get(model, (0, 0))
         counts = (f"{states.get(state, 0):,}" for state in STATES)
         lines.append([model, prompt, *counts, f"{used[0]:,} + {used[1]:,}"])
-    title = printable(str(opened.about.get("question", "")))
+    title = one_line(str(opened.about.get("question", "")))
     return Shown(title, ["model", "prompt", *STATES, "tokens of the model"], lines)
 
 
@@ -157,7 +159,7 @@ def _export(store: Path, path: Path, prompts: bool) -> None:
                 opened.copy_to(temporary)
         else:
             write_frame(path, opened.frame(with_prompts=prompts), _flat)
-    print(path)
+    put(path)
 
 
 def _flat(frame: "pl.DataFrame") -> "pl.DataFrame":

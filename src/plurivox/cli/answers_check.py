@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as text
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +20,14 @@ from plurivox.ask.rereading import Kind, Rereading, reread
 from plurivox.ask.running import Asked, key_for
 from plurivox.ask.second_reader import SecondReading, read_by_model
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
-from plurivox.cli.progress import say, several, telling
+from plurivox.cli.printing import put, put_csv, put_json, say
+from plurivox.cli.progress import several, telling
 from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
 from plurivox.cli.tables import print_table
 from plurivox.errors import FileError, InputError
 from plurivox.files import replacing, will_write
-from plurivox.results.text import Shown, printable
+from plurivox.quoting import harmless, one_line
+from plurivox.results.text import Shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +37,6 @@ MOST_KINDS = 40
 WITH_EXAMPLES = 5
 """Of how many of them it shows texts."""
 _SAID = {"answered": "answered", "refused": "refused", "unreadable": "still unreadable", "failed": "failed"}
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LIKE_A_NUMBER = r"^[0-9]+(e[0-9]+)?$"  # ids that spreadsheets would rewrite
 
 
@@ -48,11 +48,11 @@ def read_again(store: Path, *, yes: bool, json: bool, csv: bool, markdown: bool)
     wanted = yes
     if json:
         found = found.apply() if wanted else found
-        print(text.dumps(_as_json(found, wanted), ensure_ascii=False, allow_nan=False))
+        put_json(text.dumps(_as_json(found, wanted), ensure_ascii=False, allow_nan=False))
     elif csv:
-        print(csv_text(_frame(found)), end="")
+        put_csv(csv_text(_frame(found)))
     elif markdown:
-        print(markdown_text([shown] if shown.rows else [], _sentences(found)))
+        put(markdown_text([shown] if shown.rows else [], _sentences(found)))
     else:
         _print_changes(found, shown, console())
         wanted = yes or (_changes_anything(found) and _in_terminal() and typer.confirm("Change them?"))
@@ -69,13 +69,9 @@ def _changes_anything(found: Rereading) -> bool:
 
 def _lines(found: Rereading) -> list[list[str]]:
     return [
-        [*map(_cell, (kind.model, kind.prompt, *_from_to(kind), kind.old_rule, kind.new_rule)), f"{n:,}"]
+        [*map(one_line, (kind.model, kind.prompt, *_from_to(kind), kind.old_rule, kind.new_rule)), f"{n:,}"]
         for kind, n in found.kinds.items()
     ]
-
-
-def _cell(value: str) -> str:
-    return " ".join(printable(value).split())
 
 
 def _from_to(kind: Kind) -> tuple[str, str]:
@@ -92,7 +88,7 @@ def _frame(found: Rereading) -> pl.DataFrame:
 
 def _as_json(found: Rereading, wanted: bool) -> dict[str, object]:
     changes = [
-        {**kind._asdict(), "n": n, "examples": [printable(one) for one in found.examples[kind]]}
+        {**kind._asdict(), "n": n, "examples": [harmless(one) for one in found.examples[kind]]}
         for kind, n in found.kinds.items()
     ]
     return {
@@ -123,10 +119,10 @@ def _print_changes(found: Rereading, shown: Shown, out: Console) -> None:
     if len(shown.rows) > MOST_KINDS:
         out.print(Text(f"• and {len(shown.rows) - MOST_KINDS:,} more kinds of changes; see --csv"))
     for kind in list(found.kinds)[:WITH_EXAMPLES]:
-        before, after = map(_cell, _from_to(kind))
-        out.print(Text(f"• {before} → {after}, by {_cell(kind.new_rule)}:"))
+        before, after = map(one_line, _from_to(kind))
+        out.print(Text(f"• {before} → {after}, by {one_line(kind.new_rule)}:"))
         for example in found.examples[kind]:
-            out.print(Text(f"    {_cell(example)}"))
+            out.print(Text(f"    {one_line(example)}"))
     for sentence in _sentences(found):
         out.print(Text(f"• {sentence}"))
 
@@ -153,9 +149,9 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
     _refuse_existing(output)
     will_write(output)
     frame = draw_audit(store, n, seed)
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String and name != "answer"]
     written = frame.with_columns(
-        *(pl.col(name).map_elements(_plain, return_dtype=pl.String) for name in texts),
+        *(pl.col(name).map_elements(harmless, return_dtype=pl.String) for name in texts),
         weight=pl.col("weight").map_elements(lambda weight: f"{weight:.12g}", return_dtype=pl.String),
     ).with_columns(
         id=pl.when(pl.col("id").str.contains(_LIKE_A_NUMBER)).then("'" + pl.col("id")).otherwise(pl.col("id"))
@@ -169,7 +165,7 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
     only = "" if frame.height == n else "; there are no more"
     say(f"{several(frame.height, 'answer')} drawn: {drawn}{only}")
     say("write yes or no into the column correct, then use --audited")
-    print(output)
+    put(output)
 
 
 def _refuse_existing(output: Path) -> None:
@@ -179,20 +175,15 @@ def _refuse_existing(output: Path) -> None:
         )
 
 
-def _plain(value: str) -> str:
-    """Return a text without what could steer a terminal or trouble a spreadsheet."""
-    return _CONTROL.sub("\ufffd", value.replace("\r\n", "\n"))
-
-
 def tell_accuracy(store: Path, file: Path, *, json: bool, csv: bool, markdown: bool) -> None:
     """Show how often answers were read correctly, from a checked table."""
     found = read_checked(store, file)
     if json:
-        print(text.dumps(_accuracy_json(found), ensure_ascii=False, allow_nan=False))
+        put_json(text.dumps(_accuracy_json(found), ensure_ascii=False, allow_nan=False))
     elif csv:
-        print(csv_text(found.to_frame()), end="")
+        put_csv(csv_text(found.to_frame()))
     elif markdown:
-        print(markdown_text(_tables(found), _remarks(found)))
+        put(markdown_text(_tables(found), _remarks(found)))
     else:
         out = console()
         for shown in _tables(found):
@@ -219,7 +210,7 @@ def _tables(found: Accuracy) -> list[Shown]:
          f"[{row.ci_low:.1%}, {row.ci_high:.1%}]"]
         for row in parts["state"]
     ]  # fmt: skip
-    rules = [[_cell(row.name), f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}"] for row in parts["rule"]]
+    rules = [[one_line(row.name), f"{row.n:,}", f"{row.correct:,}", f"{row.accuracy:.1%}"] for row in parts["rule"]]
     return [
         Shown(
             "Answers read correctly, weighted to all that are stored",
@@ -250,7 +241,7 @@ def have_read(store: Path, model: str, **options: Any) -> None:
         say("there is no unreadable answer; nothing was asked")
     else:
         _conclude_reading(found, found.asked, model)
-    print(found.store)
+    put(found.store)
     if found.states["failed"] or found.states["left"]:
         raise typer.Exit(1)
 

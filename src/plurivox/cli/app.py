@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from plurivox import __version__
 from plurivox.actions.advise import ADVISE
@@ -20,17 +23,18 @@ from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, standar
 from plurivox.cli.fit import fit
 from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
-from plurivox.cli.progress import say
+from plurivox.cli.printing import put, say
 from plurivox.cli.report import report
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.files import one_call
 from plurivox.lenses import lenses
+from plurivox.quoting import sentence
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"plurivox {__version__}")
+        put(f"plurivox {__version__}")
         raise typer.Exit
 
 
@@ -42,10 +46,37 @@ def _program(
     pass
 
 
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class _Program(TyperGroup):
+    """Commands whose usage errors, which quote what was given, are harmless and short."""
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Read what stands before the command."""
+        with _quoted():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read what stands after the command, and run it."""
+        with _quoted():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _quoted() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        error.message = sentence(error.message)  # type: ignore[attr-defined]
+        raise
+
+
 def program() -> typer.Typer:
     """Return the program with the commands of all lenses that there are."""
     made = typer.Typer(
         name="plurivox",
+        cls=_Program,
         help="Ratings from diverse people: what they say together, and where they see things differently.",
         epilog="Start with: plurivox demo",
         no_args_is_help=True,
@@ -113,4 +144,4 @@ def _failed(problem: str) -> int:
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
     if issubclass(category, PlurivoxWarning):
-        print(f"warning: {message}", file=sys.stderr)
+        say(f"warning: {message}")

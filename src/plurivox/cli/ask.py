@@ -14,7 +14,8 @@ import typer
 from plurivox.cli.ending import INTERRUPTED
 from plurivox.cli.loading import read_items
 from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, option, taking
-from plurivox.cli.progress import one_bar, say, several
+from plurivox.cli.printing import put, say
+from plurivox.cli.progress import one_bar, several
 
 if TYPE_CHECKING:
     from plurivox.ask.planning import Plan
@@ -127,13 +128,11 @@ def _announce(plan: "Plan", most: int | None) -> None:
 
 
 def _show_prompt(plan: "Plan") -> None:
-    from plurivox.results.text import printable
-
     request = next(plan.requests())
     for message in request.messages:
-        print(f"[{message['role']}]\n{printable(message['content'])}\n")
+        put(f"[{message['role']}]\n{message['content']}\n")
     shown = ", ".join(f"{name} {value}" for name, value in request.params.items())
-    print(f"[to {request.model} as {request.mode}{', ' + shown if shown else ''}]")
+    put(f"[to {request.model} as {request.mode}{', ' + shown if shown else ''}]")
 
 
 @contextlib.contextmanager
@@ -172,7 +171,7 @@ def _conclude(found: "Asked") -> None:
     if found.without:
         say(f"{several(found.without, 'answer')} came without log-probabilities: not all servers give them")
     say_what_is_left(found.left, "request", found.states["failed"])
-    print(found.store)
+    put(found.store)
     if found.problems or found.states["failed"]:
         raise typer.Exit(1)
 

@@ -13,7 +13,7 @@ from plurivox.actions.curate import CURATE
 from plurivox.cli.lens import ask, asked_of, command_asking, parameter
 from plurivox.cli.loading import Loaded, load
 from plurivox.cli.options import InputOptions, Json, option
-from plurivox.cli.progress import say
+from plurivox.cli.printing import put_json, say
 
 if TYPE_CHECKING:
     from plurivox.actions.curate.result import Curation
@@ -53,7 +53,7 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     raters = None if selected is None else read_selected(selected)
     found = ask(CURATE, reading, loaded, given, asked, raters=raters, decisions=decided)
     if output is None:
-        print(found.to_json())
+        put_json(found.to_json())
         return
     written = write_curation(found, output, decisions=decisions, command=_command(), version=__version__)
     _show(found, written.paths())

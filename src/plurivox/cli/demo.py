@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from plurivox.cli.options import Force, option
+from plurivox.cli.printing import put
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,12 +76,12 @@ def demo(
         path = _report(ratings, given, folder, seed)
     except MissingExtraError as error:
         path = _text(ratings, given, folder, seed, out)
-        print(f"\nThe whole report, with charts: {error}")
+        put(f"\nThe whole report, with charts: {error}")
     remember(path)
-    print(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
+    put(f"\nThe data, the truth behind them and a plurivox.toml are in {folder}. Try:")
     for hint in HINTS:
-        print(f"  plurivox {hint.format(folder=folder)}")
-    print(f"\n{path.resolve()}")
+        put(f"  plurivox {hint.format(folder=folder)}")
+    put(f"\n{path.resolve()}")
 
 
 def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int) -> Path:
@@ -97,9 +98,9 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
             },
             **{name: given[name] for name in ("reference", "predictions", "answers")}, progress=progress,
         )  # fmt: skip
-    print("\nWhat every analysis found:\n")
+    put("\nWhat every analysis found:\n")
     for finding in made.findings:
-        print(f"• {finding.text}")
+        put(f"• {finding.text}")
     return made.write(folder / "report.html")
 
 

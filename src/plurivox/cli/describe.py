@@ -8,12 +8,13 @@ import typer
 
 from plurivox.cli.loading import Loaded, load
 from plurivox.cli.options import InputOptions, reads_ratings
-from plurivox.cli.progress import say
+from plurivox.cli.printing import put_json, say
 
 
 @reads_ratings
 def describe(
     reading: InputOptions,
+    ids: Annotated[bool, typer.Option("--ids", help="Call raters by their ids; else they are numbered.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     write_config: Annotated[
         bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
@@ -29,9 +30,9 @@ def describe(
     loaded = load(reading)
     found = describe_ratings(loaded.ratings, loaded.by, several=loaded.several, min_group_size=loaded.min_group_size)
     if json:
-        print(found.to_json())
+        put_json(found.to_json())
     else:
-        show_description(found, console())
+        show_description(found, console(), ids=ids)
     if write_config:
         _write_config(reading, loaded)
 

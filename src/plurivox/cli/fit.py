@@ -14,7 +14,8 @@ import typer
 from plurivox.cli.ending import INTERRUPTED, STOPPING
 from plurivox.cli.loading import load, read_items
 from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, Text, option, reads_ratings, several_names
-from plurivox.cli.progress import one_bar, say
+from plurivox.cli.printing import put, put_json, say
+from plurivox.cli.progress import one_bar
 
 if TYPE_CHECKING:
     from plurivox.models import Epoch, Predictor
@@ -71,7 +72,10 @@ def fit(
         not_any_more()
         found.save(output)
     _tell(found)
-    print(_as_json(found, output) if json else output)
+    if json:
+        put_json(_as_json(found, output))
+    else:
+        put(output)
     if found.training.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from plurivox.cli.loading import Loaded, load_reference, read_beside, read_scale
 from plurivox.cli.options import InputOptions
-from plurivox.cli.progress import say, several
+from plurivox.cli.printing import say
+from plurivox.cli.progress import several
 
 Given = Mapping[str, Any]
 

@@ -20,8 +20,9 @@ from plurivox.cli.options import (
     reads_ratings,
     tell_compiling,
 )
-from plurivox.cli.progress import say
+from plurivox.cli.printing import put, put_csv, put_json, say
 from plurivox.lenses.record import imported
+from plurivox.quoting import one_line
 
 if TYPE_CHECKING:
     from plurivox.cli.loading import Loaded
@@ -288,20 +289,23 @@ def _print(
     import polars as pl
 
     from plurivox.cli.show import console, csv_text, markdown_text
+    from plurivox.results.numbering import for_people
+    from plurivox.results.result import Result
 
     if json:
         texts = [_json(result) for result in found.values()]
-        print(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        put_json(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
         return
     if csv:
-        print(csv_text(pl.concat(_frame(result, table) for result in found.values())), end="")
+        put_csv(csv_text(pl.concat(_frame(result, table) for result in found.values())))
         return
     out = console()
-    for question, result in found.items():
+    for question, one in found.items():
+        result = for_people(one) if isinstance(one, Result) else one
         title = f"Question {question}" if len(found) > 1 else ""
         if markdown:
-            print(f"## {title}\n" if title else "", end="\n" if title else "")
-            print(markdown_text(lens.load("tables")(result, **showing), _sentences(result)))
+            put(f"## {one_line(title)}\n" if title else "", end="\n" if title else "")
+            put(markdown_text(lens.load("tables")(result, **showing), _sentences(result)))
         else:
             out.print(f"{title}\n" if title else "", style="bold", end="\n" if title else "")
             show_result(lens, result, out, **showing)

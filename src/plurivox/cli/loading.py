@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from plurivox.cli.options import InputOptions, attribute_value
-from plurivox.cli.progress import say
+from plurivox.cli.printing import say
 
 if TYPE_CHECKING:
     from plurivox.config import Config

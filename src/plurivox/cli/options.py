@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plurivox.cli.progress import say
+from plurivox.cli.printing import say
 
 Text = str | None
 Texts = list[str] | None

@@ -7,7 +7,7 @@ import typer
 
 from plurivox.cli.loading import read_items, read_scale
 from plurivox.cli.options import ItemsFile, Text, option, several_names
-from plurivox.cli.progress import say
+from plurivox.cli.printing import put, put_csv, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +69,7 @@ def _write(found: "pl.DataFrame", output: Path | None) -> None:
     from plurivox.results.files import csv_text, write_frame
 
     if output is None:
-        print(csv_text(found), end="")
+        put_csv(csv_text(found))
         return
     write_frame(output, found)
-    print(output)
+    put(output)

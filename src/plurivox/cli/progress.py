@@ -1,4 +1,4 @@
-"""What is told on standard error: sentences, and progress bars in a terminal."""
+"""Progress bars on standard error, in a terminal."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from plurivox.quoting import harmless
+
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-
-def say(*lines: str) -> None:
-    """Print lines on standard error."""
-    print(*lines, sep="\n", file=sys.stderr)
 
 
 def several(n: int, what: str) -> str:
@@ -27,11 +24,12 @@ def bars_shown() -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bars:
+    from plurivox.cli.console import console
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bars:
         yield bars
 
 
@@ -44,11 +42,11 @@ def one_bar(
         if bars is None:
             yield None
             return
-        task = bars.add_task(what, total=total)
+        task = bars.add_task(harmless(what), total=total)
 
         def tell(*told: Any) -> None:
             done, of, text = shown(*told)
-            bars.update(task, completed=done, total=of, description=text)
+            bars.update(task, completed=done, total=of, description=harmless(text))
 
         yield tell
 
@@ -64,7 +62,7 @@ def telling() -> Iterator[Callable[[str, int, int], object] | None]:
 
         def tell(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
+                tasks[what] = bars.add_task(harmless(what), total=total)
             bars.update(tasks[what], completed=done)  # type: ignore[arg-type]
 
         yield tell

@@ -12,6 +12,7 @@ import typer
 from plurivox.cli.lens import CONTEXT, parameter, parameters_of, settings_given
 from plurivox.cli.loading import load, load_reference
 from plurivox.cli.options import InputOptions, reads_ratings
+from plurivox.cli.printing import put
 from plurivox.lenses.inputs import REFERENCE
 from plurivox.lenses.record import Option
 from plurivox.report.settings import ReportSettings
@@ -69,7 +70,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
             files=files,
             progress=progress,
         )
-    print(path.resolve())
+    put(path.resolve())
 
 
 def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:

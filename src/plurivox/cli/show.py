@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from plurivox.axis import names_raters, rater_name
+from plurivox.cli.console import console as console
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
+from plurivox.quoting import harmless
 from plurivox.results.files import csv_text as csv_text
 from plurivox.results.text import BARS
 from plurivox.results.wording import protected, withheld_note
@@ -20,22 +25,14 @@ MAX_GROUPS = 12
 BAR_WIDTH = 24
 
 
-def console(*, record: bool = False, width: int | None = None) -> Console:
-    """Return a console that wraps to the terminal, or to 120 columns in a pipe, and interprets no text as markup."""
-    plain = Console(markup=False, highlight=False, emoji=False, record=record, width=width)
-    if not plain.is_terminal and width is None:
-        plain.width = 120
-    return plain
-
-
-def show_description(found: Description, out: Console) -> None:
-    """Print a description."""
+def show_description(found: Description, out: Console, *, ids: bool = False) -> None:
+    """Print a description; raters one by one are numbered, unless they are to be called by their ids."""
     out.print(Text(found.source, style="bold"))
     out.print(_headline(found))
     for title, block in (
         ("Design", _design(found)),
         (f"Scale, {len(found.points)} points from low to high", _scale(found)),
-        ("Raters", _axes(found)),
+        ("Raters", _axes(found, ids=ids)),
     ):
         if block is not None:
             out.print()
@@ -91,14 +88,23 @@ def bar(n: int, top: int) -> Text:
     return Text("█" * round(BAR_WIDTH * n / top) or ("▏" if n else ""), ACCENT)
 
 
-def _axes(found: Description) -> Table | None:
+def _axes(found: Description, *, ids: bool) -> Table | None:
     if not found.axes:
         return None
     table = plain_table("attribute", "groups", "raters in each")
     for axis in found.axes:
-        table.add_row(Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(_groups(axis)))
+        table.add_row(
+            Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(_groups(axis if ids else _numbered(axis)))
+        )
     table.columns[2].justify = "left"
     return table
+
+
+def _numbered(axis: AxisSummary) -> AxisSummary:
+    if not names_raters(axis.name):
+        return axis
+    groups = (replace(group, name=rater_name(at)) for at, group in enumerate(axis.groups))
+    return replace(axis, groups=tuple(groups))
 
 
 def _groups(axis: AxisSummary) -> str:
@@ -146,11 +152,23 @@ def _remarks(found: Description) -> Iterable[str]:
     yield from found.notes
 
 
+class _Table(Table):
+    """A table whose cells are harmless before their widths are measured."""
+
+    def add_row(self, *cells: RenderableType | None, **more: Any) -> None:
+        """Add a row of texts."""
+        super().add_row(*(Text(harmless(cell.plain), cell.style) for cell in map(_text, cells)), **more)
+
+
+def _text(cell: RenderableType | None) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell))
+
+
 def plain_table(*headers: str, left: int = 1) -> Table:
     """Return an empty table without frame; the first ``left`` columns and none else stand at the left."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = _Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, header in enumerate(headers):
-        table.add_column(Text(header), justify="left" if i < left else "right", overflow="fold")
+        table.add_column(Text(harmless(header)), justify="left" if i < left else "right", overflow="fold")
     return table
 
 
@@ -171,4 +189,4 @@ def _markdown_cell(text: str) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    return " ".join(text.splitlines()).replace("<", "&lt;")
+    return " ".join(harmless(text).splitlines()).replace("<", "&lt;")

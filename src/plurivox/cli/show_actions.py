@@ -47,7 +47,7 @@ def show_selection(found: Selection, out: Console) -> None:
     """Print a selection, with what ties were decided by."""
     for table in tables(found):
         print_table(table, out)
-    ties = found.to_frame().filter("tied").select("group", "rater", "note").rows()
+    ties = found.shown_frame().filter("tied").select("group", "rater", "note").rows()
     print_notes([f"{group}, {rater}: {note}" for group, rater, note in ties], out)
     if ties:
         out.print()

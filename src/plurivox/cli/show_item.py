@@ -11,7 +11,7 @@ from plurivox.cli.show import ACCENT, bar, plain_table
 from plurivox.cli.tables import print_sentences, print_table
 from plurivox.lenses.item.result import ItemView
 from plurivox.lenses.item.tables import MAX_TEXT, group_tables, use_rows
-from plurivox.results.text import one_line, printable
+from plurivox.quoting import harmless, one_line
 
 LEGEND = (
     "difference: a group's mean less that of the item's other raters on the axis; distance: earth mover's, 1 is the "
@@ -25,7 +25,7 @@ def show_item(found: ItemView, out: Console) -> None:
     out.print(Text(one_line(f"Item {found.settings['item']}"), style="bold"))
     for name, value in found.table("attributes").iter_rows():
         text = value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}…"
-        out.print(Padding(Text(f"{one_line(name)}: {printable(text)}"), (0, 0, 0, 2)))
+        out.print(Padding(Text(f"{one_line(name)}: {harmless(text)}"), (0, 0, 0, 2)))
     out.print()
     out.print(Text("Scores of all raters, beside all items of the study", style=f"bold {ACCENT}"))
     out.print(Padding(_bars(found), (0, 0, 1, 2)))

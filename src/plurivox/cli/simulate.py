@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.cli.options import Force, Text, Texts, option
+from plurivox.cli.printing import put, say
 
 if TYPE_CHECKING:
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
@@ -108,13 +109,13 @@ def simulate(
         noise_sd=noise_sd, trained=trained, seed=seed, **given,
     )  # fmt: skip
     for path in write_study(made, folder, force=force):
-        print(path)
+        put(path)
 
 
 def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     """Run a study of the measures, print its table, and write table and figure."""
     from plurivox import studies
-    from plurivox.cli.progress import say, telling
+    from plurivox.cli.progress import telling
     from plurivox.cli.show import console, csv_text
     from plurivox.cli.tables import print_table
     from plurivox.errors import MissingExtraError
@@ -147,7 +148,7 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
         say(f"no figure: {error}")
     writers = {name: functools.partial(Path.write_bytes, data=content) for name, content in contents.items()}
     for path in write_folder(folder, writers, force=force):
-        print(path)
+        put(path)
 
 
 def _attribute(text: str) -> tuple[str, dict[str, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plurivox.cli.show import ACCENT, plain_table
+from plurivox.quoting import harmless
 from plurivox.results.text import LEGEND, Shown
 
 MAX_NOTES = 12
@@ -49,6 +51,7 @@ def print_notes(notes: Sequence[str], out: Console) -> None:
 
 def print_table(shown: Shown, out: Console) -> None:
     """Print one table."""
+    shown = Shown(*map(_lines, shown))  # before widths are measured
     out.print(Text(shown.title, style=f"bold {ACCENT}"))
     if not shown.rows:
         out.print(Padding(Text("no group is large enough to show"), (0, 0, 1, 2)))
@@ -78,5 +81,10 @@ def _rich(shown: Shown) -> Table:
     for column in table.columns[1:]:
         column.no_wrap = True
     for line in shown.rows:
-        table.add_row(*(Text(" ".join(cell.splitlines())) for cell in line))
+        table.add_row(*map(Text, line))
     return table
+
+
+def _lines(part: Any) -> Any:
+    """Return each text of a table as one harmless line; what is within lists, too."""
+    return " ".join(harmless(part).splitlines()) if isinstance(part, str) else [_lines(one) for one in part]

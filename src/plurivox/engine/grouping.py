@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plurivox.axis import MIN_GROUP_SIZE, OUTSIDE, Axis, By, in_turn, memberships, withholding
 from plurivox.engine.draws import Draws, subsamples
 from plurivox.engine.withholding import Side, withheld_together
-from plurivox.errors import InputError, SelectionError
+from plurivox.errors import InputError, SelectionError, few
 from plurivox.intake.attributes import category_order
 from plurivox.ratings import Ratings, chosen_rows, with_items
 
@@ -270,7 +270,7 @@ def subsets_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
     subsets = {"all": ratings}
     if items_by is not None:
         if items_by not in ratings.items.columns:
-            known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
+            known = few(ratings.items.columns[1:]) or "none: give them with --items"
             raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
         for value in category_order(ratings.items[items_by]):
             chosen = chosen_rows(ratings.items, {items_by: value}, "item")

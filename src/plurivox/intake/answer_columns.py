@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, no_column
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few, no_column
 from plurivox.intake.attributes import Locate, id_texts, places_of, where
 from plurivox.reader import STATES, read_answer
 from plurivox.scale import Label, Scale
@@ -123,7 +123,7 @@ class AnswerColumns:
         if "distribution" in self.table.columns or self._point_columns():
             return None
         raise ColumnError(
-            f"there is no column of answers; it has {', '.join(self.table.columns[:20])}",
+            f"there is no column of answers; it has {few(self.table.columns, 20)}",
             source=self.source,
             hint="Name it with answer=, or call it answer (labels), point (positions from 0) or text (to be read).",
         )

@@ -121,13 +121,26 @@ def match(table: AttributeTable, ids: pl.Series, what: str) -> Matched:
     if unknown == len(ids) and len(ids):
         raise IdError(
             f"none of its {keyed.height:,} ids occurs among the {len(ids):,} {what} ids of the ratings "
-            f"(here {keyed['_id'][0]!r}, there {wanted['_id'][0]!r})",
+            f"(here {_like(keyed['_id'][0], what)}, there {_like(wanted['_id'][0], what)})",
             source=table.source,
             column=table.id_column,
             hint=f"Check that this is the right column and table of {what}s.",
         )
     idle = keyed.join(wanted, on="_id", how="anti").height
     return Matched(found.drop("_id", "_known"), unknown, idle)
+
+
+def _like(value: str, what: str) -> str:
+    """Show what ids look like: an item's as it is, a rater's with every digit as 9 and every letter as a.
+
+    Examples
+    --------
+    >>> _like("Worker-07", "rater"), _like("q7", "item")
+    ("like 'aaaaaa-99'", "'q7'")
+    """
+    if what != "rater":
+        return repr(value)
+    return f"like {''.join('9' if c.isdigit() else 'a' if c.isalpha() else c for c in value)!r}"
 
 
 def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
@@ -148,7 +161,7 @@ def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
         culprit = distinct.filter(repeated)["_id"][0]
         rows = keyed["_id"] == culprit
         column = next(c for c in distinct.columns if distinct.filter(pl.col("_id") == culprit)[c].n_unique() > 1)
-        problem = f"{what} {culprit!r} has more than one value"
+        problem = f"{'one rater' if what == 'rater' else f'{what} {culprit!r}'} has more than one value"
         n = distinct.filter(repeated)["_id"].n_unique()
         if n > 1:
             problem += f" (as have {n - 1:,} other {what}s)"

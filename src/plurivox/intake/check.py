@@ -24,6 +24,8 @@ from plurivox.errors import (
     ScaleError,
     ScoreError,
     UnknownIdsWarning,
+    few,
+    open_quote,
 )
 from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner, where
 from plurivox.intake.code import ABSENT, Coded, Coder
@@ -146,7 +148,8 @@ def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64
         raise InputError(
             "there are no ratings, only a header",
             source=table.source,
-            hint="A table of ratings has one row for each rating below its header.",
+            hint=open_quote(list(table.names.values()))
+            or "A table of ratings has one row for each rating below its header.",
         )
     return coded, np.concatenate(counts) if counts else None
 
@@ -172,7 +175,8 @@ def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
     odd = ids.values.str.contains(r"\p{Cc}").arg_true()
     if len(odd):
         rows = np.flatnonzero(np.isin(ids.codes, odd.to_numpy()))
-        problem = f"the {role} id {ids.values[odd[0]]!r} holds a control character"
+        which = "" if role == "rater" else f" {ids.values[odd[0]]!r}"
+        problem = f"the {role} id{which} holds a control character"
         raise _at(IdError, table, role, rows, problem, "Remove it; ids may hold any printable text.")
 
 
@@ -251,8 +255,8 @@ def _repeated_pairs(table: LongTable, coded: Mapping[str, Coded], repeats: Repea
     places = []
     for item, rater in zip(repeats.item[:3].tolist(), repeats.rater[:3].tolist(), strict=True):
         rows = np.flatnonzero((items.codes == item) & (raters.codes == rater))
-        names = f"item {items.values[item]!r}, rater {raters.values[rater]!r}"
-        places.append(f"{' and '.join(table.locate(int(row)) for row in rows[:3])} ({names})")
+        at = " and ".join(table.locate(int(row)) for row in rows[:3])
+        places.append(f"{at} (item {items.values[item]!r})")
     pairs = "1 (item, rater) pair is" if len(repeats) == 1 else f"{len(repeats):,} (item, rater) pairs are"
     return DuplicateError(
         f"{pairs} rated more than once",
@@ -321,7 +325,7 @@ def _from_rows(table: LongTable, role: str, name: str, coded: Mapping[str, Coded
         rows = np.flatnonzero(owners.codes == owner)
         found = [str(values[int(code)]) for code in dict.fromkeys(codes[rows].tolist()) if code != ABSENT]
         raise AttributeConflictError(
-            f"{role} {owners.values[int(owner)]!r} has more than one value: {', '.join(found[:4])}",
+            f"{_which(role, owners.values[int(owner)])} has more than one value: {few(found, 4)}",
             column=name,
             **where(table.source, table.locate, rows),
             hint=f"An attribute of a {role} is the same on each of its rows; correct it, or leave the column out.",
@@ -330,6 +334,11 @@ def _from_rows(table: LongTable, role: str, name: str, coded: Mapping[str, Coded
     if values.is_empty():
         return pl.Series(name, [None] * len(own), dtype=values.dtype)
     return values.gather(np.where(own == ABSENT, 0, own)).set(absent, None).alias(name)
+
+
+def _which(role: str, value: Any) -> str:
+    """Name an item; rows are enough to find a rater."""
+    return "one rater" if role == "rater" else f"{role} {value!r}"
 
 
 def _at(

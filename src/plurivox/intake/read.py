@@ -283,9 +283,11 @@ def _wide(
         on=list(found.values), index=[found.item, *item_attributes], variable_name="rater", value_name="score"
     ).rename({found.item: "item"})
 
+    places = [table.columns.index(name) + 1 for name in found.values]  # their names are the ids of raters
+
     def locate(position: int) -> str:
         column, row = divmod(position, n_rows)
-        return f"{table.locate(row)}, column '{found.values[column]}'"
+        return f"{table.locate(row)}, column {places[column]}"
 
     names = {"item": found.item, "rater": "one column each", "score": "their cells"}
     return LongTable(table.name, [long], names, "wide", table.text, locate, item_attributes=item_attributes)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from plurivox.errors import ColumnError, no_column
+from plurivox.errors import ColumnError, few, no_column, open_quote
 from plurivox.intake.respondents import hold_scores, respondents
 from plurivox.scale import Label, Scale, text_of
 
@@ -98,7 +98,7 @@ def recognise(
     if points is not None:
         if layout != "totals" and scale is None:
             raise ColumnError(
-                f"the columns {', '.join(others[:6])} may be raters or points of a scale",
+                f"the columns {few(others, 6)} may be raters or points of a scale",
                 source=source,
                 hint="Say --wide if each column holds one rater's scores, or --totals if it counts one point.",
             )
@@ -170,8 +170,9 @@ def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str
     lacking = [role for role in ("item", "rater", "score") if not roles.get(role)]
     return ColumnError(
         f"cannot tell which column holds the {' and the '.join(lacking or ['ratings'])}; "
-        f"the columns are {', '.join(columns)}",
+        f"the columns are {few(columns)}",
         source=source,
-        hint=f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
+        hint=open_quote(columns)
+        or f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
         "or say --wide (one column per rater) or --totals (one column per point).",
     )

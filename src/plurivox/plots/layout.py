@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from plurivox.plots.theme import STEP, load_altair
+from plurivox.quoting import one_line
 
 LABEL = 28
 """How long a label is at most, in Latin characters."""
@@ -185,16 +186,8 @@ def _finite(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
-def _printable(character: str) -> bool:
-    """Tell whether a character may stand in a label: nothing that XML forbids or that turns the direction of text."""
-    code = ord(character)
-    absent = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-    return character in _JOINERS or not (absent or unicodedata.category(character) in ("Cf", "Cs"))
-
-
 def _one_line(text: str) -> str:
-    kept = [" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text if _printable(c)]
-    return " ".join("".join(kept).split()) or "(blank)"
+    return one_line(text) or "(blank)"
 
 
 def _start(line: str, columns: int) -> str:

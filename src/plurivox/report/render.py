@@ -1,4 +1,4 @@
-"""Sections as HTML. All text is escaped; the only markup comes from the template and from rendered charts."""
+"""Sections as HTML. All text is escaped and harmless; markup comes from the template and from charts alone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from plurivox import __version__
 from plurivox.errors import MissingExtraError
 from plurivox.plots.theme import INK, QUIET
 from plurivox.plots.writing import to_svg
+from plurivox.quoting import harmless
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Section
 
 MAX_BEHIND = 300
@@ -36,7 +37,7 @@ def page(brief: Brief, findings: Sequence[Finding], sections: Sequence[Section])
         title=brief.asked.title, findings=findings, sections=sections, style=_asset("report.css"), script=script,
         script_digest=digest, version=__version__, remarks=remarks,
     )  # fmt: skip
-    return text
+    return harmless(text)
 
 
 def with_unique_ids(sections: Sequence[Section]) -> list[Section]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+from html import escape as escape_html
 from typing import Any
 
 import polars as pl
+
+from plurivox.quoting import harmless
 
 MAX_ROWS = 30
 MAX_TEXT = 200
@@ -24,6 +26,11 @@ def result_html(title: str, sentences: Sequence[str], frame: pl.DataFrame) -> st
     more = f"<p>{frame.height - MAX_ROWS:,} more rows in to_frame().</p>" if frame.height > MAX_ROWS else ""
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f"<div><strong>{escape(title)}</strong><ul>{found}</ul>{table}{more}</div>"
+
+
+def escape(text: str) -> str:
+    """Return a text that is neither taken for HTML nor turns the direction of what stands around it."""
+    return escape_html(harmless(text))
 
 
 def _text(value: Any) -> str:

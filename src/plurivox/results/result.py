@@ -275,8 +275,10 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""
         from plurivox.results.notebook import result_html
+        from plurivox.results.numbering import for_people
 
-        return result_html(repr(self)[1:-1], self.findings(), self.to_frame())
+        seen = for_people(self)
+        return result_html(repr(self)[1:-1], seen.findings(), seen.to_frame())
 
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from plurivox.errors import SelectionError
+from plurivox.results.numbering import numbered
 from plurivox.results.restoring import restored
 from plurivox.results.result import Statement, Table, strict, told
 
@@ -55,11 +56,15 @@ class TableResult(ABC):
         """Return what matters, one sentence each."""
         return [statement.text for statement in self.statements()]
 
+    def shown_frame(self) -> pl.DataFrame:
+        """Return the first table as it is shown to people: raters are numbered, unless by id."""
+        return numbered(self.to_frame(), self.settings)
+
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""
         from plurivox.results.notebook import result_html
 
-        return result_html(repr(self)[1:-1], self.findings(), self.to_frame())
+        return result_html(repr(self)[1:-1], self.findings(), self.shown_frame())
 
     def to_json(self) -> str:
         """Return everything as strict JSON; NaN and infinities are strings."""

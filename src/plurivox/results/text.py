@@ -95,16 +95,6 @@ def interval_text(
     return f"{value:{form}} [{low:{ends}}, {high:{ends}}]" if known else f"{value:{form}}"
 
 
-def printable(text: str) -> str:
-    """Return a text without what could steer a terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
-
-
-def one_line(text: str) -> str:
-    """Return a text of the data on one line, without what could steer a terminal."""
-    return " ".join(printable(text).split())
-
-
 def p_cell(p: float | None) -> str:
     """Return a p-value, a dash if there is none."""
     if p is None or math.isnan(p):

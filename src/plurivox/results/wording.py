@@ -38,6 +38,8 @@ def named(axis: str, group: str) -> str:
     --------
     >>> named("gender", "Man"), named("age", "50-54"), named("gender × age", "Man × 18-29"), named("all", "all")
     ('gender: Man', 'age 50-54', 'gender: Man × age 18-29', 'all raters')
+    >>> named("rater", "rater 7")
+    'rater 7'
     """
     if axis == "all":
         return "all raters"
@@ -45,7 +47,11 @@ def named(axis: str, group: str) -> str:
     if len(attributes) != len(values):
         attributes, values = [axis], [group]
     return " × ".join(
-        f"{attribute} {value}" if value[:1].isdigit() else f"{attribute}: {value}"
+        value
+        if value.startswith(f"{attribute} ")
+        else f"{attribute} {value}"
+        if value[:1].isdigit()
+        else f"{attribute}: {value}"
         for attribute, value in zip(attributes, values, strict=True)
     )
 

@@ -61,6 +61,9 @@ class Spec:
         The type that the Python signature shows, if callers may give more than the record holds.
     cli
         Whether it has an option of its own.
+    quiet
+        Whether a record leaves it out of its JSON and its key while it has its default: it changes what things are
+        called, and nothing that is computed.
     name, kind, optional
         What the field of the record says: ``kind`` is bool, int, float or str, and None where ``canonical`` alone knows
         what a value may be; ``optional`` ones may be None.
@@ -81,6 +84,7 @@ class Spec:
     check: Callable[[Any], object] | None = None
     accepts: str = ""
     cli: bool = True
+    quiet: bool = False
     name: str = ""
     kind: type | None = None
     optional: bool = False
@@ -191,8 +195,9 @@ class Settings:
         return _specs(cls)  # type: ignore[arg-type]  # mypy takes the hash of records for that of their class
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON types, in their order."""
-        return {name: plain(getattr(self, name)) for name in self.specs()}
+        """Return the settings as JSON types, in their order; quiet ones only where they differ from their default."""
+        values = {name: (spec, getattr(self, name)) for name, spec in self.specs().items()}
+        return {name: plain(value) for name, (spec, value) in values.items() if not spec.quiet or value != spec.default}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -58,6 +58,12 @@ min_group_size = _shared(
 )  # fmt: skip
 """Below how many raters a group is withheld: ``min_group_size: int``."""
 
+ids = _shared(
+    False, "Call raters by their ids where people read; else they are numbered.", quiet=True,
+    doc="Whether notebooks call raters by their ids. Else they are numbered. Frames and JSON always hold ids.",
+)  # fmt: skip
+"""Whether raters are called by their ids: ``ids: bool``."""
+
 
 permutations = _shared(
     1000, "How often to shuffle raters; 0 for no p-values.", metavar="N", least=0, most=MOST_DRAWS,

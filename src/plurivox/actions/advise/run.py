@@ -60,7 +60,7 @@ def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: Ad
     """
     shared = (
         "threshold", "group_score", "ties", "permutations", "max_permutations", "interval", "bootstrap", "seed",
-        "several", "min_support", "min_group_size", "within",
+        "several", "min_support", "min_group_size", "within", "ids",
     )  # fmt: skip
     found = responsiveness(
         ratings, reference, settings.by, threads=how.threads, executor=how.executor, progress=how.progress,
@@ -152,6 +152,7 @@ class _Work:
             "min_support", "min_group_size", "by", "several", "points", "poles", "design", "correction",
         )  # fmt: skip
         settings = {name: found.settings[name] for name in kept}
+        settings |= {"ids": True} if found.settings.get("ids") else {}
         settings |= {"thresholds": asdict(self.looking.thresholds), "max_pairs": self.max_pairs}
         settings |= {name: dict(getattr(found, name)) for name in ("withheld", "revealing", "outside")}
         return Advice(tables, settings)

@@ -102,6 +102,7 @@ class AdviceSettings(Settings):
     seed: int = shared.seed()
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
 
     def check(self) -> None:
         """Raise if there is nobody to look at."""

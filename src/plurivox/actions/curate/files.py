@@ -17,6 +17,7 @@ from plurivox.files import replacing
 from plurivox.intake.code import as_text
 from plurivox.intake.read import read_table
 from plurivox.intake.recognise import id_column
+from plurivox.quoting import one_line
 from plurivox.results.files import csv_text
 from plurivox.results.text import interval_text
 
@@ -282,9 +283,8 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 def _cell(text: str) -> str:
     """Return a text from the data that neither breaks a line or a table nor is taken for HTML."""
-    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return flat.replace("|", "\\|").replace("<", "&lt;")
+    return one_line(text).replace("|", "\\|").replace("<", "&lt;")
 
 
 def _fenced(text: str) -> str:
-    return "".join(c if c.isprintable() else "\ufffd" for c in text).replace("```", "'''")
+    return one_line(text).replace("```", "'''")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plurivox.actions.select.result import Selection
 from plurivox.axis import Axis
-from plurivox.errors import ColumnError, InputError, SelectionError
+from plurivox.errors import ColumnError, InputError, SelectionError, few
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, as_categories
 from plurivox.intake.code import as_text
 from plurivox.ratings import Ratings, to_polars
@@ -117,7 +117,8 @@ def named_raters(raters: Sequence[object], ratings: Ratings, axis: Axis) -> dict
     missing = [rater for rater in wanted if rater not in known]
     if missing:
         raise SelectionError(
-            f"{len(missing)} of the {len(wanted)} raters given did not rate here, such as {missing[0]!r}",
+            f"{len(missing)} of the {len(wanted)} raters given did not rate here; the first is number "
+            f"{wanted.index(missing[0]) + 1:,} of them",
             hint="raters= lists ids of the ratings.",
         )
     chosen: dict[str, list[int]] = {group: [] for group in axis.shown}
@@ -278,7 +279,7 @@ class Decisions:
         for column in ("pair", "decision"):
             if column not in table.columns:
                 raise ColumnError(
-                    f"there is no column '{column}'; it has {', '.join(table.columns) or 'none'}",
+                    f"there is no column '{column}'; it has {few(table.columns) or 'none'}",
                     source=source,
                     hint="Fill in the column decision of the list as it was written, and keep its other columns.",
                 )

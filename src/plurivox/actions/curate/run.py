@@ -22,7 +22,7 @@ from plurivox.arguments import Frame
 from plurivox.axis import Axis
 from plurivox.engine.grouping import Compared, axes_of
 from plurivox.engine.running import Running
-from plurivox.errors import InputError, SelectionError
+from plurivox.errors import InputError, SelectionError, few
 from plurivox.intake.code import as_text
 from plurivox.lenses.responsiveness.references import CROWD, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.run import responsiveness
@@ -143,14 +143,14 @@ def _texts(ratings: Ratings, settings: CurationSettings) -> tuple[str, Texts]:
     prompt, response, text = settings.prompt, settings.response, settings.text
     for option, name in {"prompt": prompt, "response": response, "text": text}.items():
         if name is not None and name not in columns:
-            known = ", ".join(columns[1:]) or "none: give them with --items"
+            known = few(columns[1:]) or "none: give them with --items"
             raise SelectionError(f"items have no attribute '{name}' for {option}; they have: {known}")
     both = (prompt or "prompt") in columns and (response or "response") in columns
     asked = form == "pairs" or prompt is not None or response is not None
     if form != "points" and asked and not both:
         raise SelectionError(
             f"pairs need items with '{prompt or 'prompt'}' and '{response or 'response'}'; they have: "
-            f"{', '.join(columns[1:]) or 'no attributes'}",
+            f"{few(columns[1:]) or 'no attributes'}",
             hint="Name both columns with prompt= and response= (--prompt, --response), or ask for form='points'.",
         )
     ids = as_text(ratings.items["item"]).to_list()

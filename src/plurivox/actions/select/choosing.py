@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plurivox.actions.select.result import FEW
-from plurivox.results.wording import listed
+from plurivox.results.wording import counted
 
 SAME = 1e-12
 """Bounds no further apart are a tie."""
@@ -124,10 +123,9 @@ def _tie_notes(chosen: list[Judged], others: list[Judged], tied: frozenset[str])
     taken = [one for one in chosen if one.rater in tied]
     left = [one for one in others if one.rater in tied]
     if not left:
-        names = [one.rater for one in taken]
-        return {own: f"tied with {listed((one for one in names if one != own), FEW)}, also chosen" for own in names}
+        return {one.rater: f"tied with {counted(len(taken) - 1, 'other')}, also chosen" for one in taken}
     most, fewest = left[0].n_ratings, taken[-1].n_ratings
-    with_left, with_taken = (f"tied with {listed((one.rater for one in part), FEW)}" for part in (left, taken))
+    with_left, with_taken = (f"tied with {counted(len(part), 'other')}" for part in (left, taken))
     notes = {}
     for one in taken:
         notes[one.rater] = f"{with_left}, not chosen; {_decided(clearly=one.n_ratings > most)}"

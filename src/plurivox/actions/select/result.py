@@ -52,6 +52,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "rater": pl.String, "sign": pl.String, "value": pl.Float64, "z": pl.Float64, "p_value": pl.Float64,
         "p_adjusted": pl.Float64, "n_peers": pl.Int64, "note": pl.String,
     },
+    "raters": {"rater": pl.String, "shown": pl.String},
     "alarms": {
         "axis": pl.String, "group": pl.String, "sign": pl.String, "n_raters": pl.Int64, "n_listed": pl.Int64,
         "share_listed": pl.Float64, "share_by_chance": pl.Float64, "share_low": pl.Float64,
@@ -79,6 +80,7 @@ class Selection(TableResult):
         ones who had a harder batch. ``look_at``: raters who stand out from raters of the same items by a sign of
         carelessness. ``alarms``: how many of each group are listed so, which share of ordinary raters would be by
         chance, and which share of the group and of the others has p ≤ .05, of which chance gives 5 % of each.
+        ``raters``: how the chosen are called where ids are not shown.
     settings
         What was asked for, the seed and what is known of the reference included; ``withheld``, ``revealing``
         and ``outside`` tell for each axis how many groups are not shown, how many of them are so only because they
@@ -90,6 +92,14 @@ class Selection(TableResult):
     def __repr__(self) -> str:
         n_raters = self.to_frame()["rater"].drop_nulls().n_unique()
         return f"<Selection: {counted(n_raters, 'rater')} of {counted(self._groups.height, 'group')} by {self._name}>"
+
+    def shown_frame(self) -> pl.DataFrame:
+        """Return the chosen raters as they are shown to people: numbered as in ``table("raters")``, unless by id."""
+        chosen = self.to_frame()
+        if self.settings.get("ids"):
+            return chosen
+        known = self.table("raters")
+        return chosen.with_columns(rater=pl.col("rater").replace_strict(known["rater"], known["shown"], default=None))
 
     @property
     def _name(self) -> str:

@@ -16,7 +16,7 @@ from plurivox.actions.select.look import alarm_rows, listed_rows, not_looked_for
 from plurivox.actions.select.result import OWN_GROUP, SCHEMAS, VALUES, Selection, ordering
 from plurivox.actions.select.settings import SelectionSettings
 from plurivox.arguments import Frame
-from plurivox.axis import Axis
+from plurivox.axis import Axis, rater_name
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import compared, overlapping_axes
 from plurivox.engine.running import Running
@@ -123,6 +123,9 @@ def select_raters(
     may = np.logical_or.reduce([one.members for one in groups])
     tables["look_at"] = _frame("look_at", listed_rows(signs, _names(ratings), may))
     tables["alarms"] = _frame("alarms", alarm_rows(signs, groups))
+    chosen = set(tables["chosen"]["rater"])
+    shown = [(name, rater_name(code)) for code, name in enumerate(_names(ratings)) if name in chosen]
+    tables["raters"] = _frame("raters", shown)
     return Selection(tuple(Table(name, frame) for name, frame in tables.items()), asked)
 
 

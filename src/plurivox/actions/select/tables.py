@@ -23,7 +23,7 @@ def _chosen(found: Selection) -> list[Shown]:
         "group", "rank", "rater", f"{LABELS[metric]} [95 %]", *(LABELS[name] for name in others), "ratings", "tied",
     ]  # fmt: skip
     lines: dict[str, list[list[str]]] = {}
-    for row in found.to_frame().iter_rows(named=True):
+    for row in found.shown_frame().iter_rows(named=True):
         line = [row["group"], "–", "nobody", *["–"] * (2 + len(others)), ""]
         if row["rater"] is not None:
             values = [
@@ -33,7 +33,8 @@ def _chosen(found: Selection) -> list[Shown]:
             line = [row["group"], str(row["rank"]), row["rater"], *values, f"{row['n_ratings']:,}"]
             line.append("yes" if row["tied"] else "")
         lines.setdefault(row["axis"], []).append(line)
-    return [Shown(f"The most responsive raters by {axis}", header, rows) for axis, rows in lines.items()]
+    named = "" if found.settings.get("ids") else " (numbered; --ids names them)"
+    return [Shown(f"The most responsive raters by {axis}{named}", header, rows) for axis, rows in lines.items()]
 
 
 def _fairness(found: Selection) -> list[Shown]:

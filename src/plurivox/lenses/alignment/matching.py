@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plurivox.answers import Answers, Voice
 from plurivox.arguments import Frame, Kind
-from plurivox.errors import InputError, SelectionError
+from plurivox.errors import InputError, SelectionError, few
 from plurivox.intake.answer_columns import ANSWERED, FAILED, NO_POINT, REFUSED, UNREADABLE
 from plurivox.intake.attributes import as_categories, category_order, places_of
 from plurivox.ratings import Ratings
@@ -169,7 +169,7 @@ def _subsets(ratings: Ratings, subset: str | None) -> tuple[tuple[str, ...], Int
     if subset is None:
         return (), np.zeros(ratings.n_items, dtype=np.int64)
     if subset not in ratings.items.columns[1:]:
-        known = ", ".join(ratings.items.columns[1:]) or "none: give them with --items"
+        known = few(ratings.items.columns[1:]) or "none: give them with --items"
         raise SelectionError(f"items have no attribute '{subset}'; they have: {known}")
     column = ratings.items[subset]
     order = category_order(column)

@@ -106,6 +106,7 @@ class AlignmentSettings(Settings):
     )
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
 
     @property
     def interval(self) -> str:

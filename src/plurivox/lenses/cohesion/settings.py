@@ -39,4 +39,5 @@ class CohesionSettings(Settings):
         "this: on a bounded scale leniency and spread alone bring it a little below 1.",
     )  # fmt: skip
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
     seed: int = shared.seed()

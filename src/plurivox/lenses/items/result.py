@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.items import words
+from plurivox.quoting import one_line
 from plurivox.results.result import Statement, strict
-from plurivox.results.text import one_line
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 

@@ -59,7 +59,7 @@ class AxisSummary:
     n_outside: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Description:
     """What :func:`describe` found; ``to_dict`` and ``to_json`` for programs, ``to_frame`` for the groups."""
 
@@ -90,6 +90,9 @@ class Description:
     unknown_items: int
     idle_items: int
     notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"<Description: {self.n_ratings:,} ratings of {self.n_items:,} items>"
 
     def statements(self) -> list[Statement]:
         """Return what to know of the table itself."""

@@ -39,6 +39,7 @@ class PsychometricsSettings(Settings):
     )  # fmt: skip
     several: Frozen = shared.several()
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
     seed: int = shared.seed(doc="For ties at random.")
 
     def check(self) -> None:

@@ -71,6 +71,7 @@ class ResponsivenessSettings(Settings):
         doc="Scores given to fewer items are named in a note, since MPA weighs every score alike.",
     )  # fmt: skip
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()
     seed: int = shared.seed()
 
     def check(self) -> None:

@@ -97,3 +97,4 @@ class SoftSettings(Settings):
     )
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()
+    ids: bool = shared.ids()

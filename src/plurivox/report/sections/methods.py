@@ -9,6 +9,7 @@ import polars as pl
 
 import plurivox
 from plurivox.axis import CROSS
+from plurivox.quoting import harmless
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms
 from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import STATISTICS
@@ -74,4 +75,4 @@ def _settings(brief: Brief) -> pl.DataFrame:
         **{name: metadata.version(name) for name in PACKAGES},
         **{f"SHA-256 of {name}": digest for name, digest in brief.digests.items()},
     }
-    return pl.DataFrame({"setting": list(rows), "value": list(rows.values())})
+    return pl.DataFrame({"setting": list(map(harmless, rows)), "value": list(map(harmless, rows.values()))})

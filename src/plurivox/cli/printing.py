@@ -1,0 +1,30 @@
+"""Where this program prints: nothing but these functions and :mod:`plurivox.cli.console` writes to a terminal.
+
+What is printed may come from anybody's data, and passes through :mod:`plurivox.quoting` first.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from plurivox.quoting import escaped, harmless, sentence
+
+
+def put(*lines: object, end: str = "\n") -> None:
+    """Print lines on standard output."""
+    print(*(harmless(str(line)) for line in lines), sep="\n", end=end)
+
+
+def say(*lines: object) -> None:
+    """Print sentences on standard error, each on one line and no longer than an error may be."""
+    print(*(sentence(str(line)) for line in lines), sep="\n", file=sys.stderr)
+
+
+def put_json(text: str) -> None:
+    """Print JSON: the same data, with escapes for what could steer a terminal."""
+    print(escaped(text))
+
+
+def put_csv(text: str) -> None:
+    """Print CSV: harmless in a terminal; data as they are, if another program or a file takes them."""
+    print(harmless(text) if sys.stdout.isatty() else text, end="")
