@@ -29,6 +29,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 HOPELESS = 20
 """After so many failures without a single answer, a model is not asked any further."""
 _BATCH = 64  # requests claimed at once
+_LONG = 50_000  # characters of an answer that is read aside
 _BEAT = 3.0  # seconds between signs of life in the store, which also settle what was stored
 
 Told = Callable[[Counter[str], int], object]
@@ -281,7 +282,7 @@ class _Run:
         self.planned: Iterator[Request] = plan.requests()
         self.waiting: list[Request] = []
         self.started = 0
-        self.claiming = asyncio.Lock()
+        self.claiming, self.reading = asyncio.Lock(), asyncio.Lock()
         self.failures: Counter[str] = Counter()
         self.able: set[str] = set()  # models that have answered
 
@@ -345,7 +346,7 @@ class _Run:
         """Ask, and store what comes of it; whatever goes wrong with this request is no reason to stop the others."""
         try:
             reply = await self.server.ask(request, self.plan.question.letters)
-            state = self._keep(request, reply)
+            state = await self._keep(request, reply)
         except ModelGone as gone:
             self.asked.problems.setdefault(request.model, str(gone))
             self.store.release([request])
@@ -375,10 +376,15 @@ class _Run:
         if self.failures[model] >= HOPELESS and model not in self.able:
             self.asked.problems.setdefault(model, f"its first {HOPELESS} requests all failed; the last: {why}")
 
-    def _keep(self, request: Request, reply: Reply) -> str:
+    async def _keep(self, request: Request, reply: Reply) -> str:
         """Read an answer and store it; return its state."""
         options = as_shown(self.plan.question, request.order)
-        reading = read_reply(reply.text, reply.refusal, options, request.order)
+        given = (reply.text, reply.refusal, options, request.order)
+        if len(reply.text) <= _LONG:
+            reading = read_reply(*given)
+        else:  # takes a while, in which other replies come, and one at a time takes memory enough
+            async with self.reading:
+                reading = await asyncio.to_thread(read_reply, *given)
         shares, held = None, None
         found = distribution_of(reply.top, options) if reply.top else None
         self.asked.without += request.mode == "logprobs" and not reply.top
