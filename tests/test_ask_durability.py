@@ -352,6 +352,19 @@ def test_a_saved_store_goes_on_where_the_damaged_one_ended(damaged: Path) -> Non
     assert "it exists" in one_error(run_cli("answers", damaged, "--export", saved))
 
 
+def test_a_store_is_copied_whole_while_another_writes(path: Path) -> None:
+    with Store.open(path, ABOUT) as store:
+        put(store, *REQUESTS[:10])
+        store.put(REQUESTS[10], None, state="failed", error="no")
+        store.claim(REQUESTS[:20])
+        copy = path.with_name("copy.db")
+        assert run_cli("answers", path, "--export", copy).code == 0
+        put(store, *REQUESTS[11:13])
+    with Store.open(copy, ABOUT) as store:
+        assert store.frame().height == 11
+        assert store.claim(REQUESTS) == REQUESTS[10:]  # claims are not copied, and failures are asked again
+
+
 # Files that are no store ---------------------------------------------------------------------------------------------
 
 
