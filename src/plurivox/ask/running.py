@@ -19,7 +19,7 @@ from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, distribution_of, read_reply
 from plurivox.ask.requests import MODES, Mode, Reply, Request
-from plurivox.ask.scrubbing import Scrubber
+from plurivox.ask.scrubbing import LONG, Scrubber
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
 from plurivox.errors import InputError, PlurivoxError
@@ -175,7 +175,7 @@ def carry_out(
     progress: Told | None,
 ) -> Asked:
     """Ask what was planned; the parameters are those of :func:`run`."""
-    key = key_for(base_url, key_variable)
+    key = key_for(base_url, key_variable, plan.models)
     numbers = {"concurrency": concurrency, "attempts": attempts, "timeout": timeout, "rate": rate,
                "max_requests": max_requests}  # fmt: skip
     for name, number in numbers.items():
@@ -192,11 +192,14 @@ def carry_out(
     return asked
 
 
-def key_for(base_url: str, key_variable: str) -> str:
-    """Return the key in the environment; refuse an address that holds it, since addresses are shown and stored."""
+def key_for(base_url: str, key_variable: str, models: Sequence[str]) -> str:
+    """Return the key in the environment; refuse an address or a model's name that holds it, as both are stored."""
     key = os.environ.get(key_variable, "").strip()
-    if Scrubber([key]).scrub(base_url) != base_url:
-        raise InputError("the server's address holds the key", hint=f"Leave it out; it is read from {key_variable}.")
+    scrub = Scrubber([key]).scrub
+    names = models if len(key) >= LONG else ()  # servers that need no key are given a short word, such as ollama
+    for what, text in (("server's address", base_url), *(("model's name", name) for name in names)):
+        if scrub(text) != text:
+            raise InputError(f"the {what} holds the key", hint=f"Leave it out; it is read from {key_variable}.")
     return key
 
 
