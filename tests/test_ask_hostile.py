@@ -409,6 +409,24 @@ def test_an_address_that_holds_the_key_in_another_way_is_refused(store: Path) ->
     assert not store.exists()
 
 
+def test_a_model_whose_name_holds_the_key_is_refused(
+    store: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = write("items.csv", items(1).write_csv())
+    with ModelServer() as server:
+        given = ["ask", table, "--scale", "0:4", "--base-url", server.base_url, "-o", store, "--model", "m", "--model"]
+        for more in ([], ["--dry-run"]):
+            done = run_cli(*given, f"openai/{KEY}", *more)
+            assert done.code == 1
+            assert done.err == "error: the model's name holds the key. Leave it out; it is read from OPENAI_API_KEY.\n"
+        with pytest.raises(InputError, match="the model's name holds the key"):
+            ask.run(items(1), QUESTION, [KEY], store, base_url=server.base_url)
+        assert not server.requests
+        assert not store.exists()
+        monkeypatch.setenv("OPENAI_API_KEY", "ollama")  # what servers are given that need none
+        assert run_cli(*given, "ollama/small").code == 0
+
+
 def test_other_texts_stay_as_they_are() -> None:
     scrub = Scrubber([KEY, "hunter2", "ab", ""]).scrub
     for text in ("sk-very", "B) a hunter, 2 of them", "h u n t e r 2", "", "\\u0041 %41 &#65; c2s=", "ab " * 20):

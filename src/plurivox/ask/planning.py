@@ -28,6 +28,10 @@ class Planned(Protocol):
     def question(self) -> Asking:
         """How answers are to be read."""
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of all models that are asked."""
+
     def __len__(self) -> int: ...
 
     def requests(self) -> Iterator[Request]:

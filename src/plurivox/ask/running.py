@@ -19,7 +19,7 @@ from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, distribution_of, read_reply
 from plurivox.ask.requests import MODES, Mode, Reply, Request
-from plurivox.ask.scrubbing import Scrubber
+from plurivox.ask.scrubbing import LONG, Scrubber
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
 from plurivox.errors import InputError, PlurivoxError
@@ -29,6 +29,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 HOPELESS = 20
 """After so many failures without a single answer, a model is not asked any further."""
 _BATCH = 64  # requests claimed at once
+_LONG = 50_000  # characters of an answer that is read aside
 _BEAT = 3.0  # seconds between signs of life in the store, which also settle what was stored
 
 Told = Callable[[Counter[str], int], object]
@@ -174,7 +175,7 @@ def carry_out(
     progress: Told | None,
 ) -> Asked:
     """Ask what was planned; the parameters are those of :func:`run`."""
-    key = key_for(base_url, key_variable)
+    key = key_for(base_url, key_variable, plan.models)
     numbers = {"concurrency": concurrency, "attempts": attempts, "timeout": timeout, "rate": rate,
                "max_requests": max_requests}  # fmt: skip
     for name, number in numbers.items():
@@ -191,11 +192,14 @@ def carry_out(
     return asked
 
 
-def key_for(base_url: str, key_variable: str) -> str:
-    """Return the key in the environment; refuse an address that holds it, since addresses are shown and stored."""
+def key_for(base_url: str, key_variable: str, models: Sequence[str]) -> str:
+    """Return the key in the environment; refuse an address or a model's name that holds it, as both are stored."""
     key = os.environ.get(key_variable, "").strip()
-    if Scrubber([key]).scrub(base_url) != base_url:
-        raise InputError("the server's address holds the key", hint=f"Leave it out; it is read from {key_variable}.")
+    scrub = Scrubber([key]).scrub
+    names = models if len(key) >= LONG else ()  # servers that need no key are given a short word, such as ollama
+    for what, text in (("server's address", base_url), *(("model's name", name) for name in names)):
+        if scrub(text) != text:
+            raise InputError(f"the {what} holds the key", hint=f"Leave it out; it is read from {key_variable}.")
     return key
 
 
@@ -281,7 +285,7 @@ class _Run:
         self.planned: Iterator[Request] = plan.requests()
         self.waiting: list[Request] = []
         self.started = 0
-        self.claiming = asyncio.Lock()
+        self.claiming, self.reading = asyncio.Lock(), asyncio.Lock()
         self.failures: Counter[str] = Counter()
         self.able: set[str] = set()  # models that have answered
 
@@ -345,7 +349,7 @@ class _Run:
         """Ask, and store what comes of it; whatever goes wrong with this request is no reason to stop the others."""
         try:
             reply = await self.server.ask(request, self.plan.question.letters)
-            state = self._keep(request, reply)
+            state = await self._keep(request, reply)
         except ModelGone as gone:
             self.asked.problems.setdefault(request.model, str(gone))
             self.store.release([request])
@@ -375,10 +379,15 @@ class _Run:
         if self.failures[model] >= HOPELESS and model not in self.able:
             self.asked.problems.setdefault(model, f"its first {HOPELESS} requests all failed; the last: {why}")
 
-    def _keep(self, request: Request, reply: Reply) -> str:
+    async def _keep(self, request: Request, reply: Reply) -> str:
         """Read an answer and store it; return its state."""
         options = as_shown(self.plan.question, request.order)
-        reading = read_reply(reply.text, reply.refusal, options, request.order)
+        given = (reply.text, reply.refusal, options, request.order)
+        if len(reply.text) <= _LONG:
+            reading = read_reply(*given)
+        else:  # takes a while, in which other replies come, and one at a time takes memory enough
+            async with self.reading:
+                reading = await asyncio.to_thread(read_reply, *given)
         shares, held = None, None
         found = distribution_of(reply.top, options) if reply.top else None
         self.asked.without += request.mode == "logprobs" and not reply.top

@@ -148,7 +148,7 @@ class _Plan:
 
     def __init__(self, store: Store, choice: Choice, model: str, base_url: str, params: Mapping[str, Any]) -> None:
         self.store, self.question, self.model, self.params = store, choice, model, params
-        self.server = shown_address(base_url)
+        self.models, self.server = (model,), shown_address(base_url)
         self._n = sum(1 for _ in self._unread())
 
     def __len__(self) -> int:

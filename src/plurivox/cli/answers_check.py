@@ -234,7 +234,7 @@ def _remarks(found: Accuracy) -> list[str]:
 
 def have_read(store: Path, model: str, **options: Any) -> None:
     """Put unreadable answers to a model, and say what came of it."""
-    key_for(options["base_url"], options["key_variable"])
+    key_for(options["base_url"], options["key_variable"], [model])
     with progress_bar(0) as told, interruptible():
         found = read_by_model(store, model, progress=told, **options)
     if found.asked is None:

@@ -70,7 +70,7 @@ def ask(
     """
     from plurivox.ask.running import carry_out, key_for, make_plan
 
-    key_for(server.base_url, server.key_variable)
+    key_for(server.base_url, server.key_variable, model)
     ids, table = read_items(file, item)
     plan = make_plan(
         table.frame(), _question(scale, question), model, item=ids, text=text, prompts=prompt or ["plain"],
