@@ -641,8 +641,11 @@ def test_closed_full_and_abandoned_streams(study: Path, unbuffered: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("wait", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize(
+    ("number", "wait"),
+    [(signal.SIGTERM, 0.0), (signal.SIGTERM, 0.1), (signal.SIGHUP, 0.02), (signal.SIGINT, 0.05), (signal.SIGKILL, 0.0),
+     (signal.SIGKILL, 0.05), (signal.SIGKILL, 0.1)],
+)  # fmt: skip
 def test_a_process_that_is_stopped_while_it_writes(tmp_path: Path, number: int, wait: float) -> None:
     """The study of before is there, file by file, or the new one; what a kill leaves is gone after the next run."""
     folder, asked = tmp_path / "s", ["--raters", "200", "--trained", "0", "--no-models", "--no-predictors"]
