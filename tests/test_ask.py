@@ -382,15 +382,16 @@ def test_two_processes_share_a_store(store: Path, write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_ends_quickly_and_goes_on(store: Path, write: Write) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_ends_quickly_and_goes_on(store: Path, write: Write, number: int, code: int) -> None:
     with ModelServer(say("A", delay=0.05)) as server:
         asked = command(server, write, store, 200, "--concurrency", "4")
         process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while len(server.requests) < 20:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=30)
-        assert process.returncode != 0
+        assert process.returncode == code
         assert "Traceback" not in err
         with sqlite3.connect(store) as opened:
             assert opened.execute("select count(*) from answers where state = 'asking'").fetchone() == (0,)

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -354,19 +352,3 @@ def test_a_closed_pipe_is_no_error(write: Write) -> None:
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert "Error" not in done.stderr
-
-
-@pytest.mark.slow
-def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
-    target = tmp_path / "out"
-    command = [sys.executable, "-m", "plurivox", "simulate", str(target)]
-    process = subprocess.Popen([*command, "--items", "20000", "--raters", "500"], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(target.glob(".ratings.csv.*.part")) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    if process.returncode == 0:
-        pytest.skip("the files were complete before the signal came")
-    assert process.returncode == 130
-    assert not target.exists()

@@ -120,6 +120,22 @@ def test_the_file_itself_and_standard_input(study: Path, monkeypatch: pytest.Mon
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("link", [os.link, os.symlink, shutil.copy])
+def test_what_was_noted_is_refused_without_a_word_of_the_command(tmp_path: Path, link: Callable[..., None]) -> None:
+    (tmp_path / "in").write_text("old")
+    link(tmp_path / "in", tmp_path / "out")
+    with one_call():
+        files.note_input(tmp_path / "in")
+        if link is shutil.copy:
+            write_text(tmp_path / "out", "new")
+        else:
+            with pytest.raises(FileError, match="this file is read, and would be written over"):
+                write_text(tmp_path / "out", "new")
+    assert (tmp_path / "in").read_text() == "old"
+    write_text(tmp_path / "out", "newer")  # the next call knows nothing of it
+    assert (tmp_path / "out").read_text() == "newer"
+
+
 def test_python_functions_refuse_what_they_know_was_read(study: Path) -> None:
     path = study / "ratings.csv"
     ratings = pv.read_ratings(path)
@@ -492,6 +508,71 @@ def test_an_interruption_leaves_the_old_file_or_the_new(
         assert tree(folder) == whole[1]
 
 
+@contextmanager
+def halfway(number: int, error: BaseException) -> Iterator[list[int]]:
+    """Raise an error when the file that is written as number ``number`` is written to its half; count them."""
+    count = [0]
+
+    def stopping(write: Callable[..., Any]) -> Callable[..., Any]:
+        def instead(*arguments: Any, **options: Any) -> Any:
+            path = next((one for one in arguments if isinstance(one, Path)), None)
+            done = write(*arguments, **options)
+            count[0] += path is not None
+            if path is not None and count[0] == number:
+                os.truncate(path, path.stat().st_size // 2)
+                raise error
+            return done
+
+        return instead
+
+    with contextlib.ExitStack() as stack:
+        for owner, name in ((Path, "write_bytes"), (Path, "write_text"), (pl.DataFrame, "write_csv"),
+                            (pl.DataFrame, "write_parquet"), (pl.DataFrame, "write_ndjson")):  # fmt: skip
+            stack.enter_context(mock.patch.object(owner, name, stopping(getattr(owner, name))))
+        yield count
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_half_a_file_takes_the_place_of_none(tmp_path: Path, writer: str, error: BaseException) -> None:
+    write = WRITERS[writer]
+    for folder in (tmp_path / "work", tmp_path / "other"):
+        folder.mkdir()
+    write(tmp_path / "work", 1)
+    (tmp_path / "work" / "p.decisions.csv").unlink(missing_ok=True)  # a list of decisions is never written over
+    before = tree(tmp_path / "work")
+    with halfway(0, error) as count:
+        write(tmp_path / "other", 2)
+    assert count[0] == {"curation": 3, "study": 13}.get(writer, 1)
+    for number in range(1, count[0] + 1):
+        with pytest.raises(FileError if isinstance(error, OSError) else KeyboardInterrupt), halfway(number, error):
+            write(tmp_path / "work", 2)
+        found = tree(tmp_path / "work")
+        if number < 13:
+            assert found == before, number
+    if writer == "study":  # all files had taken their places, and only the list of them was halfway
+        found.pop(f"s/{LIST}")
+        assert found.items() <= tree(tmp_path / "other").items()
+
+
+def test_a_second_interruption_while_cleaning_up(tmp_path: Path) -> None:
+    """Polars raises one Ctrl-C twice."""
+    real = os.close
+
+    def close(descriptor: int) -> None:
+        real(descriptor)
+        raise KeyboardInterrupt
+
+    def write() -> None:
+        with mock.patch("os.close", close), replacing(tmp_path / "out") as temporary:
+            temporary.write_bytes(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("moment", [1, 15, 30, 40, 45, 50, 55, 60, 65])
 def test_a_sample_to_check_is_there_whole_or_not_at_all(tmp_path: Path, moment: int) -> None:
     fill(tmp_path / "a.db", ["A", "B", "C"])
@@ -641,8 +722,11 @@ def test_closed_full_and_abandoned_streams(study: Path, unbuffered: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("wait", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize(
+    ("number", "wait"),
+    [(signal.SIGTERM, 0.0), (signal.SIGTERM, 0.1), (signal.SIGHUP, 0.02), (signal.SIGINT, 0.05), (signal.SIGKILL, 0.0),
+     (signal.SIGKILL, 0.05), (signal.SIGKILL, 0.1)],
+)  # fmt: skip
 def test_a_process_that_is_stopped_while_it_writes(tmp_path: Path, number: int, wait: float) -> None:
     """The study of before is there, file by file, or the new one; what a kill leaves is gone after the next run."""
     folder, asked = tmp_path / "s", ["--raters", "200", "--trained", "0", "--no-models", "--no-predictors"]

@@ -15,7 +15,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -112,8 +112,9 @@ class _Target(NamedTuple):
             now = os.stat(name)
         except FileNotFoundError:
             now = None
-        except OSError as error:
-            raise FileError(f"it cannot be written ({error.strerror})", source=name, hint=OTHER) from None
+        except (OSError, ValueError) as error:  # the latter of names that no file can have
+            reason = getattr(error, "strerror", None) or error
+            raise FileError(f"it cannot be written ({reason})", source=name, hint=OTHER) from None
         target = cls(Path(os.path.realpath(name)), now, name)
         if now is not None:
             target._check(now.st_mode)
@@ -180,28 +181,23 @@ def replacing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[Path]:
                 raise  # something else, which only happened meanwhile
             raise _not_written(error, target) from None
     finally:
-        if descriptor >= 0:
-            with contextlib.suppress(OSError):
+        try:
+            if descriptor >= 0:
                 os.close(descriptor)
-        _remove(temporary)
+        finally:
+            _remove(temporary)
 
 
 def write_text(path: Name, text: str, inputs: Iterable[Name] = ()) -> Path:
     """Write a text as UTF-8, all of it or nothing, and return where."""
-    return write_bytes(path, text.encode(), inputs)
+    return write_bytes(path, text.encode("utf-8", "replace"), inputs)  # halves of characters come from file names
 
 
 def write_bytes(path: Name, content: bytes, inputs: Iterable[Name] = ()) -> Path:
     """Write a file, all of it or nothing, and return where."""
-    write_all({Path(path): content}, inputs)
+    with replacing(path, inputs) as temporary:
+        temporary.write_bytes(content)
     return Path(path)
-
-
-def write_all(contents: Mapping[Path, bytes], inputs: Iterable[Name] = ()) -> None:
-    """Write several files; all are complete before the first takes its place."""
-    with contextlib.ExitStack() as files:
-        for path, content in contents.items():
-            files.enter_context(replacing(path, inputs)).write_bytes(content)
 
 
 def _temporary_name(target: Path) -> Path:

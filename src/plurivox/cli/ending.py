@@ -125,4 +125,5 @@ def stoppable(numbers: tuple[int, ...] = STOPPING) -> Iterator[list[int]]:
         yield came
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is stop:  # a command may want to ignore it to the very end
+                signal.signal(number, handler)
