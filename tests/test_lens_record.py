@@ -347,7 +347,7 @@ def test_only_one_table_comes_from_standard_input(toy: Lens) -> None:
         ("[toy]\nsmooth = 1", "'[toy] smooth': smooth is 1. Give True or False."),
         ("[toy]\ncontrast = 'MW'", "'[toy] contrast': contrast is 'MW'. Give the names of two groups"),
         ("[toy]\nwords = [2020-01-01]", "'[toy] words': words is [datetime.date"),
-        ("toy = 3", "'toy' is not a setting. Known: [columns], [scale], [raters], [items], [toy]"),
+        ("toy = 3", "'toy' is 3. Write it as a table: [toy]."),
         ("[tyo]\nseed = 3", "'tyo' is not a setting. Known: [columns], [scale], [raters], [items], [toy]"),
     ],
 )

@@ -15,7 +15,9 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from fuzz.targets import results
 from fuzz.values import NEVER, WRONG, arguments_of, files, functions, study, usual
+from plurivox import plots
 from plurivox.arguments import MOST_DRAWS, fits, shown
 from plurivox.errors import InputError, PlurivoxError, SelectionError
 from plurivox.study import Study
@@ -110,6 +112,28 @@ def test_methods_name_what_is_wrong(method: Callable[..., Any], usual: dict[str,
             assert what not in NEVER or argument in str(error), f"{method.__name__}({argument}={what}): {error}"
 
 
+@pytest.mark.parametrize("kind", ["cohesion", "responsiveness", "alignment", "advice", "item"])
+def test_methods_of_results_name_what_is_wrong(kind: str) -> None:
+    cls, text = results()[kind]
+    result = cls.from_json(text)
+    methods = [getattr(result, name) for name in dir(cls) if not name.startswith("_")]
+    for method in filter(callable, methods):
+        for argument in arguments_of(method):
+            known = {name: "x" for name, one in arguments_of(method).items() if one.default is one.empty}
+            for what, value in WRONG.items():
+                error = ended(method, {**known, argument: value}, f"{argument}={what}")
+                assert what not in NEVER or argument in str(error), f"{method.__name__}({argument}={what}): {error}"
+
+
+def test_charts_name_what_is_wrong() -> None:
+    for name in plots.__all__:
+        chart = getattr(plots, name)
+        arguments = arguments_of(chart)
+        given = {one: object() for one, known in arguments.items() if known.default is known.empty}
+        if name not in ("to_svg", "write_chart"):  # of any chart of Altair
+            assert next(iter(given)) in str(ended(chart, given, "an object")), name
+
+
 def test_what_is_said_helps() -> None:
     ratings = study().ratings
     for call, said in (
@@ -182,7 +206,7 @@ def test_draws_have_a_limit(option: str, folder: Path) -> None:
         ({"n_items": 10**8}, "n_items is 100000000 and has to be at most 10,000,000."),
         ({"n_items": 10**7, "n_raters": 10**7}, "the number of ratings is 100000000000000 and has to be at most 100,0"),
         ({"n_items": 10**7, "n_raters": 10**7, "ratings_per_item": (2, 11)}, "the number of ratings is 110000000 and"),
-        ({"n_items": 10**6, "n_raters": 1, "scale": "0:32000"}, "the number of predicted probabilities is 96003000000"),
+        ({"n_items": 10**7, "n_raters": 1, "scale": "0:9"}, "the number of predicted probabilities is 300000000 and"),
         ({"trained": 10**6, "n_items": 10**5}, "the number of ratings of trained raters is 100000000000 and"),
         ({"seed": 2**63}, "seed is 9223372036854775808 and has to be at most 9,223,372,036,854,775,807."),
     ],

@@ -127,6 +127,14 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return public
 
 
+def check_methods(cls: type) -> None:
+    """Check what the public methods that a class itself defines are given."""
+    for name, member in list(vars(cls).items()):
+        takes = inspect.isfunction(member) and len(inspect.signature(member).parameters) > 1
+        if takes and not name.startswith("_") and not hasattr(member, "__wrapped__"):
+            setattr(cls, name, checked(member))
+
+
 def check_fields(record: Any) -> None:
     """Check the fields of a dataclass by their annotations."""
     kinds = typing.get_type_hints(type(record), include_extras=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from plurivox.arguments import checked
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
@@ -81,6 +82,7 @@ class ResponsivenessStudy:
         ]
 
 
+@checked
 def responsiveness(
     *,
     tops: Sequence[int] = TOPS,

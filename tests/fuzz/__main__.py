@@ -1,39 +1,35 @@
 """``python -m fuzz``: try cases of all targets in turn until the time is up; ``make fuzz`` calls it.
 
-Each round runs in a process of its own, so that one that dies is a failure of its case, and not the end.
+Cases run in another process, so that one that kills it is a failure of its own, and not the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from fuzz.searching import search
 from fuzz.targets import TARGETS
 
-EXAMPLES = {"calls": 40, "options": 25, "restored": 40}
-DIED = 2
+EXAMPLES = {"calls": 20, "options": 10, "restored": 20}
+USUAL = 60
+"""How many cases of a target are tried in a row."""
 
 
 def main() -> int:
     """Fuzz until the time is up; 1 if anything failed."""
     asked = _asked()
-    folder = Path(asked.failures)
-    if asked.round is not None:
-        return _round(asked.target or list(TARGETS), asked.round, folder)
-    end, number, seen = time.monotonic() + asked.seconds, asked.seed, set[str]()
-    while time.monotonic() < end:
-        for target in asked.target or list(TARGETS):
-            left = end - time.monotonic()
-            if left <= 0:
-                break
-            seen |= _tried(target, number, folder)
-        number += 1
-    print(f"{number - asked.seed} rounds from seed {asked.seed}: {len(seen) or 'no'} failures")
+    targets, folder = asked.target or list(TARGETS), Path(asked.failures)
+    if asked.worker:
+        return _work(targets, asked.seed, asked.seconds, folder)
+    end, seed, seen = time.monotonic() + asked.seconds, asked.seed, set[str]()
+    while (left := end - time.monotonic()) > 0:
+        seed = _watch(targets, seed, left, folder, seen)
+    print(f"seeds {asked.seed} to {seed - 1}: {len(seen) or 'no'} failure{'s' if len(seen) != 1 else ''}")
     for line in sorted(seen):
         print(f"  {line}")
     return 1 if seen else 0
@@ -41,40 +37,68 @@ def main() -> int:
 
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=120.0, help="how long to go on")
+    parser.add_argument("--seconds", type=float, default=120.0, help="how long to go on; 0 for one seed")
     parser.add_argument("--seed", type=int, default=0, help="where chance starts")
     parser.add_argument("--target", action="append", choices=list(TARGETS), help="only this one; repeatable")
     parser.add_argument("--failures", default="fuzz-failures", help="where the files of failures go")
-    parser.add_argument("--round", type=int, help="one round of this seed, in this process")
+    parser.add_argument("--worker", action="store_true", help="in this process, without one that watches")
     return parser.parse_args()
 
 
-def _tried(target: str, seed: int, folder: Path) -> set[str]:
-    """Run one round of a target in another process, and return what failed."""
-    line = [sys.executable, "-m", "fuzz", "--target", target, "--round", str(seed), "--failures", str(folder)]
-    done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode not in (0, 1):
-        kept = folder / f"{target}-{seed}-died"
-        kept.mkdir(parents=True, exist_ok=True)
-        (kept / "output.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
-        print(f"{target}, seed {seed}: the process died with {done.returncode}; see {kept}", flush=True)
-        return {f"{target}: died with {done.returncode}"}
-    print(done.stdout, end="", flush=True)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED ")]
-    return {line.removeprefix("FAILED ").partition(", seed")[0] for line in lines}
+def _watch(targets: list[str], seed: int, seconds: float, folder: Path, seen: set[str]) -> int:
+    """Let another process work until the time is up or it dies, and return the seed to go on with."""
+    line = [
+        sys.executable,
+        "-X",
+        "faulthandler",
+        "-m",
+        "fuzz",
+        "--worker",
+        "--seed",
+        str(seed),
+        "--seconds",
+        str(seconds),
+    ]
+    line += ["--failures", str(folder), *(text for target in targets for text in ("--target", target))]
+    folder.mkdir(parents=True, exist_ok=True)
+    log = (folder / "stderr.txt").open("ab")  # where polars tells of its panics, and Python of a crash
+    with log, subprocess.Popen(line, stdout=subprocess.PIPE, stderr=log, text=True, errors="replace") as worker:
+        assert worker.stdout is not None
+        for said in worker.stdout:
+            if said.startswith("seed "):
+                seed = int(said.split()[1]) + 1
+                continue
+            print(said, end="", flush=True)
+            if said.startswith("FAILED "):
+                seen.add(said.removeprefix("FAILED ").partition(", seed")[0])
+    if worker.returncode not in (0, 1):
+        died = folder / f"died-{seed}"
+        shutil.rmtree(died, ignore_errors=True)
+        shutil.move(folder / "running", died)
+        print(f"FAILED a process died with {worker.returncode}, seed {seed}\n  kept in {died}", flush=True)
+        seen.add(f"a process died with {worker.returncode}")
+        return seed + 1
+    return seed
 
 
-def _round(targets: list[str], seed: int, folder: Path) -> int:
-    """Try one round of cases in this process."""
-    failed = 0
-    for target in targets:
-        with tempfile.TemporaryDirectory() as scratch:
-            found = search(target, seed, EXAMPLES.get(target, 100), Path(scratch))
-        if found is not None:
-            failed += 1
-            print(f"FAILED {target}: {found.place}, seed {seed}: {found.case.what[:200]!r}")
-            print(f"  kept in {found.keep(folder)}")
-    return 1 if failed else 0
+def _work(targets: list[str], seed: int, seconds: float, folder: Path) -> int:
+    """Try cases of each target with one seed after another until the time is up."""
+    end, failed, scratch = time.monotonic() + seconds, False, folder / "running"
+    while True:
+        for target in targets:
+            shutil.rmtree(scratch, ignore_errors=True)
+            found = search(target, seed, EXAMPLES.get(target, USUAL), scratch / target)
+            if found is not None:
+                failed = True
+                print(f"FAILED {target}: {found.place}, seed {seed}: {found.case.what[:200]!r}")
+                print(f"  kept in {found.keep(folder)}", flush=True)
+            if 0 < seconds < time.monotonic() - end + seconds:
+                break
+        print(f"seed {seed}", flush=True)
+        seed += 1
+        if time.monotonic() >= end:
+            shutil.rmtree(scratch, ignore_errors=True)
+            return int(failed)
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ def _tables() -> dict[str, bytes]:
 
 
 @functools.cache
-def _results() -> dict[str, tuple[Any, str]]:
+def results() -> dict[str, tuple[Any, str]]:
     """Return results of every kind, and their JSON."""
     made = study()
     ratings, quick = made.ratings, {"permutations": 9}
@@ -204,8 +204,8 @@ def _results() -> dict[str, tuple[Any, str]]:
 
 def restored(draw: Draw) -> Case:
     """A result from damaged JSON: it is refused, or can be shown and written again."""
-    kind = draw(st.sampled_from(sorted(_results())))
-    cls, text = _results()[kind]
+    kind = draw(st.sampled_from(sorted(results())))
+    cls, text = results()[kind]
     text = damaged_json(draw, text)
 
     def run() -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from plurivox.arguments import checked
+
 _CHARTS = {
     "alignment": ("alignment_dots", "distance_histogram", "refusals"),
     "alignment_matrices": ("alignment_heat", "alignment_wins"),
@@ -35,7 +37,7 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'plurivox.plots' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"plurivox.plots.{_HOMES[name]}"), name)
+    value = checked(getattr(importlib.import_module(f"plurivox.plots.{_HOMES[name]}"), name))
     globals()[name] = value
     return value
 

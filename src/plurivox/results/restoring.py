@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plurivox.arguments import fits, shown, wrong
 from plurivox.errors import InputError, PlurivoxError, SelectionError
@@ -103,3 +106,24 @@ def _needs(function: Callable[..., Any]) -> bool:
     """Tell whether a method needs an argument."""
     known = list(inspect.signature(function).parameters.values())
     return any(one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL) for one in known[1:])
+
+
+def array_of(values: Any, *shape: int) -> NDArray[np.float64]:
+    """Return nested lists of JSON as an array of which all dimensions but the first are known."""
+    return np.array(loose(values), dtype=np.float64).reshape(len(values), *shape)
+
+
+_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def dtype_named(name: str) -> Any:
+    """Return the type of a column by its name."""
+    kind = getattr(pl, name)
+    if not (isinstance(kind, type) and issubclass(kind, pl.DataType)):
+        raise TypeError(f"{name} is not a type of columns")
+    return kind
+
+
+def loose(value: Any) -> Any:
+    """Undo :func:`plurivox.results.result.strict` where there are only numbers."""
+    return [loose(part) for part in value] if isinstance(value, list) else _WORDS.get(value, value)

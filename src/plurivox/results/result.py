@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.arguments import check_methods, checked
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.errors import SelectionError
-from plurivox.results.restoring import restored
+from plurivox.results.restoring import array_of, dtype_named, loose, restored
 from plurivox.results.wording import counted, withheld_sentence
 
 FEW = 3
@@ -110,7 +111,7 @@ class Row:
     def from_dict(cls, data: dict[str, Any]) -> Row:
         """Undo :meth:`as_dict` after JSON."""
         numbers = ("value", "ci_low", "ci_high", "p_value", "p_adjusted", "null_median")
-        return cls(**{**data, **{name: _loose(data[name]) for name in numbers}})
+        return cls(**{**data, **{name: loose(data[name]) for name in numbers}})
 
     @property
     def survives(self) -> bool:
@@ -219,9 +220,9 @@ class Table:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Table:
         """Undo :meth:`as_dict` after JSON."""
-        schema = {name: _dtype(kind) for name, kind in data["types"].items()}
+        schema = {name: dtype_named(kind) for name, kind in data["types"].items()}
         columns = {
-            name: _loose(values) if schema[name] == pl.Float64 else values for name, values in data["columns"].items()
+            name: loose(values) if schema[name] == pl.Float64 else values for name, values in data["columns"].items()
         }
         return cls(data["name"], pl.DataFrame(columns, schema=schema))
 
@@ -255,6 +256,9 @@ class Result(ABC):
     PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
     """Fields that hold several of something that knows ``as_dict`` and ``from_dict``."""
 
+    def __init_subclass__(cls) -> None:
+        check_methods(cls)
+
     @property
     def axes(self) -> list[str]:
         """The names of the axes, in the order asked for."""
@@ -287,6 +291,7 @@ class Result(ABC):
         said = withheld_sentence(n, revealing, self.settings["min_group_size"])
         return [Statement(text, 0.0, statistic="withheld") for text in said]
 
+    @checked
     def to_json(self, *, draws: bool = True) -> str:
         """Return everything as strict JSON, with or without the draws; NaN and infinities are strings."""
         data: dict[str, Any] = {"kind": self.KIND}
@@ -333,10 +338,11 @@ class GroupResult(Result):
     def null(self, axis: str, group: str, statistic: str, subset: str = "all") -> NDArray[np.float64]:
         """Return the permutation draws of one value."""
         for draws in self.draws:
-            if (draws.axis, draws.subset) == (axis, subset) and group in draws.groups:
+            there = group in draws.groups and statistic in draws.statistics
+            if (draws.axis, draws.subset) == (axis, subset) and there:
                 null: NDArray[np.float64] = draws.null[:, draws.groups.index(group), draws.statistics.index(statistic)]
                 return null
-        raise SelectionError(f"there are no draws of {group!r} on {axis!r}")
+        raise SelectionError(f"there are no draws of {statistic} of {group!r} on {axis!r}")
 
 
 def weight_of(row: Row) -> float:
@@ -378,14 +384,6 @@ def as_lists(part: Any) -> dict[str, Any]:
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
-def array_of(values: Any, *shape: int) -> NDArray[np.float64]:
-    """Return nested lists of JSON as an array of which all dimensions but the first are known."""
-    return np.array(_loose(values), dtype=np.float64).reshape(len(values), *shape)
-
-
-_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
 def strict(value: Any) -> Any:
     """Return a value with numbers that JSON lacks as words."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -395,16 +393,3 @@ def strict(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [strict(part) for part in value]
     return value
-
-
-def _dtype(name: str) -> Any:
-    """Return the type of a column by its name."""
-    kind = getattr(pl, name)
-    if not (isinstance(kind, type) and issubclass(kind, pl.DataType)):
-        raise TypeError(f"{name} is not a type of columns")
-    return kind
-
-
-def _loose(value: Any) -> Any:
-    """Undo :func:`strict` where there are only numbers."""
-    return [_loose(part) for part in value] if isinstance(value, list) else _WORDS.get(value, value)

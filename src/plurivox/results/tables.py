@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from plurivox.arguments import check_methods, checked
 from plurivox.errors import SelectionError
 from plurivox.results.numbering import numbered
 from plurivox.results.restoring import restored
@@ -32,10 +33,14 @@ class TableResult(ABC):
 
     KIND: ClassVar[str] = "tables"
 
+    def __init_subclass__(cls) -> None:
+        check_methods(cls)
+
     def to_frame(self) -> pl.DataFrame:
         """Return the first table."""
         return self.tables[0].frame
 
+    @checked
     def table(self, name: str) -> pl.DataFrame:
         """Return one of the tables."""
         for table in self.tables:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.errors import SelectionError
 from plurivox.lenses.responsiveness.habits import Habit
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row, p_text
@@ -130,6 +131,8 @@ class Advice(TableResult):
     def nothing(self, axis: str) -> str:
         """Say that nothing stands out on an axis, or that nothing could."""
         members = self.table("members").filter(pl.col("axis") == axis)
+        if members.is_empty():
+            raise SelectionError(f"advice was not asked for {axis!r}")
         who = counted(members.height, "rater") if axis == "rater" else f"{counted(members.height, 'group')} of {axis}"
         n_looked = members.filter(pl.col("note") == "").height
         if not n_looked:

@@ -12,6 +12,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from plurivox.arguments import checked
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.items import words
@@ -76,7 +77,8 @@ class Items:
         data = {"kind": "items", "settings": self.settings, **plain, "statements": said}
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
-    def distributions(self, items: Sequence[str] | None = None) -> pl.DataFrame:
+    @checked
+    def distributions(self, items: str | Sequence[str | int] | None = None) -> pl.DataFrame:
         """Return the expected share of each point, with its 95 % credible interval, for some items or all.
 
         One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``,
