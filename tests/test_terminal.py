@@ -273,7 +273,7 @@ def test_no_look_into_a_store_does(hostile: Hostile, options: list[str]) -> None
 
 @pytest.mark.slow
 def test_the_demo_does_not_either(hostile: Hostile) -> None:
-    clean(looked_at("demo", "--folder", hostile.folder / "demo\x1b[31m"))
+    clean(looked_at("demo", "--folder", hostile.folder.parent / "demo\x1b[31m"))
 
 
 def test_every_command_was_tried() -> None:
