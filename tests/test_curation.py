@@ -724,7 +724,7 @@ def test_nothing_is_left_if_writing_fails(tmp_path: Path, monkeypatch: pytest.Mo
         ({"by": "colour"}, "raters have no attribute 'colour'"),
         ({"form": "triples"}, "form is 'triples'"),
         ({"prompt": "question"}, "items have no attribute 'question' for prompt; they have: prompt, response"),
-        ({"raters": ["nobody"]}, "1 of the 1 raters given did not rate here, such as 'nobody'"),
+        ({"raters": ["nobody"]}, "1 of the 1 raters given did not rate here; the first is number 1 of them"),
         ({"raters": []}, "none of the raters given belongs to a group of group that is shown"),
         ({"min_ratings": 1000}, "no group has an eligible rater"),
         ({"min_votes": 9}, "no item has the scores of 9 selected raters"),
@@ -831,7 +831,7 @@ def test_the_command_takes_raters_that_were_selected(folder: Path, write: Write)
     wrong = run_cli(*command(folder, "--by", "group", "--json", "--selected", folder / "pairs.csv"))
     assert wrong.code == 1
     unknown = run_cli(*command(folder, "--by", "group", "--json", "--selected", write("x.csv", "rater,n\nzoe,1\n")))
-    assert "1 of the 1 raters given did not rate here, such as 'zoe'" in unknown.words
+    assert "1 of the 1 raters given did not rate here; the first is number 1" in unknown.words
 
 
 def test_the_command_prints_json_and_writes_nothing(folder: Path) -> None:

@@ -272,9 +272,12 @@ def test_no_look_into_a_store_does(hostile: Hostile, options: list[str]) -> None
     clean(done)
 
 
-@pytest.mark.slow
-def test_the_demo_does_not_either(hostile: Hostile) -> None:
-    clean(looked_at("demo", "--folder", hostile.folder / "demo\x1b[31m"))
+def test_the_demo_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("plurivox.cli.demo._report", lambda ratings, given, folder, seed: folder / "report.html")
+    done = looked_at("demo", "--folder", tmp_path / f"de{HOSTILE}mo")
+    assert "de\ufffd" in done.out
+    clean(done)
 
 
 def test_every_command_was_tried() -> None:
