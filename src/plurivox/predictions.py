@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
+from plurivox.intake.code import as_numbers
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -191,9 +192,7 @@ class _Check:
                 hint="Give one number from 0 to 1 in each row.",
             )  # fmt: skip
         column = clean(column)
-        texts = column.str.strip_chars() if column.dtype == pl.String else column
-        numbers = texts.cast(pl.Float64, strict=False)
-        values = numbers.fill_null(np.nan).to_numpy()
+        values = as_numbers(column).fill_null(np.nan).to_numpy()
         for wrong, what in (
             (column.is_null().to_numpy(), "is missing"),
             (np.isnan(values), "is not a number"),
