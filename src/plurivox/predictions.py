@@ -22,6 +22,10 @@ ONE_MODEL = "model"
 """The name of a model in a table that names none."""
 
 
+MAX_CELLS, CELLS_PER_GIVEN = 1 << 26, 20
+"""A table of models × items × points may have so many cells, or so many for each probability given."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Predictions:
     """What models predict of the ratings of items, on a scale.
@@ -108,6 +112,7 @@ class Predictions:
         row = places_of(names, models)
         column = places_of(ids, items)
         check.once(row * len(items) + column, names, ids)
+        check.filled(len(models), len(items), shares)
         placed = np.full((len(models), len(items), len(scale)), np.nan)
         placed[row, column] = shares
         placed.flags.writeable = False
@@ -218,6 +223,16 @@ class _Check:
                 f"{models[first]} predicts item {items[first]} more than once",
                 **self._where(repeated),
                 hint="Keep one row per model and item.",
+            )
+
+    def filled(self, n_models: int, n_items: int, shares: NDArray[np.float64]) -> None:
+        """Raise if models predict so few of the items that a table of all of them would be empty, and large."""
+        n_cells = n_models * n_items * shares.shape[1]
+        if n_cells > max(MAX_CELLS, CELLS_PER_GIVEN * shares.size):
+            raise InputError(
+                f"{n_models:,} models × {n_items:,} items are far more than the {len(shares):,} predictions given",
+                source=self.source,
+                hint="Check the column of models; give models that predict other items in files of their own.",
             )
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:

@@ -150,6 +150,8 @@ def _open(path: str | os.PathLike[str], name: str) -> IO[bytes]:
         raise FileError("no permission to read it", source=name, hint="Check its owner and mode.") from None
     except OSError as error:
         raise FileError(f"it cannot be opened ({error.strerror})", source=name) from None
+    except ValueError as error:  # a zero byte
+        raise FileError(f"this is not the name of a file ({error})", source=name) from None
 
 
 def _nearby(target: Path) -> str:

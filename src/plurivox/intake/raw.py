@@ -12,7 +12,7 @@ from plurivox.intake.attributes import COUNTED_FROM_1, Locate
 
 MAX_COLUMNS = 10_000
 MAX_CELLS = 50_000_000
-CELLS_PER_BYTE = 64
+CELLS_PER_BYTE = 16
 """A table may have so many cells whatever the size of its file, or so many for each of its bytes.
 
 Ids and scores that differ take a bit each, however well they are packed. What has far more cells is one thing repeated,

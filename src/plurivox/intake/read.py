@@ -16,6 +16,7 @@ from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
 from plurivox.intake.check import LongTable, check
 from plurivox.intake.code import as_numbers, as_text
+from plurivox.intake.footer import unpacked_size
 from plurivox.intake.opening import Format, Opened, open_source
 from plurivox.intake.order import Duplicates
 from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
@@ -30,6 +31,7 @@ from plurivox.scale_files import as_scale as as_scale
 Source = str | os.PathLike[str]
 MAX_WHOLE, WHOLE_PER_BYTE = 1 << 28, 100
 """What has to be in memory at once may have so many bytes unpacked, or so many times its size."""
+_CHUNK = 1 << 22
 MAX_COUNT = 2.0**53  # whole numbers up to here are exact
 _RATER, _SCORE, _COUNT = "\0rater", "\0score", "\0count"  # what no column is called
 
@@ -235,17 +237,24 @@ def _parquet(opened: Opened) -> RawTable | Ratings:
 
 def _whole(opened: Opened) -> bytes:
     """Read a file that has to be in memory at once."""
-    data = opened.stream.read(MAX_WHOLE)
-    while more := opened.stream.read(MAX_WHOLE):
-        data += more
-        if len(data) > WHOLE_PER_BYTE * opened.size():
-            problem = f"it unpacks to more than {len(data) >> 20:,} MiB from {opened.size():,} bytes"
-            raise FileError(problem, source=opened.name, hint="Parquet is packed within; give it as it is.")
-    return data
+    data = bytearray()
+    while chunk := opened.stream.read(_CHUNK):
+        data += chunk
+        _refuse_unpacked(len(data), opened)
+    return bytes(data)
+
+
+def _refuse_unpacked(n_bytes: int, opened: Opened) -> None:
+    if n_bytes > max(MAX_WHOLE, WHOLE_PER_BYTE * opened.size()):
+        raise FileError(
+            f"its {opened.size():,} bytes unpack to {n_bytes >> 20:,} MiB or more, too much to be a table of ratings",
+            source=opened.name,
+            hint="Check what is in it; if it is right, give it as plain CSV.",
+        )
 
 
 def _refuse_large(data: Any, opened: Opened) -> None:
-    """Raise if a Parquet file has too many columns, or says that it has far more rows than its size can tell apart."""
+    """Raise if a Parquet file has too many columns, or far more in it than its size can tell apart."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     columns = pl.read_parquet_schema(source)
     if not columns:
@@ -253,6 +262,8 @@ def _refuse_large(data: Any, opened: Opened) -> None:
     refuse_columns(len(columns), opened.name)
     rows = pl.scan_parquet(source).select(pl.len()).collect().item()
     refuse_cells(rows * len(columns), opened.size(), opened.name)
+    with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as stream:
+        _refuse_unpacked(unpacked_size(stream) or 0, opened)
 
 
 def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
@@ -325,7 +336,7 @@ def _totals(
     frame = table.frame()
     frame = frame.with_columns([_whole_counts(frame[column], table) for column in found.values])
     n_rows = frame.height
-    total = sum(float(frame[column].sum()) for column in found.values)
+    total = sum(float(frame[column].cast(pl.Float64).sum()) for column in found.values)
     if total > MAX_COUNT:
         raise ScoreError(f"the counts add up to {total:.3g}, which no study has", source=table.name, hint="Check them.")
     long = frame.unpivot(

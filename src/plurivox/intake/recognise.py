@@ -81,14 +81,12 @@ def recognise(
             raise no_column(name, columns, source, role=f" for the {role}")
     free = [column for column in columns if column not in attributes]
     roles = _roles(free, given)
-    if not free:
-        raise _not_found(roles, columns, source)
     if layout in (None, "long") and all(roles.values()):
         return Recognised("long", roles["item"] or "", roles["rater"], roles["score"])
     unrated = frozenset(map(text_of, missing))
-    if layout is None and not roles["score"] and (not roles["item"] or not roles["rater"]):
+    if layout is None and free and not roles["score"] and (not roles["item"] or not roles["rater"]):
         _refuse_respondents(free, roles, head, source, scale, unrated)
-    if layout == "long" or given["rater"] or given["score"]:
+    if layout == "long" or given["rater"] or given["score"] or not free:
         raise _not_found(roles, columns, source)
     item = roles["item"] or (free[0] if layout or _distinct(head, free[0]) else None)
     others = tuple(column for column in free if column != item)
