@@ -6,6 +6,7 @@ its number of fields by counting delimiters, and a block that fails is read agai
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import csv
 import io
@@ -157,7 +158,11 @@ def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
             frame = pl.read_ndjson(block, schema=schema)
         except pl.exceptions.PolarsError as error:
             _keys(block, name, rows)
-            raise FileError(f"it cannot be read as JSON lines ({_first_line(error)})", source=name) from None
+            places = [f"row {rows + 1 + _unreadable(block, schema)}"]
+            raise FileError(
+                f"the line cannot be read ({_first_line(error)})", source=name, places=places,
+                hint="Look for a number of very many digits, or half a character.",
+            ) from None  # fmt: skip
         rows += frame.height
         return frame
 
@@ -195,6 +200,20 @@ def _keys(block: bytes, name: str, rows: int) -> list[str]:
             problem = f"the line holds a JSON {type(value).__name__}, not an object"
         raise FileError(problem, source=name, places=[f"row {number}"], hint="Write one JSON object per line.")
     return list(keys)
+
+
+def _unreadable(block: bytes, schema: dict[str, type[pl.String]]) -> int:
+    """Return the number of the first line that polars does not read, though it is JSON: the longest start that it does."""
+    lines = block.splitlines(keepends=True)
+
+    def fails(n_lines: int) -> bool:
+        try:
+            pl.read_ndjson(b"".join(lines[:n_lines]), schema=schema)
+        except pl.exceptions.PolarsError:
+            return True
+        return False
+
+    return bisect.bisect_left(range(1, len(lines)), True, key=fails)
 
 
 def _without_blank_lines(block: bytes) -> bytes:
