@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import plurivox as pv
 from hostile.calls import GIVEN, Call, calls
-from hostile.corpus import Case, bombs, cases
+from hostile.corpus import Case, cases
 from support import Done, run_cli
 
 CASES = cases()
@@ -90,3 +90,34 @@ def test_the_calls_cover_the_program() -> None:
     assert {("describe", "file"), ("report", "answers"), ("score", "predictions"), ("fit", "texts")} <= found
     assert {("cohesion", "raters"), ("responsiveness", "reference"), ("ask", "file"), ("answers", "store")} <= found
     assert len(found) == len(CALLS) > 50
+
+
+MOST_MEMORY = 1 << 30
+_BATCH = """
+    import resource, sys
+    from pathlib import Path
+    from hostile.corpus import bombs, packed
+    from support import run_cli
+
+    resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
+    made = [(case, case.data()) for case in (bombs() if sys.argv[2] == "bombs" else packed())]
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    for case, data in made:
+        path = Path(sys.argv[1], case.name)
+        path.write_bytes(data)
+        done = run_cli("describe", path, *case.options)
+        assert done.code == 1 and case.error in done.err, (case.name, done)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    """
+
+
+@pytest.mark.parametrize("which", ["packed", pytest.param("bombs", marks=pytest.mark.slow)])
+def test_what_unpacks_to_gigabytes_is_refused_within_a_gigabyte(which: str, tmp_path: Path) -> None:
+    paths = os.pathsep.join([str(Path(pv.__file__).parents[1]), str(Path(__file__).parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(_BATCH), str(tmp_path), which],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    before, after = map(int, done.stdout.split())
+    assert before < after + 1 < MOST_MEMORY / 1024

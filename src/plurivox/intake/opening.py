@@ -20,7 +20,7 @@ Format = Literal["csv", "tsv", "jsonl", "parquet"]
 Packing = Literal["gzip", "zstd"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "parquet")
 STDIN = "-"
-MAX_UNPACKED, UNPACKED_PER_BYTE = 1 << 30, 1_000
+MAX_UNPACKED, UNPACKED_PER_BYTE = 1 << 30, 200
 """What is packed may be so large unpacked, whatever its size, or so many times its size."""
 _BUFFER = 1 << 17
 _ENDINGS: dict[str, Format] = {

@@ -203,7 +203,7 @@ def _keys(block: bytes, name: str, rows: int) -> list[str]:
 
 
 def _unreadable(block: bytes, schema: dict[str, type[pl.String]]) -> int:
-    """Return the number of the first line that polars does not read, though it is JSON: the longest start that it does."""
+    """Return the place of the first line that polars does not read, though it is JSON."""
     lines = block.splitlines(keepends=True)
 
     def fails(n_lines: int) -> bool:
