@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plurivox.arguments import Frame, checked
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
+from plurivox.intake.code import as_numbers
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -20,6 +21,10 @@ from plurivox.statistics.checks import SUM_TOLERANCE
 
 ONE_MODEL = "model"
 """The name of a model in a table that names none."""
+
+
+MAX_CELLS, CELLS_PER_GIVEN = 1 << 26, 20
+"""A table of models × items × points may have so many cells, or so many for each probability given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -109,6 +114,7 @@ class Predictions:
         row = places_of(names, models)
         column = places_of(ids, items)
         check.once(row * len(items) + column, names, ids)
+        check.filled(len(models), len(items), shares)
         placed = np.full((len(models), len(items), len(scale)), np.nan)
         placed[row, column] = shares
         placed.flags.writeable = False
@@ -193,9 +199,7 @@ class _Check:
                 hint="Give one number from 0 to 1 in each row.",
             )  # fmt: skip
         column = clean(column)
-        texts = column.str.strip_chars() if column.dtype == pl.String else column
-        numbers = texts.cast(pl.Float64, strict=False)
-        values = numbers.fill_null(np.nan).to_numpy()
+        values = as_numbers(column).fill_null(np.nan).to_numpy()
         for wrong, what in (
             (column.is_null().to_numpy(), "is missing"),
             (np.isnan(values), "is not a number"),
@@ -221,6 +225,16 @@ class _Check:
                 f"{models[first]} predicts item {items[first]} more than once",
                 **self._where(repeated),
                 hint="Keep one row per model and item.",
+            )
+
+    def filled(self, n_models: int, n_items: int, shares: NDArray[np.float64]) -> None:
+        """Raise if models predict so few of the items that a table of all of them would be empty, and large."""
+        n_cells = n_models * n_items * shares.shape[1]
+        if n_cells > max(MAX_CELLS, CELLS_PER_GIVEN * shares.size):
+            raise InputError(
+                f"{n_models:,} models × {n_items:,} items are far more than the {len(shares):,} predictions given",
+                source=self.source,
+                hint="Check the column of models; give models that predict other items in files of their own.",
             )
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:

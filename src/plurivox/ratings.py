@@ -123,6 +123,7 @@ class Ratings:
         long = to_polars(frame)
         roles = {"item": item, "rater": rater, "score": score}
         require_columns(long.columns, [*roles.values(), *rater_attributes, *item_attributes], "frame")
+        require_apart([*rater_attributes, *item_attributes], "frame")
         table = LongTable(
             source="frame",
             pieces=[pick(long, roles, [*rater_attributes, *item_attributes])],
@@ -371,6 +372,21 @@ def require_columns(found: Sequence[str], wanted: Iterable[str], source: str) ->
                 source=source,
                 hint="Name the columns with --item, --rater and --score (item=, rater=, score=).",
             )
+
+
+ROLES = ("item", "rater", "score", "count")
+
+
+def require_apart(attributes: Sequence[str], source: str) -> None:
+    """Raise a ColumnError if a column is named twice as an attribute, or called like what every table has."""
+    for place, name in enumerate(attributes):
+        if name in attributes[:place]:
+            raise ColumnError(f"the attribute '{name}' is named twice", source=source, hint="Name it once.")
+        if name in ROLES:
+            raise ColumnError(
+                f"an attribute is called '{name}', as every table of ratings calls another column",
+                source=source, hint="Rename the column.",
+            )  # fmt: skip
 
 
 def pick(frame: pl.DataFrame, roles: Mapping[str, str], others: Iterable[str]) -> pl.DataFrame:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 from plurivox.arguments import LARGEST, Kind, checked, whole
@@ -16,10 +16,11 @@ from plurivox.errors import ScaleError
 if TYPE_CHECKING:
     import numpy as np
 
-MAX_POINTS = 32_767
-MAX_INFERRED_POINTS = 1_001
+MAX_POINTS = 1_001  # tables of point × point stay small; a slider from 0 to 1000 fits
+MAX_INFERRED_POINTS = MAX_POINTS
 ALWAYS_MISSING = frozenset({"", "na", "n/a", "nan", "null"})
 MISSING = -1
+_LONGEST = 18  # digits of a number that is written out
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 Label = str | int | float | bool
@@ -72,7 +73,7 @@ class Scale:
         poles: GivenPoles | None = None,
         descriptions: Iterable[str] = (),
     ) -> None:
-        points = tuple(labels)
+        points = _counted(labels)
         tokens = tuple(text_of(token) for token in missing)
         positions = _positions_of(points, tokens)
         object.__setattr__(self, "labels", points)
@@ -215,16 +216,15 @@ def infer_scale(answers: Iterable[object]) -> Scale:
         )
     known = [number for number in numbers if number is not None]
     low, high = min(known), max(known)
+    if any(number.adjusted() >= _LONGEST for number in known) or high - low >= MAX_INFERRED_POINTS:
+        raise ScaleError(
+            f"the scores run from {_plain(low)} to {_plain(high)}, too far apart to be taken for a scale",
+            hint="Check that the score column is the right one; if it is, give the scale with --scale.",
+        )
     if any(number != number.to_integral_value() for number in known):
-        step = _common_step(known)
         raise ScaleError(
             f"the scores from {_plain(low)} to {_plain(high)} are not whole numbers",
-            hint=f"Give the scale, for example --scale {_plain(low)}:{_plain(high)}:{_plain(step)}.",
-        )
-    if high - low >= MAX_INFERRED_POINTS:
-        raise ScaleError(
-            f"the scores run from {low} to {high}, too far apart to be taken for a scale",
-            hint="Check that the score column is the right one; if it is, give the scale with --scale.",
+            hint=f"Give the scale, for example --scale {_plain(low)}:{_plain(high)}:{_plain(_common_step(known))}.",
         )
     if low == high:
         raise ScaleError(
@@ -262,9 +262,10 @@ def _number(text: str) -> Decimal | None:
 def _plain(number: Decimal) -> int | float:
     """Return an int where that is exact, else a float.
 
-    A number too large to write out stays a float: ``1e400`` must not become 400 digits.
+    A number too large to write out stays a float: ``1e400`` must not become 400 digits. Its size is told by its
+    exponent, since arithmetic with ``1e400000000`` overflows.
     """
-    if abs(number) < 10**18 and number == number.to_integral_value():
+    if number.adjusted() < _LONGEST and number == number.to_integral_value():
         return int(number)
     return float(number)
 
@@ -272,6 +273,8 @@ def _plain(number: Decimal) -> int | float:
 def _common_step(numbers: Sequence[Decimal]) -> Decimal:
     """Return the largest step that reaches every number from the lowest."""
     places = max(max(0, -int(number.as_tuple().exponent)) for number in numbers)
+    if places > _LONGEST:
+        return Decimal("0.1")  # no step that a scale could have
     whole = [int(number.scaleb(places)) for number in numbers]
     low = min(whole)
     return Decimal(math.gcd(*(number - low for number in whole)) or 1).scaleb(-places)
@@ -285,12 +288,21 @@ def _points_of_range(text: str) -> list[Label]:
     step = rest[0] if rest else Decimal(1)
     if step <= 0 or high <= low:
         raise ScaleError(f"{text!r} has no points", hint="Write the lower end first and a step above 0.")
-    steps = (high - low) / step
-    if steps != steps.to_integral_value():
-        raise ScaleError(f"{text!r} does not end on a step", hint=f"Steps of {step} from {low} miss {high}.")
-    if steps >= MAX_POINTS:
-        raise ScaleError(_too_many(int(steps) + 1))
-    return [_plain(low + step * i) for i in range(int(steps) + 1)]
+    with localcontext(Context(traps=[])):  # what overflows is infinite, and so too many
+        steps = (high - low) / step
+        if not steps < MAX_POINTS:
+            raise ScaleError(_too_many(int(steps) + 1 if steps.is_finite() and steps.adjusted() < _LONGEST else None))
+        if steps != steps.to_integral_value():
+            raise ScaleError(f"{text!r} does not end on a step", hint=f"Steps of {step} from {low} miss {high}.")
+        return [_plain(low + step * i) for i in range(int(steps) + 1)]
+
+
+def _counted(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """Return the points, but raise before there are too many of them to hold."""
+    points = tuple(itertools.islice(labels, MAX_POINTS + 1))
+    if len(points) > MAX_POINTS:
+        raise ScaleError(_too_many(len(labels) if isinstance(labels, Sized) else None))
+    return points
 
 
 def _positions_of(points: tuple[Label, ...], missing: tuple[str, ...]) -> dict[str, int]:
@@ -299,8 +311,6 @@ def _positions_of(points: tuple[Label, ...], missing: tuple[str, ...]) -> dict[s
             f"a scale needs at least two points, this one has {len(points)}",
             hint="List every point that raters could choose, lowest first, also those nobody chose.",
         )
-    if len(points) > MAX_POINTS:
-        raise ScaleError(_too_many(len(points)))
     positions: dict[str, int] = {}
     for position, label in enumerate(points):
         text = text_of(label)
@@ -346,5 +356,6 @@ def _short(values: Sequence[float]) -> str:
     return shown + (", …" if len(values) > 8 else "")
 
 
-def _too_many(n_points: int) -> str:
-    return f"the scale has {n_points:,} points, and at most {MAX_POINTS:,} are supported"
+def _too_many(n_points: int | None) -> str:
+    points = "too many" if n_points is None else f"{n_points:,}"
+    return f"the scale has {points} points, and at most {MAX_POINTS:,} are supported"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few, no_column
 from plurivox.intake.attributes import Locate, id_texts, places_of, where
+from plurivox.intake.code import as_numbers, as_text
 from plurivox.reader import STATES, read_answer
 from plurivox.scale import Label, Scale
 from plurivox.statistics.checks import SUM_TOLERANCE
@@ -89,7 +90,7 @@ class AnswerColumns:
 
     def texts(self, column: str) -> pl.Series:
         """Return a column as text, empty where there is none."""
-        return self.table[column].cast(pl.String).fill_null("")
+        return as_text(self.table[column]).fill_null("")
 
     def answers(self, column: str | None) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
         """Return the point and the state of each row, and how many points are not on the scale."""
@@ -132,7 +133,7 @@ class AnswerColumns:
         """Return the state of each row, -1 where none is given."""
         if "state" not in self.table.columns:
             return np.full(self.table.height, -1, dtype=np.int8)
-        texts = self.table["state"].cast(pl.String)
+        texts = as_text(self.table["state"])
         known = {text: _state_of(text) for text in texts.unique().drop_nulls().to_list()}
         codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int8).to_numpy()
         wrong = codes == _UNKNOWN
@@ -148,7 +149,7 @@ class AnswerColumns:
         """Return the position of each answer, -1 without one, and where an answer is not on the scale."""
         n_points = len(self.scale)
         if positions:
-            numbers = column.cast(pl.Float64, strict=False).to_numpy()
+            numbers = as_numbers(column).to_numpy()
             given = column.is_not_null().to_numpy() & ~(np.isnan(numbers) if column.dtype.is_float() else False)
             inside = given & (numbers >= 0) & (numbers < n_points) & (numbers == np.floor(numbers))
             return np.where(inside, numbers, NO_POINT).astype(np.int16), given & ~inside
@@ -171,7 +172,7 @@ class AnswerColumns:
         point = np.full(len(column), NO_POINT, dtype=np.int16)
         state = np.where(stated >= 0, stated, np.int8(UNREADABLE))
         wanted = np.flatnonzero(stated <= ANSWERED)
-        for row, text in zip(wanted.tolist(), column.cast(pl.String).gather(wanted).to_list(), strict=True):
+        for row, text in zip(wanted.tolist(), as_text(column).gather(wanted).to_list(), strict=True):
             if text is not None:
                 order = tuple(range(len(self.scale)) if orders[row] is None else orders[row])  # type: ignore[arg-type]
                 found = read_answer(text, letters_of(self.scale, order))
@@ -190,7 +191,7 @@ class AnswerColumns:
         """Return the probabilities of each row's points, None if there are none."""
         columns, n = self._point_columns(), len(self.scale)
         if columns:
-            table = self.table.select(pl.col(columns).cast(pl.Float64, strict=False)).to_numpy()
+            table = self.table.select(as_numbers(self.table[name]) for name in columns).to_numpy()
             found = np.where(np.isnan(table).any(axis=1, keepdims=True), np.nan, table)
         elif "distribution" in self.table.columns:
             lists = self._lists("distribution")
@@ -219,8 +220,8 @@ class AnswerColumns:
         """Return the number of each repetition, 0 where none are numbered."""
         if "sample" not in self.table.columns:
             return np.zeros(self.table.height, dtype=np.int32)
-        numbers = self.table["sample"].cast(pl.Int64, strict=False)
-        wrong = numbers.is_null().to_numpy()
+        numbers = as_numbers(self.table["sample"])
+        wrong = ~(numbers.is_between(0, 2**31 - 1) & (numbers == numbers.floor())).fill_null(False).to_numpy()
         if wrong.any():
             raise InputError(
                 "a sample is no whole number", column="sample", **self._where(wrong), hint="Number repetitions from 0."
@@ -282,7 +283,7 @@ class AnswerColumns:
         """Return the family of each model, as far as a column tells."""
         if "family" not in self.table.columns:
             return {}
-        pairs = pl.DataFrame({"model": models, "family": self.table["family"].cast(pl.String)}).drop_nulls().unique()
+        pairs = pl.DataFrame({"model": models, "family": as_text(self.table["family"])}).drop_nulls().unique()
         return dict(sorted(pairs.iter_rows()))
 
     def _where(self, wrong: NDArray[np.bool_]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import AttributeConflictError, ConfigError, IdError, InputError, no_column
-from plurivox.intake.code import ABSENT, as_text
+from plurivox.intake.code import ABSENT, as_numbers, as_text, whole_floats
 from plurivox.scale import ALWAYS_MISSING
 
 Locate = Callable[[int], str]
@@ -68,11 +68,7 @@ def clean(column: pl.Series) -> pl.Series:
 
 def as_categories(column: pl.Series) -> pl.Series:
     """Return the column as text, by which categories are compared; whole floats lose their ``.0``."""
-    if column.dtype.is_float():
-        whole = column.drop_nulls()
-        if (whole == whole.round()).all():
-            column = column.cast(pl.Int64)
-    return as_text(column)
+    return as_text(whole_floats(column) if column.dtype.is_float() else column)
 
 
 def category_order(column: pl.Series) -> list[str]:
@@ -203,7 +199,7 @@ def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str]
     """
     if len(edges) < 1 or any(b <= a for a, b in itertools.pairwise(edges)):
         raise ConfigError(f"the bins of '{column.name}' need increasing edges, not {list(edges)}")
-    numbers = clean(column).cast(pl.Float64, strict=False)
+    numbers = as_numbers(clean(column))
     whole = bool((numbers.drop_nulls() == numbers.drop_nulls().round()).all())
     names = [f"<{edges[0]:g}", *(labels or _bin_names(edges, whole=whole))]
     if len(names) != len(edges) + 1:

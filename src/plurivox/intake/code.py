@@ -197,13 +197,14 @@ def _comparable(piece: pl.Series) -> pl.Series:
     if dtype.is_integer() and dtype != pl.UInt64 and dtype != pl.Int128:
         return piece.cast(pl.Int64)
     if dtype.is_float():
-        numbers = piece.cast(pl.Float64).fill_nan(None)
-        whole = numbers.drop_nulls()
-        # A column of whole numbers with gaps reaches us as floats from pandas.
-        if ((whole == whole.round()) & (whole.abs() < 2.0**53)).all():
-            return numbers.cast(pl.Int64)
-        return numbers
+        return whole_floats(piece.cast(pl.Float64).fill_nan(None))
     return as_text(piece)
+
+
+def whole_floats(numbers: pl.Series) -> pl.Series:
+    """Return floats as the integers that they are, if all are: whole numbers with gaps come as floats from pandas."""
+    whole = numbers.drop_nulls()
+    return numbers.cast(pl.Int64) if ((whole == whole.round()) & (whole.abs() < 2.0**53)).all() else numbers
 
 
 def as_text(piece: pl.Series) -> pl.Series:
@@ -214,8 +215,22 @@ def as_text(piece: pl.Series) -> pl.Series:
         texts = pl.Series(["False", "True"])
         return texts.gather(piece.cast(pl.UInt32)).alias(piece.name)
     if piece.dtype == pl.Object or piece.dtype.is_nested():
-        return pl.Series(piece.name, [None if v is None else str(v) for v in piece], dtype=pl.String)
+        return pl.Series(piece.name, [None if v is None else str(v) for v in piece.to_list()], dtype=pl.String)
+    if piece.dtype == pl.Duration:
+        return piece.dt.to_string("iso")
+    if piece.dtype == pl.Binary:
+        try:
+            return piece.cast(pl.String)
+        except pl.exceptions.ComputeError:  # bytes that are no text, such as UUIDs, are shown by their digits
+            return piece.bin.encode("hex")
     return piece.cast(pl.String)
+
+
+def as_numbers(column: pl.Series) -> pl.Series:
+    """Return any column as floats, null where there is no number."""
+    if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null):
+        return column.cast(pl.Float64)
+    return as_text(column).str.strip_chars().cast(pl.Float64, strict=False)
 
 
 def whole_numbers(values: pl.Series) -> pl.Series | None:

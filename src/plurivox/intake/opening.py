@@ -6,9 +6,10 @@ import contextlib
 import gzip
 import io
 import os
+import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -21,6 +22,9 @@ Packing = Literal["gzip", "zstd"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "parquet")
 STDIN = "-"
 _STDIN = 0  # its descriptor
+MAX_UNPACKED, UNPACKED_PER_BYTE = 1 << 30, 200
+"""What is packed may be so large unpacked, whatever its size, or so many times its size."""
+_BUFFER = 1 << 17
 _ENDINGS: dict[str, Format] = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
     ".pq": "parquet",
@@ -36,29 +40,91 @@ _MAGIC = {
 class Opened:
     """An open, unpacked stream, what it holds, and the name to use in messages.
 
-    ``path`` is the file if the stream is just its bytes, None if it was unpacked or piped.
+    ``path`` is the file if the stream is just its bytes, None if it was unpacked or piped. ``size`` tells how large the
+    file is, or how many bytes of a pipe have come.
     """
 
     stream: IO[bytes]
     format: Format
     name: str
     path: str | None
+    size: Callable[[], int]
 
 
 @contextlib.contextmanager
 def open_source(path: str | os.PathLike[str], format: Format | None = None) -> Iterator[Opened]:  # noqa: A002
     """Open a file or standard input (``-``), unpack it, and make sure that it is what it claims to be."""
-    name = "standard input" if os.fspath(path) == STDIN else os.fspath(path)
+    name = "standard input" if os.fspath(path) == STDIN else printable(path)
     with contextlib.ExitStack() as stack:
         raw = _open(path, name)
         if raw is not sys.stdin.buffer:
             stack.enter_context(raw)
-        stream, kind = _unpacked(raw, path, name, format)
-        if stream is not raw:
-            stack.enter_context(stream)
+        counted = _Counted(raw)
+        stream, kind = _unpacked(io.BufferedReader(counted), path, name, format)
+        plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1]
         with readable(name):
-            plain = stream is raw and os.path.isfile(os.fspath(path))
-            yield Opened(stream, kind, name, os.fspath(path) if plain else None)
+            yield Opened(stream, kind, name, os.fspath(path) if plain else None, lambda: counted.size)
+
+
+def printable(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file as text that can be printed, whatever bytes it is made of."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+class _Counted(io.RawIOBase):
+    """Reads a stream, and knows the size of the file, or how much has come of a pipe."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self.come = 0
+        self._size = _file_size(raw)
+
+    @property
+    def size(self) -> int:
+        """How large the file is, or how many bytes of a pipe have come."""
+        return self._size or self.come
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._raw.read1(len(buffer)) if hasattr(self._raw, "read1") else self._raw.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self.come += len(chunk)
+        return len(chunk)
+
+
+class _Inflating(io.RawIOBase):
+    """Reads a stream that is unpacked, but raises once far more comes out than went in."""
+
+    def __init__(self, unpacking: IO[bytes], packed: _Counted, name: str) -> None:
+        self._unpacking, self._packed, self._name = unpacking, packed, name
+        self._come = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._unpacking.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self._come += len(chunk)
+        most = max(MAX_UNPACKED, UNPACKED_PER_BYTE * self._packed.come)
+        if self._come > most:
+            raise FileError(
+                f"it unpacks to more than {most >> 20:,} MiB, {UNPACKED_PER_BYTE:,} times its size or more",
+                source=self._name,
+                hint="Check what is in it; if it is right, unpack it first.",
+            )
+        return len(chunk)
+
+
+def _file_size(raw: IO[bytes]) -> int:
+    """Return the size of a regular file, 0 of anything else."""
+    try:
+        known = os.fstat(raw.fileno())
+    except (OSError, ValueError):  # a stream in memory that stands for standard input
+        return 0
+    return known.st_size if stat.S_ISREG(known.st_mode) else 0
 
 
 @contextlib.contextmanager
@@ -90,6 +156,8 @@ def _open(path: str | os.PathLike[str], name: str) -> IO[bytes]:
         raise FileError("no permission to read it", source=name, hint="Check its owner and mode.") from None
     except OSError as error:
         raise FileError(f"it cannot be opened ({error.strerror})", source=name) from None
+    except ValueError as error:  # a zero byte
+        raise FileError(f"this is not the name of a file ({error})", source=name) from None
 
 
 def _nearby(target: Path) -> str:
@@ -102,13 +170,13 @@ def _nearby(target: Path) -> str:
 
 
 def _unpacked(
-    raw: IO[bytes],
+    packed: io.BufferedReader,
     path: str | os.PathLike[str],
     name: str,
     format: Format | None,  # noqa: A002
 ) -> tuple[IO[bytes], Format]:
-    buffered = raw if hasattr(raw, "peek") else io.BufferedReader(cast(io.RawIOBase, raw))
-    start = _peek(buffered)
+    with readable(name):
+        start = packed.peek(64)
     if not start:
         raise FileError("the file is empty", source=name, hint="It needs a header and at least one row.")
     inner, packing = _claims(path)
@@ -122,9 +190,9 @@ def _unpacked(
             source=name,
             hint="Rename it to what it is, for example ending in .gz or .zst if it is compressed.",
         )
-    stream = _unpack(buffered, packing)
+    stream = _unpack(packed, packing, name)
     with readable(name):
-        start = _peek(stream)
+        start = stream.peek(64)
     if not start:
         raise FileError("the file is empty", source=name, hint="It needs a header and at least one row.")
     found = _looks_like(start)
@@ -165,16 +233,11 @@ def _guess(start: bytes) -> Format:
     return "tsv" if b"\t" in line and b"," not in line else "csv"
 
 
-def _peek(stream: IO[bytes]) -> bytes:
-    return cast(io.BufferedReader, stream).peek(64)
-
-
-def _unpack(stream: IO[bytes], packing: Packing | None) -> IO[bytes]:
+def _unpack(packed: io.BufferedReader, packing: Packing | None, name: str) -> io.BufferedReader:
     if packing is None:
-        return stream
-    if packing == "gzip":
-        return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
-    return io.BufferedReader(_zstd().ZstdFile(stream))
+        return packed
+    unpacking = gzip.GzipFile(fileobj=packed, mode="rb") if packing == "gzip" else _zstd().ZstdFile(packed)
+    return io.BufferedReader(_Inflating(cast(IO[bytes], unpacking), cast(_Counted, packed.raw), name), _BUFFER)
 
 
 def _zstd() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,18 +16,25 @@ from plurivox.errors import FileError, InputError, ScoreError, no_column
 from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
 from plurivox.intake.check import LongTable, check
+from plurivox.intake.code import as_numbers, as_text
+from plurivox.intake.footer import unpacked_size
 from plurivox.intake.opening import Format, Opened, open_source
 from plurivox.intake.order import Duplicates
-from plurivox.intake.raw import RawTable
+from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
 from plurivox.intake.recognise import Layout, Recognised, id_column, recognise
 from plurivox.intake.text import read_delimited, read_json_lines
 from plurivox.predictions import Predictions
-from plurivox.ratings import Ratings, pick, require_columns, to_polars
+from plurivox.ratings import Ratings, pick, require_apart, require_columns, to_polars
 from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale
 from plurivox.scale_files import as_scale as as_scale
 
 Source = FilePath
+MAX_WHOLE, WHOLE_PER_BYTE = 1 << 28, 100
+"""What has to be in memory at once may have so many bytes unpacked, or so many times its size."""
+_CHUNK = 1 << 22
+MAX_COUNT = 2.0**53  # whole numbers up to here are exact
+_RATER, _SCORE, _COUNT = "\0rater", "\0score", "\0count"  # what no column is called
 
 
 @checked
@@ -95,6 +103,7 @@ def read_ratings(
         if isinstance(table, Ratings):
             return _stored(table, raters, items).with_poles(poles)
         require_columns(table.columns, attributes, table.name)
+        require_apart(attributes, table.name)
         head = table.first().head(1000)
         given = {"item": item, "rater": rater, "score": score}
         found = recognise(
@@ -214,18 +223,50 @@ def _query(query: str, connection: Any) -> pl.DataFrame:
 
 def _parquet(opened: Opened) -> RawTable | Ratings:
     # Polars maps a plain file into memory; what is packed or piped is read whole.
-    data: Any = opened.path or opened.stream.read()
+    data: Any = opened.path or _whole(opened)
     try:
+        _refuse_large(data, opened)
         if (described := store.description(data)) is not None:
             return store.restore(data, described, opened.name)
         return RawTable.from_frame(pl.read_parquet(data), opened.name)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         first = str(error).split("\n", 1)[0]
         raise FileError(
             f"the Parquet data is damaged or cut off ({first})",
             source=opened.name,
             hint="Fetch or write the file again.",
         ) from None
+
+
+def _whole(opened: Opened) -> bytes:
+    """Read a file that has to be in memory at once."""
+    data = bytearray()
+    while chunk := opened.stream.read(_CHUNK):
+        data += chunk
+        _refuse_unpacked(len(data), opened)
+    return bytes(data)
+
+
+def _refuse_unpacked(n_bytes: int, opened: Opened) -> None:
+    if n_bytes > max(MAX_WHOLE, WHOLE_PER_BYTE * opened.size()):
+        raise FileError(
+            f"its {opened.size():,} bytes unpack to {n_bytes >> 20:,} MiB or more, too much to be a table of ratings",
+            source=opened.name,
+            hint="Check what is in it; if it is right, give it as plain CSV.",
+        )
+
+
+def _refuse_large(data: Any, opened: Opened) -> None:
+    """Raise if a Parquet file has too many columns, or far more in it than its size can tell apart."""
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    columns = pl.read_parquet_schema(source)
+    if not columns:
+        raise FileError("it has no columns", source=opened.name, hint="It needs columns of items, raters and scores.")
+    refuse_columns(len(columns), opened.name)
+    rows = pl.scan_parquet(source).select(pl.len()).collect().item()
+    refuse_cells(rows * len(columns), opened.size(), opened.name)
+    with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as stream:
+        _refuse_unpacked(unpacked_size(stream) or 0, opened)
 
 
 def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
@@ -262,26 +303,27 @@ def _long(
     assert found.rater is not None
     assert found.score is not None
     names = {"item": found.item, "rater": found.rater, "score": found.score}
-    pieces = (pick(piece, names, [*rater_attributes, *item_attributes]) for piece in table.pieces)
+    pieces = table.bounded(pick(piece, names, [*rater_attributes, *item_attributes]) for piece in table.pieces)
     return LongTable(table.name, pieces, names, "long", table.text, table.locate, rater_attributes, item_attributes)
 
 
 def _wide(
     table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
 ) -> LongTable:
-    frame = table.frame()
-    twice = frame[found.item].is_duplicated()
+    frame = _alike(table.frame(), found.values)
+    ids = as_text(frame[found.item])
+    twice = ids.is_duplicated()
     if twice.any():
         raise InputError(
-            f"a wide table has one row per item, but {frame[found.item].filter(twice)[0]!r} has more than one",
+            f"a wide table has one row per item, but {ids.filter(twice)[0]!r} has more than one",
             column=found.item,
             **where(table.name, table.locate, twice),
             hint="Give one row per item, or a long table with one row per rating.",
         )
     n_rows = frame.height
     long = frame.unpivot(
-        on=list(found.values), index=[found.item, *item_attributes], variable_name="rater", value_name="score"
-    ).rename({found.item: "item"})
+        on=list(found.values), index=[found.item, *item_attributes], variable_name=_RATER, value_name=_SCORE
+    ).rename({found.item: "item", _RATER: "rater", _SCORE: "score"})
 
     places = [table.columns.index(name) + 1 for name in found.values]  # their names are the ids of raters
 
@@ -297,12 +339,14 @@ def _totals(
     table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
 ) -> LongTable:
     frame = table.frame()
-    for column in found.values:
-        frame = frame.with_columns(_whole_counts(frame[column], table))
+    frame = frame.with_columns([_whole_counts(frame[column], table) for column in found.values])
     n_rows = frame.height
+    total = sum(float(frame[column].cast(pl.Float64).sum()) for column in found.values)
+    if total > MAX_COUNT:
+        raise ScoreError(f"the counts add up to {total:.3g}, which no study has", source=table.name, hint="Check them.")
     long = frame.unpivot(
-        on=list(found.values), index=[found.item, *item_attributes], variable_name="score", value_name="count"
-    ).rename({found.item: "item"})
+        on=list(found.values), index=[found.item, *item_attributes], variable_name=_SCORE, value_name=_COUNT
+    ).rename({found.item: "item", _SCORE: "score", _COUNT: "count"})
     names = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}
 
     def locate(position: int) -> str:
@@ -311,15 +355,23 @@ def _totals(
     return LongTable(table.name, [long], names, "totals", table.text, locate, item_attributes=item_attributes)
 
 
+def _alike(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the frame with columns of one type, text where they had several that numbers do not cover."""
+    kinds = {frame[name].dtype for name in columns}
+    if len(kinds) == 1 or all(kind.is_numeric() or kind == pl.Null for kind in kinds):
+        return frame
+    return frame.with_columns(as_text(frame[name]) for name in columns)
+
+
 _LAYOUTS = {"long": _long, "wide": _wide, "totals": _totals}
 
 
 def _whole_counts(column: pl.Series, table: RawTable) -> pl.Series:
-    numbers = column.cast(pl.Float64, strict=False)
-    bad = numbers.is_null() | (numbers < 0) | (numbers != numbers.round()) | (numbers > 2.0**53)
+    numbers = as_numbers(column).fill_nan(None)
+    bad = numbers.is_null() | (numbers < 0) | (numbers != numbers.round()) | (numbers > MAX_COUNT)
     if bad.any():
         raise ScoreError(
-            f"{column.filter(bad)[0]!r} is not a count",
+            f"{as_text(column).filter(bad)[0]!r} is not a count",
             column=column.name,
             **where(table.name, table.locate, bad),
             hint="Totals hold whole numbers from 0 up; describe other columns with --item-attributes.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,7 @@ from plurivox.intake.respondents import hold_scores, respondents
 from plurivox.scale import Label, Scale, text_of
 
 Layout = Literal["long", "wide", "totals"]
+_WHOLE = re.compile(r"-?[0-9]+")
 
 # Names by which a role is known, the surest first; compared without case, spaces and punctuation.
 ROLE_NAMES: dict[str, tuple[str, ...]] = {
@@ -82,9 +84,9 @@ def recognise(
     if layout in (None, "long") and all(roles.values()):
         return Recognised("long", roles["item"] or "", roles["rater"], roles["score"])
     unrated = frozenset(map(text_of, missing))
-    if layout is None and not roles["score"] and (not roles["item"] or not roles["rater"]):
+    if layout is None and free and not roles["score"] and (not roles["item"] or not roles["rater"]):
         _refuse_respondents(free, roles, head, source, scale, unrated)
-    if layout == "long" or given["rater"] or given["score"]:
+    if layout == "long" or given["rater"] or given["score"] or not free:
         raise _not_found(roles, columns, source)
     item = roles["item"] or (free[0] if layout or _distinct(head, free[0]) else None)
     others = tuple(column for column in free if column != item)
@@ -163,7 +165,7 @@ def _point_columns(others: Sequence[str], scale: Scale | None) -> tuple[str, ...
     if scale is not None:
         labels = [text_of(label) for label in scale.labels]
         return tuple(texts[label] for label in labels) if set(labels) == set(texts) else None
-    return tuple(others) if all(text.lstrip("-").isdigit() for text in texts) else None
+    return tuple(others) if all(map(_WHOLE.fullmatch, texts)) else None
 
 
 def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str) -> ColumnError:

@@ -6,6 +6,7 @@ its number of fields by counting delimiters, and a block that fails is read agai
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import csv
 import io
@@ -16,16 +17,20 @@ from typing import IO
 import polars as pl
 
 from plurivox.errors import ColumnError, FileError
+from plurivox.intake.attributes import row_number
 from plurivox.intake.opening import Opened
-from plurivox.intake.raw import RawTable
+from plurivox.intake.raw import RawTable, refuse_columns
 from plurivox.results.files import GUARD, unguarded, unguarded_name
 
 BLOCK = 1 << 22
 MAX_RECORD = 1 << 24
+MAX_BLANK = 1 << 20  # blank lines, as many as a spreadsheet has rows
+MAX_SPARSE = 1 << 24  # rows × keys of a block of JSON lines, most of them empty
 UTF8 = "utf-8"
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = (",", ";", "\t", "|")
+_NO_FILES = ("idna", "punycode", "undefined")  # encodings of names, or of nothing
 
 
 def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> RawTable:
@@ -34,10 +39,9 @@ def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> R
     blocks = _blocks(_as_utf8(opened.stream, name, encoding), name)
     header, first = _split_header(next(blocks, b""), name)
     delimiter = delimiter or next((d for d in _DELIMITERS if d in header), ",")
-    columns = [unguarded_name(name) for name in next(csv.reader([header], delimiter=delimiter))]
-    _check_header(columns, name)
+    columns = [unguarded_name(one) for one in _columns(header, delimiter, name)]
     reader = _Delimited(name, columns, delimiter)
-    return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate)
+    return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate, size=opened.size)
 
 
 class _Delimited:
@@ -65,6 +69,8 @@ class _Delimited:
             yield self._parse(block)
 
     def _parse(self, block: bytes) -> pl.DataFrame:
+        if block.count(b"\n") > MAX_BLANK:  # before a list is made of them
+            refuse_blank(block.count(b"\n\n") + block.count(b"\r\n\r\n"), self._name)
         frame = self._parse_fast(block)
         blank: list[int] = []
         if frame is None:
@@ -74,6 +80,7 @@ class _Delimited:
             blank, _ = self._scan(block)
             frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(blank)).drop("_row")
         self._blank += [self._rows + row for row in blank]
+        refuse_blank(len(self._blank), self._name)
         self._rows += frame.height + len(blank)
         if GUARD.search(block):
             frame = unguarded(frame)
@@ -139,45 +146,90 @@ def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
     if first.lstrip().startswith(b"["):
         raise FileError("it holds one JSON array", source=name, hint="Write one JSON object per line.")
     rows = 0
-
-    def parse(block: bytes, schema: dict[str, type[pl.String]] | None) -> pl.DataFrame:
-        nonlocal rows
-        try:
-            frame = pl.read_ndjson(block, schema=schema, infer_schema_length=None)
-        except pl.exceptions.PolarsError as error:
-            _find_bad_json(block, name, rows)
-            raise FileError(f"it cannot be read as JSON lines ({_first_line(error)})", source=name) from None
-        rows += frame.height if schema else 0
-        return frame
-
-    columns = parse(first, None).columns
+    columns = _keys(first, name, rows)
+    if not columns:
+        raise FileError("there is no key in its lines", source=name, hint="Write one JSON object per line.")
     schema = dict.fromkeys(columns, pl.String)
 
+    def parse(block: bytes) -> pl.DataFrame:
+        nonlocal rows
+        lines = block.count(b"\n") + 1
+        if lines * len(columns) > MAX_SPARSE and lines * len(columns) > len(block):
+            problem = f"{len(columns):,} different keys over {lines:,} lines make a table that is almost empty"
+            raise FileError(problem, source=name, hint="Give each line the same keys, of which few are used.")
+        try:
+            frame = pl.read_ndjson(block, schema=schema)
+        except pl.exceptions.PolarsError as error:
+            _keys(block, name, rows)
+            places = [f"row {rows + 1 + _unreadable(block, schema)}"]
+            raise FileError(
+                f"the line cannot be read ({_first_line(error)})", source=name, places=places,
+                hint="Look for a number of very many digits, or half a character.",
+            ) from None  # fmt: skip
+        rows += frame.height
+        return frame
+
     def pieces() -> Iterator[pl.DataFrame]:
-        yield parse(first, schema)
+        yield parse(first)
+        n_blank = 0
         for block in blocks:
-            yield parse(_without_blank_lines(block), schema)
+            lines = _without_blank_lines(block)
+            n_blank += block.count(b"\n") - lines.count(b"\n")
+            refuse_blank(n_blank, name)
+            if lines.strip():
+                yield parse(lines)
 
-    return RawTable(name, columns, pieces(), text=True, locate=lambda position: f"row {position + 1}")
+    locate = row_number(1)
+    return RawTable(name, columns, pieces(), text=True, locate=locate, size=opened.size)
 
 
-def _find_bad_json(block: bytes, name: str, rows: int) -> None:
+def _keys(block: bytes, name: str, rows: int) -> list[str]:
+    """Return the keys of JSON lines in their order, or raise an error that names the first line that is no object."""
+    keys: dict[str, None] = {}
     for number, line in enumerate(block.splitlines(), start=rows + 1):
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_int=str)  # Python refuses to make numbers of very many digits
         except UnicodeDecodeError as error:
             raise not_utf8(name, number, line[error.start]) from None
         except ValueError as error:
             problem = f"the line is not JSON ({error})"
+        except RecursionError:
+            problem = "its lists or objects are nested too deeply"
         else:
             if isinstance(value, dict):
+                keys.update(dict.fromkeys(value))
+                refuse_columns(len(keys), name)
                 continue
             problem = f"the line holds a JSON {type(value).__name__}, not an object"
         raise FileError(problem, source=name, places=[f"row {number}"], hint="Write one JSON object per line.")
+    return list(keys)
+
+
+def _unreadable(block: bytes, schema: dict[str, type[pl.String]]) -> int:
+    """Return the place of the first line that polars does not read, though it is JSON."""
+    lines = block.splitlines(keepends=True)
+
+    def fails(n_lines: int) -> bool:
+        try:
+            pl.read_ndjson(b"".join(lines[:n_lines]), schema=schema)
+        except pl.exceptions.PolarsError:
+            return True
+        return False
+
+    return bisect.bisect_left(range(1, len(lines)), True, key=fails)
 
 
 def _without_blank_lines(block: bytes) -> bytes:
-    return b"\n".join(line for line in block.splitlines() if line.strip()) + b"\n" if b"\n\n" in block else block
+    """Return the lines that hold something; none is copied where none is blank."""
+    if b"\n\n" not in block and not block.isspace():
+        return block
+    return b"".join(line + b"\n" for line in block.splitlines() if line.strip())
+
+
+def refuse_blank(n_lines: int, name: str) -> None:
+    """Raise if there are too many blank lines."""
+    if n_lines > MAX_BLANK:
+        raise FileError(f"it has more than {MAX_BLANK:,} blank lines", source=name, hint="Remove them.")
 
 
 def _blocks(read: Callable[[int], bytes], name: str, *, quotes: bool = True) -> Iterator[bytes]:
@@ -230,22 +282,34 @@ def _as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], byt
         if start.startswith(_BOM):
             stream.read(len(_BOM))
         return stream.read
-    try:
-        decoder = codecs.getincrementaldecoder(encoding)()
-    except LookupError:
-        raise FileError(f"{encoding!r} is not a known encoding", source=name, hint="Try latin-1 or utf-16.") from None
+    decoder = _decoder(encoding, name)
+    ended = False
 
     def read(size: int) -> bytes:
+        nonlocal ended
         # A chunk that ends inside a character may decode to nothing, which would look like the end.
-        while chunk := stream.read(size):
+        while not ended:
+            chunk = stream.read(size)
+            ended = not chunk
             try:
-                if decoded := decoder.decode(chunk):
+                if decoded := decoder.decode(chunk, ended):
                     return decoded.encode()
             except UnicodeError as error:
                 raise FileError(f"it is not {encoding} ({error})", source=name) from None
         return b""
 
     return read
+
+
+def _decoder(encoding: str, name: str) -> codecs.IncrementalDecoder:
+    """Return what turns bytes of an encoding into text, or raise: Python also calls other conversions codecs."""
+    try:
+        found = codecs.lookup(encoding)
+        if found.name not in _NO_FILES and found._is_text_encoding and found.incrementaldecoder:
+            return found.incrementaldecoder()
+    except (LookupError, ValueError):
+        pass
+    raise FileError(f"{encoding!r} is not a known encoding", source=name, hint="Try latin-1 or utf-16.")
 
 
 def not_utf8(name: str, row: int, byte: int) -> FileError:
@@ -260,7 +324,12 @@ def not_utf8(name: str, row: int, byte: int) -> FileError:
 
 def _split_header(block: bytes, name: str) -> tuple[str, bytes]:
     cut = block.find(b"\n") + 1 or len(block)
-    while block.count(b'"', 0, cut) % 2 and cut < len(block):
+    while block.count(b'"', 0, cut) % 2:
+        if cut == len(block):
+            raise FileError(
+                "a quotation mark in the header is not closed", source=name, places=["row 1"],
+                hint="Close it, or write it twice where it is part of a name.",
+            )  # fmt: skip
         cut = block.find(b"\n", cut) + 1 or len(block)
     try:
         return block[:cut].decode().rstrip("\r\n"), block[cut:]
@@ -268,12 +337,25 @@ def _split_header(block: bytes, name: str) -> tuple[str, bytes]:
         raise not_utf8(name, 1, block[error.start]) from None
 
 
-def _check_header(columns: list[str], name: str) -> None:
+def _columns(header: str, delimiter: str, name: str) -> list[str]:
+    """Return the names in a header, all of them different."""
+    refuse_columns(header.count(delimiter) + 1, name)
+    csv.field_size_limit(MAX_RECORD)
+    try:
+        columns = next(csv.reader([header], delimiter=delimiter))
+    except csv.Error as error:
+        carriage = "\r" in header
+        raise FileError(
+            "a carriage return is in the header" if carriage else f"the header is malformed ({error})",
+            source=name, places=["row 1"],
+            hint="Save the file with one kind of line ends." if carriage else "It holds the names of the columns.",
+        ) from None  # fmt: skip
     if not columns:
         raise FileError("the first line is blank", source=name, hint="It has to hold the column names.")
-    for column in columns:
-        if columns.count(column) > 1:
-            raise ColumnError(f"two columns are named '{column}'", source=name, hint="Rename one of them.")
+    if len(set(columns)) < len(columns):
+        twice = next(column for place, column in enumerate(columns) if column in columns[:place])
+        raise ColumnError(f"two columns are named '{twice}'", source=name, hint="Rename one of them.")
+    return columns
 
 
 def _first_line(error: Exception) -> str:

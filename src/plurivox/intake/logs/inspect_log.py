@@ -25,6 +25,8 @@ NAME = re.compile(r".*\.eval|\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d.*\.json", re.D
 NEWEST_VERSION = 2
 """The newest version of the format that is known."""
 _SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
+MAX_ENTRY, ENTRY_PER_BYTE = 1 << 26, 100
+"""An entry may have so many bytes unpacked, or so many times its size."""
 _LETTERS = string.ascii_uppercase
 
 
@@ -153,14 +155,25 @@ def _in_archive(source: str) -> tuple[Any, Iterator[Any]]:
         head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
         if head is None:
             raise _no_log(source, "the archive has no header.json")
-        header = loaded(archive.read(head), source, head)
+        header = loaded(_entry(archive, head, source), source, head)
 
     def samples() -> Iterator[Any]:
         with _archive(source) as archive:
             for name in filter(_SAMPLE.fullmatch, names):
-                yield loaded(archive.read(name), source, name)
+                yield loaded(_entry(archive, name, source), source, name)
 
     return header, samples()
+
+
+def _entry(archive: Any, name: str, source: str) -> bytes:
+    """Unpack an entry, unless it is far larger than what it is packed into."""
+    known = archive.getinfo(name)
+    if known.file_size > max(MAX_ENTRY, ENTRY_PER_BYTE * known.compress_size):
+        raise FileError(
+            f"its {known.compress_size:,} bytes unpack to {known.file_size >> 20:,} MiB", source=source, places=[name],
+            hint="Check what is in it; if it is right, convert it: inspect log convert --to json",
+        )  # fmt: skip
+    return bytes(archive.read(name))
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from plurivox.intake.opening import open_source
 
 NAME = re.compile(r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT[\d.-]+))?\.jsonl(\.gz|\.zst)?", re.DOTALL)
 """What sample files are called."""
+MAX_LINE = 1 << 24
 _TASKS = "Name samples of a task that generates text, or chooses among options."
 _NEEDED = {"doc_id": int | str, "arguments": dict, "resps": list, "filtered_resps": list}
 
@@ -50,8 +51,10 @@ class SampleFile:
 
     def _records(self) -> Iterator[tuple[str, Any]]:
         with open_source(self.file, "jsonl") as opened:
-            for number, line in enumerate(opened.stream, 1):
+            for number, line in enumerate(iter(lambda: opened.stream.readline(MAX_LINE + 1), b""), 1):
                 place = f"row {number}"
+                if len(line) > MAX_LINE:
+                    raise self._wrong(f"the row is longer than {MAX_LINE >> 20} MiB", place)
                 record = loaded(line, str(self.file), place) if line.strip() else None
                 lacking = [name for name, kind in _NEEDED.items() if not isinstance(get(record, name), kind)]
                 if line.strip() and lacking:

@@ -21,7 +21,7 @@ from plurivox.engine.pool import batched
 from plurivox.engine.run import Sums, Values
 from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.references import Reference
-from plurivox.lenses.responsiveness.sums import Metrics, Support
+from plurivox.lenses.responsiveness.sums import Metrics, Support, refuse_tables
 from plurivox.ratings import Ratings
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 
@@ -72,7 +72,9 @@ class RaterResponses:
         """Return the tables, raters × scores × reference points, and the values."""
         from plurivox.kernels.responsiveness import rater_tables
 
-        tables = np.zeros((1, len(self.bounds) - 1, self.n_points, self.references.shape[1]))
+        shape = (len(self.bounds) - 1, self.n_points, self.references.shape[1])
+        refuse_tables(*shape)
+        tables = np.zeros((1, *shape))
         rater_tables(self.bounds, self.items, self.scores, self.references, tables[0])
         return tables[0], Metrics(self.capped)(Sums(tables=tables))[0]
 

@@ -20,11 +20,24 @@ from plurivox.engine.jackknife import LeftOut, RaterUnits, kept, without_items, 
 from plurivox.engine.part import Part
 from plurivox.engine.run import Contribution, Sums, Values, run, total
 from plurivox.engine.running import Running
+from plurivox.errors import ScaleError
 from plurivox.lenses.responsiveness.references import CROWD, Reference
 from plurivox.ratings import Ratings
 from plurivox.settings.shared import GROUP_SCORES
 from plurivox.statistics.responsiveness_records import MEASURED_ON, MEASURES
 from plurivox.statistics.ties import tie_ranks
+
+MAX_CELLS = 1 << 27
+"""Numbers in the tables of all groups at once: a gigabyte of them."""
+
+
+def refuse_tables(n_groups: int, n_points: int, n_reference: int) -> None:
+    """Raise if the tables of all groups, or raters, would fill the memory."""
+    if n_groups * n_points * n_reference > MAX_CELLS:
+        raise ScaleError(
+            f"{n_groups:,} tables of {n_points:,} × {n_reference:,} points are too many to hold",
+            hint="Split the reference with a threshold, compare fewer groups, or give scores with fewer points.",
+        )
 
 
 class Support(NamedTuple):
@@ -92,6 +105,9 @@ class Scores:
     numbers: Values
     ranks: NDArray[np.int32]
     cost: float
+
+    def __post_init__(self) -> None:
+        refuse_tables(*self.shape)
 
     @property
     def shape(self) -> tuple[int, int, int]:
