@@ -22,7 +22,7 @@ from plurivox.engine.permutation import compare
 from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.items.dividing import family
-from plurivox.lenses.items.rows import differences
+from plurivox.lenses.items import rows as lists
 from plurivox.lenses.items.words import claimed
 
 Array = NDArray[Any]
@@ -228,7 +228,7 @@ def test_shrunken_differences_are_closer_to_the_truth_and_the_top_one_is_not_too
     for seed in range(200):
         ratings, truth = normal_study(seed, leniency)
         axes = list(compared(ratings, ["group"], {}))  # without the list of uncertain items, which takes longer
-        rows = differences(ratings, family(ratings, axes, None, Draws.permuted(40, seed), Running(threads=1)))
+        rows = lists.differences(ratings, family(ratings, axes, None, Draws.permuted(40, seed), Running(threads=1)))
         sign = np.where(rows["group"] == "first", 1.0, -1.0)
         true = sign * truth[[int(item[1:]) for item in rows["item"]]]
         at = int(np.argmax(np.abs(rows["z"].to_numpy())))
