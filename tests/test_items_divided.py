@@ -21,8 +21,8 @@ from plurivox.engine.part import cut
 from plurivox.engine.permutation import compare
 from plurivox.engine.running import Running
 from plurivox.errors import InputError, SelectionError
-from plurivox.lenses.items.dividing import family
 from plurivox.lenses.items import rows as lists
+from plurivox.lenses.items.dividing import family
 from plurivox.lenses.items.words import claimed
 
 Array = NDArray[Any]
