@@ -71,6 +71,14 @@ class Side(NamedTuple):
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.withheld))
 
 
+class Lot(NamedTuple):
+    """Sets of cells, one after the other: the cells, where each set starts, and how many it has."""
+
+    cells: NDArray[np.intp]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
 def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members] = ()) -> list[Members]:
     """Tell which groups of raters are withheld: the small ones, and those by which a small set could be worked out.
 
@@ -98,25 +106,35 @@ def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members
     if not protected:
         return hidden
     for at, side in enumerate(sides):
-        order = np.argsort(-side.sizes, kind="stable")
-        groups = [int(g) for g in order if side.sizes[g] > 0 and not hidden[at][g]]
-        axis, own = (cells[at] >= 0).astype(float), {g: (cells[at] == g).astype(float) for g in groups}
-        if not groups or not _given_away([*known, axis, *own.values()], protected):
-            known += [axis, *own.values()] if groups else []
-            continue
-        added: list[Floats] = []
-        for g in groups:
-            more = [*added, own[g]] if added else [axis, own[g]]
-            hidden[at][g] = _given_away([*known, *more], protected)
-            added = added if hidden[at][g] else more
-        known += added
+        sizes, axis = side.sizes, (cells[at] >= 0).astype(float)
+        left = [int(g) for g in np.argsort(-sizes, kind="stable") if sizes[g] > 0 and not hidden[at][g]]
+        shown: list[Floats] = []
+        while left:
+            own = [(cells[at] == g).astype(float) for g in left]
+            n = _harmless([*known, *(shown or [axis])], own, protected)
+            shown += own[:n] if shown else [axis, *own[:n]] if n else []
+            hidden[at][left[n : n + 1]] = True
+            left = left[n + 1 :]
+        known += shown
     return hidden
 
 
-def _small_sets(
-    cells: Codes, raters: Counts, small: Sequence[Members], least: int
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the small sets in lots, as cells and the place of each one's set; within a lot, sets have no common cell.
+def _harmless(known: Sequence[Floats], more: Sequence[Floats], protected: Sequence[Lot]) -> int:
+    """Return how many of the sets may be shown, from the first on, before one gives a protected set away."""
+    if not _given_away([*known, *more], protected):
+        return len(more)
+    low, high = 0, len(more)  # so many may be, and so many may not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _given_away([*known, *more[:middle]], protected):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _small_sets(cells: Codes, raters: Counts, small: Sequence[Members], least: int) -> Iterator[Lot]:
+    """Yield the small sets in lots, within which sets have no common cell.
 
     ``cells`` are the distinct combinations of groups, axes × cells, and ``raters`` how many are in each.
     """
@@ -139,10 +157,13 @@ def _small_sets(
             few = np.bincount(place, weights=raters[chosen]) < least
             if few.any():
                 kept = few[place]
-                yield chosen[kept], (np.cumsum(few) - 1)[place[kept]]
+                order = np.argsort(place[kept], kind="stable")
+                sizes = np.bincount(place[kept])
+                sizes = sizes[sizes > 0]
+                yield Lot(chosen[kept][order], np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
 
 
-def _given_away(known: Sequence[Floats], protected: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]) -> bool:
+def _given_away(known: Sequence[Floats], protected: Sequence[Lot]) -> bool:
     """Tell whether a protected set of cells is a sum or difference of sets that are known.
 
     A set is one of these if all of it lies in the space that they span, which has as its basis the eigenvectors of
@@ -150,11 +171,8 @@ def _given_away(known: Sequence[Floats], protected: Sequence[tuple[NDArray[np.in
     """
     sets = np.stack(known)
     basis = _basis(sets @ sets.T) @ sets
-    for cells, place in protected:
-        sizes = np.bincount(place)
-        order = np.argsort(place, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        inside = (np.add.reduceat(basis[:, cells[order]], starts, axis=1) ** 2).sum(axis=0)
+    for cells, starts, sizes in protected:
+        inside = (np.add.reduceat(basis[:, cells], starts, axis=1) ** 2).sum(axis=0)
         if (inside > sizes * (1 - _SPANNED)).any():
             return True
     return False
