@@ -573,6 +573,23 @@ def test_a_second_interruption_while_cleaning_up(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def test_what_cleaning_up_missed_goes_when_the_call_ends(tmp_path: Path) -> None:
+    def write() -> None:
+        with mock.patch("plurivox.files._remove", side_effect=KeyboardInterrupt), replacing(tmp_path / "out"):
+            raise KeyboardInterrupt
+
+    def call() -> None:
+        with one_call():
+            try:
+                write()
+            finally:
+                assert len(os.listdir(tmp_path)) == 1
+
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("moment", [1, 15, 30, 40, 45, 50, 55, 60, 65])
 def test_a_sample_to_check_is_there_whole_or_not_at_all(tmp_path: Path, moment: int) -> None:
     fill(tmp_path / "a.db", ["A", "B", "C"])

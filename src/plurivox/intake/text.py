@@ -75,7 +75,7 @@ class _Delimited:
             frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(blank)).drop("_row")
         self._blank += [self._rows + row for row in blank]
         self._rows += frame.height + len(blank)
-        if GUARD.search(block):
+        if b"'" in block and GUARD.search(block):
             frame = unguarded(frame)
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
 
