@@ -739,6 +739,21 @@ def test_closed_full_and_abandoned_streams(study: Path, unbuffered: str) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_twice(study: Path, number: int) -> None:
+    asked = program("cohesion", study / "ratings.csv", "--by", "gender", "--min-group-size", 1, "--permutations", 9**8)
+    process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(5)
+    for _ in range(2):
+        process.send_signal(number)
+        time.sleep(0.15)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode in (128 + number, -number)
+    assert err.splitlines()[-1] == "interrupted; nothing half-written is left"
+    assert "Exception" not in err
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "wait"),
     [(signal.SIGTERM, 0.0), (signal.SIGTERM, 0.1), (signal.SIGHUP, 0.02), (signal.SIGINT, 0.05), (signal.SIGKILL, 0.0),

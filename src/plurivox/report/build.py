@@ -57,7 +57,8 @@ def write_report(path: str | os.PathLike[str], ratings: Ratings, by: Any = (), *
     Parameters
     ----------
     path
-        Where to write; a report that is already there is replaced only when the new one is complete.
+        Where to write; a report that is already there is replaced only when the new one is complete, and a file that
+        something in it was read from is refused.
     ratings
         Who rated what.
     by
