@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,12 +47,15 @@ class Done(NamedTuple):
 def run_cli(*arguments: object) -> Done:
     """Run the program in this process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
+    upon_ctrl_c = signal.getsignal(signal.SIGINT)
     argv = mock.patch.object(sys, "argv", ["plurivox", *map(str, arguments)])
     with argv, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             main()
         except SystemExit as end:
             code = int(end.code or 0)
+    if signal.getsignal(signal.SIGINT) is not upon_ctrl_c:  # as it is left when the program is interrupted
+        signal.signal(signal.SIGINT, upon_ctrl_c)
     return Done(code, out.getvalue(), err.getvalue())
 
 

@@ -86,11 +86,11 @@ NAMES = {"report": "out.html", "curate": "out.jsonl", "answers": "out.csv", "ite
 
 
 @pytest.mark.parametrize(("read", "command"), OVER)
-@pytest.mark.parametrize("link", [os.link, os.symlink])
 def test_no_command_writes_over_what_it_reads(
-    study: Path, monkeypatch: pytest.MonkeyPatch, read: str, command: str, link: Callable[..., None]
+    study: Path, monkeypatch: pytest.MonkeyPatch, read: str, command: str
 ) -> None:
     monkeypatch.chdir(study)
+    link = os.link if len(command) % 2 else os.symlink
     before = (study / read).read_bytes()
     words = command.split()
     out = NAMES[words[0]]
@@ -492,7 +492,7 @@ def test_an_interruption_leaves_the_old_file_or_the_new(
     with interrupted(0, error()) as count:
         write(tmp_path / "2", 2)
     assert count[0] > 20
-    few = {"study": 20, "chart": 20, "curation": 40}.get(writer, count[0])
+    few = {"study": 12, "chart": 8, "curation": 30}.get(writer, count[0])
     for moment in np.unique(np.linspace(1, count[0], few).astype(int)).tolist():
         folder = tmp_path / "work"
         shutil.rmtree(folder, ignore_errors=True)
@@ -570,6 +570,23 @@ def test_a_second_interruption_while_cleaning_up(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         write()
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_cleaning_up_missed_goes_when_the_call_ends(tmp_path: Path) -> None:
+    def write() -> None:
+        with mock.patch("plurivox.files._remove", side_effect=KeyboardInterrupt), replacing(tmp_path / "out"):
+            raise KeyboardInterrupt
+
+    def call() -> None:
+        with one_call():
+            try:
+                write()
+            finally:
+                assert len(os.listdir(tmp_path)) == 1
+
+    with pytest.raises(KeyboardInterrupt):
+        call()
     assert os.listdir(tmp_path) == []
 
 
@@ -695,30 +712,63 @@ def program(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "plurivox", *map(str, arguments)]
 
 
-@pytest.mark.parametrize("unbuffered", [pytest.param("", marks=pytest.mark.slow), "1"])
-def test_closed_full_and_abandoned_streams(study: Path, unbuffered: str) -> None:
-    """One shell runs them all: no traceback, and the code tells what happened."""
-    asked = f"'{sys.executable}' -m plurivox describe '{study / 'ratings.csv'}'"
-    script = f"""
-        {asked} >&- 2>a; echo $?
-        {asked} >/dev/full 2>b; echo $?
-        {asked} 2>c | true; echo ${{PIPESTATUS[0]}}
-        {asked} 2>/dev/full >d; echo $?
-        {asked} <&- >&- 2>&-; echo $?
-        '{sys.executable}' -m plurivox --help 2>e >/dev/full; echo $?
-        """
+NO_SPACE = "error: the output cannot be written (No space left on device)"
+STREAMS = {
+    "describe {file} >&-": (1, "error: the output cannot be written (it is closed)"),
+    "describe {file} >/dev/full": (1, NO_SPACE),
+    "describe {file} | true": (141, ""),
+    "describe {file} 2>/dev/full": (0, ""),
+    "describe {file} <&- >&- 2>&-": (1, ""),
+    "describe - <&-": (1, "error: standard input: the file is empty. It needs a header and at least one row."),
+    "--help >/dev/full": (1, NO_SPACE),
+}
+"""How the program ends, and its last words, if its streams are closed, full or abandoned."""
+
+
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [
+        pytest.param(one, mode, marks=[] if number < 3 and mode else pytest.mark.slow)
+        for number, one in enumerate(STREAMS)
+        for mode in ("", "1")
+    ],
+)
+def test_closed_full_and_abandoned_streams(study: Path, command: str, unbuffered: str) -> None:
+    words = command.format(file="ratings.csv").split()
+    asked = " ".join(word for word in words if word not in ("|", "true"))
+    pipe = "| true" if "|" in words else ""
+    script = f"exec 5>said; '{sys.executable}' -m plurivox {asked} 2>&5 {pipe}; echo ${{PIPESTATUS[0]}} >&6"
+    if "2>" in asked:
+        script = script.replace(" 2>&5", "")
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": str(SOURCE.parent)}
     done = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, check=False, env=environment, cwd=study
+        ["bash", "-c", f"exec 6>code; {script}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=study,
     )
-    assert done.stdout.split() == ["1", "1", "141", "0", "1", "1"]
-    said = {name: (study / name).read_text().splitlines()[-1:] for name in "abcde"}
-    assert said["a"] == ["error: the output cannot be written (it is closed)"]
-    assert said["b"] == said["e"] == ["error: the output cannot be written (No space left on device)"]
-    assert "error" not in "".join(said["c"])
-    assert "144 ratings" in (study / "d").read_text()
-    assert not any("Traceback" in (study / name).read_text() for name in "abcde")
-    assert done.stderr == ""
+    code, last = STREAMS[command]
+    assert (study / "code").read_text().strip() == str(code), done.stderr
+    said = (study / "said").read_text()
+    assert "Traceback" not in said + done.stderr
+    assert said.splitlines()[-1:] == [last] if last else "error" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_twice(study: Path, number: int) -> None:
+    asked = program("cohesion", study / "ratings.csv", "--by", "gender", "--min-group-size", 1, "--permutations", 9**8)
+    process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(5)
+    for _ in range(2):
+        process.send_signal(number)
+        time.sleep(0.15)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode in (128 + number, -number)
+    assert err.splitlines()[-1] == "interrupted; nothing half-written is left"
+    assert "Exception" not in err
 
 
 @pytest.mark.slow

@@ -188,6 +188,14 @@ def test_half_a_file_never_takes_the_place_of_a_whole_one(
     np.testing.assert_array_equal(shares(models.load(folder)), shares(model))
 
 
+def test_a_model_json_of_something_else_is_not_written_over(model: models.Predictor, tmp_path: Path) -> None:
+    for content in ('{"name": "mine"}', "[1, 2]", "not JSON"):
+        (tmp_path / "model.json").write_text(content, encoding="utf-8")
+        with pytest.raises(FileError, match="it is not a model of plurivox, and would be written over"):
+            model.save(tmp_path)
+        assert [path.read_text() for path in tmp_path.iterdir()] == [content]
+
+
 def test_saving_where_a_file_is(model: models.Predictor, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileError, match="the folder cannot be made"):

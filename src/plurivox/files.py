@@ -30,6 +30,7 @@ except ImportError:  # Windows
 Name = str | os.PathLike[str]
 FILE, OTHER = "Name a file to write.", "Name another file to write."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_SYNCED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # of a file system that cannot wait for the disk
 _LONGEST = 200  # bytes of a name that its temporary name repeats; file systems allow 255
 _YOUNG = 1.0  # seconds; a file this young may not have been locked yet by who makes it
 _PARTS: set[Path] = set()  # temporary files that are being written
@@ -177,7 +178,7 @@ def replacing(path: Name, inputs: Iterable[Name] = ()) -> Iterator[Path]:
             _finish(descriptor, temporary, target)
         except _errors_in_writing() as error:
             named = getattr(error, "filename", None)
-            if named is not None and os.fspath(named) != os.fspath(temporary):
+            if named is not None and str(named) != str(temporary):
                 raise  # something else, which only happened meanwhile
             raise _not_written(error, target) from None
     finally:
@@ -238,9 +239,15 @@ def _made(temporary: Path, target: _Target) -> int:
 
 def _finish(descriptor: int, temporary: Path, target: _Target) -> None:
     """Put the complete file into its place, with the mode of the one before."""
-    os.fsync(descriptor)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NOT_SYNCED:
+            raise
     if target.now is not None and os.name == "posix":
-        os.fchmod(descriptor, _mode_for(descriptor, target.now))
+        mode = _mode_for(descriptor, target.now)
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # which is never so where all files have the same
+            os.fchmod(descriptor, mode)
     os.replace(temporary, target.path)
 
 

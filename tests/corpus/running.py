@@ -90,8 +90,8 @@ class World:
         return re.sub(rf"(?<![\d.]){re.escape(pv.__version__)}(?![\d.])", "<version>", text)
 
     def files(self, folder: str) -> dict[str, Any]:
-        """Record the files below a folder."""
-        paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+        """Record the files below a folder, but for the hidden list of them, which only repeats what they are."""
+        paths = sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.name != ".plurivox.json")
         return {str(path.relative_to(folder)): self.file(path) for path in paths}
 
     def file(self, path: Path) -> Any:

@@ -19,7 +19,7 @@ from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
-from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, standard_streams, stoppable
+from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
 from plurivox.cli.fit import fit
 from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
@@ -133,6 +133,7 @@ def _run() -> int:
 
 
 def _interrupted() -> int:
+    end_at_once()
     say("interrupted; nothing half-written is left")
     return INTERRUPTED
 

@@ -104,6 +104,12 @@ def _drop(stream: IO[str] | None) -> None:
         os.close(nothing)
 
 
+def end_at_once() -> None:
+    """Let a further Ctrl-C end the program on the spot: work that goes on elsewhere is waited for at its end."""
+    if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def stoppable(numbers: tuple[int, ...] = STOPPING) -> Iterator[list[int]]:
     """Raise KeyboardInterrupt upon signals that would end the program at once; yield the numbers of those that came.

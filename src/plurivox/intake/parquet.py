@@ -44,7 +44,8 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
     ratings
         What to write.
     path
-        The file; it is replaced only once the new one is complete.
+        The file; it is replaced only once the new one is complete. The file that the ratings were read from is
+        refused.
     """
     described = {
         "version": VERSION,

@@ -82,7 +82,7 @@ class _Delimited:
         self._blank += [self._rows + row for row in blank]
         refuse_blank(len(self._blank), self._name)
         self._rows += frame.height + len(blank)
-        if GUARD.search(block):
+        if b"'" in block and GUARD.search(block):
             frame = unguarded(frame)
         return frame.rename(dict(zip(frame.columns, self._columns, strict=True)))
 

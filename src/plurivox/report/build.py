@@ -59,7 +59,8 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), **options: Any)
     Parameters
     ----------
     path
-        Where to write; a report that is already there is replaced only when the new one is complete.
+        Where to write; a report that is already there is replaced only when the new one is complete, and a file that
+        something in it was read from is refused.
     ratings
         Who rated what.
     by

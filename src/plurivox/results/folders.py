@@ -75,7 +75,7 @@ def write_folder(
         with contextlib.suppress(OSError):
             os.unlink(home / name)
     _list(home, {name: digests for name, digests in {**known, **own}.items() if name not in gone})
-    return [home / name for name in sorted(writers)]
+    return [home / name for name in writers]
 
 
 def remember(path: Path) -> None:

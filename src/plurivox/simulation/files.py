@@ -40,4 +40,4 @@ def write_study(study: Simulation, folder: str | os.PathLike[str], *, force: boo
     config = config_text(study.ratings, raters="raters.csv", items="items.csv")
     for name, text in (("settings.json", settings), (FILE_NAME, config)):
         writers[name] = functools.partial(Path.write_text, data=text, encoding="utf-8")
-    return write_folder(folder, writers, gone=set(TABLES) - set(writers), force=force)
+    return write_folder(folder, dict(sorted(writers.items())), gone=set(TABLES) - set(writers), force=force)
