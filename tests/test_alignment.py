@@ -405,10 +405,11 @@ def test_totals_without_raters_give_the_overall_distances(write: Write) -> None:
 
 
 def test_raters_with_several_values_count_in_each_group() -> None:
-    raters = pl.DataFrame({"rater": ["r", "s"], "race": ["A; B", "B"]})
-    ratings = pv.Ratings.from_frame(VOTES, scale=pv.Scale(["no", "yes"]), raters=raters)
+    raters = pl.DataFrame({"rater": ["r", "s", "t"], "race": ["A; B", "B", "C"]})
+    votes = pl.concat([VOTES, pl.DataFrame({"item": ["c"], "rater": ["t"], "score": ["no"]})])  # B has a rest
+    ratings = pv.Ratings.from_frame(votes, scale=pv.Scale(["no", "yes"]), raters=raters)
     answers = pl.DataFrame({"model": "m", "item": ["a", "b"], "answer": ["yes", "yes"]})
-    found = pv.alignment(ratings, answers, by="race", several={"race": ";"}, min_group_size=0, **QUICK)
+    found = pv.alignment(ratings, answers, by="race", several={"race": ";"}, min_group_size=1, **QUICK)
     assert found.value("m", axis="race", group="A") == pytest.approx(0.5)  # r alone: no, yes
     assert found.value("m", axis="race", group="B") == pytest.approx(0.25)  # a tie, and yes
     assert found.closest().height == 0

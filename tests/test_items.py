@@ -70,7 +70,7 @@ def literal_need(a: Array, n: int, values: Array, precision: float) -> int:
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(
-    "scale", [pv.Scale.range(0, 4), pv.Scale("ABCDE", values=[-1, 0, 0.5, 10, 11]), pv.Scale("ABCDE")]
+    "scale", [pv.Scale.range(0, 4), pv.Scale(list("ABCDE"), values=[-1, 0, 0.5, 10, 11]), pv.Scale(list("ABCDE"))]
 )
 def test_the_list_against_literal_twins(prior: Any, scale: pv.Scale) -> None:
     found = pv.items(ratings_of(COUNTS, scale), prior=prior)

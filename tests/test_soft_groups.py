@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import polars as pl
 import pytest
@@ -120,24 +119,20 @@ def unscored_group(n_apart: int) -> tuple[pv.Ratings, pl.DataFrame]:
     return kept, constant(20, a=RIGHT, b=MIDDLE)
 
 
-def test_a_group_that_rated_none_of_the_items() -> None:
+def test_a_group_that_rated_none_of_the_items_is_never_shown() -> None:
     ratings, predictions = unscored_group(0)
-    assert soft(ratings, predictions, by="g", bootstrap=20, curve=False).withheld == {"g": 1}
-    found = soft(ratings, predictions, by="g", bootstrap=20, curve=False, min_group_size=0)
-    for name, metric in itertools.product("ab", METRICS):
-        row = found.row(name, metric, axis="g", group="z")
-        assert math.isnan(row.value)
-        assert row.note == "the group rated none of the items"
-        assert (row.n_items, row.n_ratings, row.ci_low) == (0, 0, None)
-    assert found.to_frame().filter(group="z")["rank"].null_count() == 20
+    for least in (5, 1):
+        found = soft(ratings, predictions, by="g", bootstrap=20, curve=False, min_group_size=least)
+        assert found.withheld == {"g": 1}
+        assert set(found.to_frame().filter(axis="g")["group"]) == {"x", "y"}
     assert_same(pv.SoftScores.from_json(found.to_json()), found)
 
 
-def test_a_group_that_rated_none_of_the_items_has_no_best_model() -> None:
+def test_a_group_without_a_rest_that_rated_is_not_compared() -> None:
     ratings, predictions = unscored_group(0)
     ratings = ratings.where(raters={"g": ["x", "z"]})
-    found = soft(ratings, predictions, by="g", bootstrap=20, curve=False, min_group_size=0)
-    assert found.ranking(axis="g", group="x")[0] == "b"
+    found = soft(ratings, predictions, by="g", bootstrap=20, curve=False, min_group_size=1)
+    assert found.withheld == {"g": 2}
     assert not [text for text in found.findings() if "whose ratings count" in text]
 
 
