@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.ask.wire import get
-from plurivox.errors import InputError
+from plurivox.errors import FileError, InputError
 from plurivox.intake.logs.common import COLUMNS, Choices, Row, in_order, loaded, quoted
 from plurivox.intake.opening import open_source, printable
 
@@ -129,8 +128,8 @@ class SampleFile:
 def _model(file: Path, time: str | None) -> str:
     """Return the model's name in the results beside the samples, else that of the folder."""
     try:
-        told = get(json.loads(file.with_name(f"results_{time}.json").read_bytes()), "model_name")
-    except (OSError, ValueError):
+        told = get(loaded(file.with_name(f"results_{time}.json").read_bytes(), "results"), "model_name")
+    except (OSError, FileError):
         told = None
     return told if isinstance(told, str) and told else printable(file.resolve().parent.name).replace("__", "/")
 
