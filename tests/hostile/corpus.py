@@ -105,6 +105,7 @@ def scores() -> Iterator[Case]:
     yield Case("huge-cell.csv", "item,a,b\nx,1e400000000,2\ny,1,2\n", "infinite", ("--wide",))
     yield Case("wide-score.csv", "item,score,b\nx,1,2\ny,1,2\n", None, ("--wide",))
     yield Case("wide-rater.csv", "rater,a,score\nx,1,2\ny,1,2\n", None, ("--wide", "--item", "rater"))
+    yield Case("called-count.csv", "item,count,b\nx,1,2\ny,1,2\n", None)
     yield Case("totals-count.csv", "item,count,score\nx,1,2\ny,1,2\n", None, ("--totals",))
     yield Case("totals-large.csv", "item,1,2\n" + "".join(f"{i},{2**53},{2**53}\n" for i in range(1_100)),
                "the counts add up to", ("--totals",))  # fmt: skip

@@ -51,6 +51,10 @@ def _letters(
     return tuple((own[0] if whole else str(at), *own) for at, own in enumerate(texts, 1))
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
 def _state_of(text: str) -> int:
     """Return the place of a state, -1 if it is blank, -2 if unknown."""
     name = text.strip().lower()
@@ -168,13 +172,13 @@ class AnswerColumns:
 
     def _read(self, column: pl.Series, stated: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
         """Read free text by the options as they were shown, except where the state is known and is no answer."""
-        orders = self._lists("order") if "order" in self.table.columns else [None] * len(column)
+        orders = self._orders() if "order" in self.table.columns else [None] * len(column)
         point = np.full(len(column), NO_POINT, dtype=np.int16)
         state = np.where(stated >= 0, stated, np.int8(UNREADABLE))
         wanted = np.flatnonzero(stated <= ANSWERED)
         for row, text in zip(wanted.tolist(), as_text(column).gather(wanted).to_list(), strict=True):
             if text is not None:
-                order = tuple(range(len(self.scale)) if orders[row] is None else orders[row])  # type: ignore[arg-type]
+                order = orders[row] or tuple(range(len(self.scale)))
                 found = read_answer(text, letters_of(self.scale, order))
                 state[row] = STATES.index(found.state)
                 point[row] = NO_POINT if found.point is None else order[found.point]
@@ -197,14 +201,17 @@ class AnswerColumns:
             lists = self._lists("distribution")
             found = np.full((len(lists), n), np.nan)
             for row, one in enumerate(lists):
-                if one is not None and len(one) == n and None not in one:
-                    found[row] = one
-                elif one is not None:
+                if one is None:
+                    continue
+                # What is no probability at all is told of below; whole numbers may be too large for a float.
+                numbers = [float(share) for share in one if _is_number(share) and -9 < share < 9]
+                if len(numbers) < n or len(one) != n:
                     wrong = np.arange(len(lists)) == row
                     raise InputError(
-                        f"a distribution has {len(one)} probabilities and the scale {n} points",
+                        f"a distribution has {len(numbers)} probabilities and the scale {n} points",
                         column="distribution", **self._where(wrong), hint="Give one for each point.",
                     )  # fmt: skip
+                found[row] = numbers
         else:
             return None
         sums = found.sum(axis=1)
@@ -256,11 +263,25 @@ class AnswerColumns:
         found = np.full(len(point), NO_POINT, dtype=np.int16)
         number = np.full(len(point), NO_POINT, dtype=np.int32)
         known: dict[tuple[int, ...], int] = {}
-        for row, order in enumerate(self._lists("order")):
+        for row, order in enumerate(self._orders()):
             if order is not None and point[row] in order:
                 found[row] = order.index(point[row])
-                number[row] = known.setdefault(tuple(order), len(known))
+                number[row] = known.setdefault(order, len(known))
         return found, number
+
+    def _orders(self) -> list[tuple[int, ...] | None]:
+        """Return the positions of options in the order shown; raise where they are none."""
+        positions = set(range(len(self.scale)))
+        found: list[tuple[int, ...] | None] = []
+        for row, one in enumerate(self._lists("order")):
+            if one and not (len(one) <= len(positions) and all(map(_is_number, one)) and positions.issuperset(one)):
+                raise InputError(
+                    "an order of options does not hold positions on the scale", column="order",
+                    **self._where(np.arange(self.table.height) == row),
+                    hint=f"Give each option's position, from 0 to {len(self.scale) - 1}, in the order shown.",
+                )  # fmt: skip
+            found.append(tuple(map(int, one)) if one else None)
+        return found
 
     def _lists(self, column: str) -> list[list[Any] | None]:
         """Return lists of numbers, from lists or from their text, as in CSV."""
@@ -272,7 +293,7 @@ class AnswerColumns:
         try:
             if values.dtype == pl.String:
                 return [None if not text else list(json.loads(text)) for text in values.to_list()]
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             pass
         raise ColumnError(
             f"it holds {values.dtype}, not lists of numbers", source=self.source, column=column,

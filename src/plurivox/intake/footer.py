@@ -23,7 +23,7 @@ def unpacked_size(stream: IO[bytes]) -> int | None:
             return None
         stream.seek(end - length)
         groups = _Record(stream.read(length)).struct(0).get(4, [])
-        return int(sum(column[3][6] for group in groups for column in group[1]))
+        return sum(int(column[3][6]) for group in groups for column in group[1])
     except (OSError, IndexError, KeyError, TypeError, ValueError, AttributeError):
         return None
 

@@ -40,8 +40,8 @@ _MAGIC = {
 class Opened:
     """An open, unpacked stream, what it holds, and the name to use in messages.
 
-    ``path`` is the file if the stream is just its bytes, None if it was unpacked or piped. ``size`` tells how large the
-    file is, or how many bytes of a pipe have come.
+    ``path`` is the file if the stream is just its bytes and its name is text, None if it was unpacked or piped.
+    ``size`` tells how large the file is, or how many bytes of a pipe have come.
     """
 
     stream: IO[bytes]
@@ -61,7 +61,7 @@ def open_source(path: str | os.PathLike[str], format: Format | None = None) -> I
             stack.enter_context(raw)
         counted = _Counted(raw)
         stream, kind = _unpacked(io.BufferedReader(counted), path, name, format)
-        plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1]
+        plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1] and is_whole(os.fspath(path))
         with readable(name):
             yield Opened(stream, kind, name, os.fspath(path) if plain else None, lambda: counted.size)
 
@@ -69,6 +69,11 @@ def open_source(path: str | os.PathLike[str], format: Format | None = None) -> I
 def printable(path: str | os.PathLike[str]) -> str:
     """Return the name of a file as text that can be printed, whatever bytes it is made of."""
     return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def is_whole(text: str) -> bool:
+    """Tell whether a text has only whole characters: JSON may escape half of a pair, which no file can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 class _Counted(io.RawIOBase):
@@ -164,9 +169,9 @@ def _nearby(target: Path) -> str:
     import difflib
 
     if not target.parent.is_dir():
-        return f"There is no directory {target.parent} either."
+        return f"There is no directory {printable(target.parent)} either."
     names = difflib.get_close_matches(target.name, os.listdir(target.parent), n=1)
-    return f"Did you mean {names[0]}?" if names else "Check the path."
+    return f"Did you mean {printable(names[0])}?" if names else "Check the path."
 
 
 def _unpacked(

@@ -18,8 +18,9 @@ from plurivox.intake.attributes import AttributeTable, where
 from plurivox.intake.check import LongTable, check
 from plurivox.intake.code import as_numbers, as_text
 from plurivox.intake.footer import unpacked_size
-from plurivox.intake.opening import Format, Opened, open_source
+from plurivox.intake.opening import Format, Opened, open_source, printable
 from plurivox.intake.order import Duplicates
+from plurivox.intake.panics import without_panics
 from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
 from plurivox.intake.recognise import Layout, Recognised, id_column, recognise
 from plurivox.intake.text import read_delimited, read_json_lines
@@ -184,7 +185,7 @@ def read_predictions(
 
 def _name_of(source: Source) -> str:
     """Return the name of a file without what tells its format."""
-    name = "" if source == "-" else Path(source).name
+    name = "" if source == "-" else Path(printable(source)).name
     for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet"):
         name = name.removesuffix(ending)
     return name.strip() or "model"
@@ -225,10 +226,11 @@ def _parquet(opened: Opened) -> RawTable | Ratings:
     # Polars maps a plain file into memory; what is packed or piped is read whole.
     data: Any = opened.path or _whole(opened)
     try:
-        _refuse_large(data, opened)
-        if (described := store.description(data)) is not None:
-            return store.restore(data, described, opened.name)
-        return RawTable.from_frame(pl.read_parquet(data), opened.name)
+        with without_panics():
+            _refuse_large(data, opened)
+            if (described := store.description(data)) is not None:
+                return store.restore(data, described, opened.name)
+            return RawTable.from_frame(pl.read_parquet(data, glob=False), opened.name)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         first = str(error).split("\n", 1)[0]
         raise FileError(
@@ -259,11 +261,12 @@ def _refuse_unpacked(n_bytes: int, opened: Opened) -> None:
 def _refuse_large(data: Any, opened: Opened) -> None:
     """Raise if a Parquet file has too many columns, or far more in it than its size can tell apart."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
-    columns = pl.read_parquet_schema(source)
+    table = pl.scan_parquet(source, glob=False)
+    columns = table.collect_schema()
     if not columns:
         raise FileError("it has no columns", source=opened.name, hint="It needs columns of items, raters and scores.")
     refuse_columns(len(columns), opened.name)
-    rows = pl.scan_parquet(source).select(pl.len()).collect().item()
+    rows = table.select(pl.len()).collect().item()
     refuse_cells(rows * len(columns), opened.size(), opened.name)
     with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as stream:
         _refuse_unpacked(unpacked_size(stream) or 0, opened)

@@ -9,7 +9,7 @@ from plurivox.answers import Answers
 from plurivox.arguments import FilePath, checked
 from plurivox.errors import no_column
 from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
-from plurivox.intake.opening import Format
+from plurivox.intake.opening import Format, printable
 from plurivox.intake.read import as_scale, read_table
 from plurivox.intake.recognise import id_column
 from plurivox.ratings import Ratings
@@ -63,9 +63,9 @@ def read_answers(
             return from_store(store, points)
     samples = next(path.rglob("samples_*.jsonl"), None) if path.is_dir() else path
     if samples is not None and samples.name.startswith("samples_") and samples.suffix == ".jsonl":
-        return Answers.from_frame(read_lm_eval_samples(path, scale=points, item=item), points, source=str(source))
+        return Answers.from_frame(read_lm_eval_samples(path, scale=points, item=item), points, source=printable(source))
     if path.is_dir() or path.suffix in (".eval", ".json"):
-        return Answers.from_frame(read_inspect_log(path, scale=points), points, source=str(source))
+        return Answers.from_frame(read_inspect_log(path, scale=points), points, source=printable(source))
     table = read_table(os.fspath(source), format=format, encoding=encoding)
     for given in (item, model, answer):
         if given is not None and given not in table.columns:
@@ -74,7 +74,8 @@ def read_answers(
     wanted = "item" if like is None else like.intake.columns.get("item", "item")
     return Answers.from_frame(
         table.frame(), points, item=item or id_column(table.columns, "item", wanted, table.name),
-        model=model or "model", answer=answer, name=path.stem or "model", source=table.name, locate=table.locate,
+        model=model or "model", answer=answer, name=Path(printable(path)).stem or "model", source=table.name,
+        locate=table.locate,
     )  # fmt: skip
 
 

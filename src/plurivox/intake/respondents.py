@@ -118,7 +118,7 @@ def _column(cells: pl.Series, scale: Scale | None, missing: Collection[str]) -> 
     labels = set() if scale is None else {text_of(label) for label in scale.labels}
     in_words = any(not _NUMBER.fullmatch(label) for label in labels)
     unrated = {*missing, *(scale.missing if scale else ())}
-    for value, count in cells.drop_nulls().value_counts().iter_rows():
+    for value, count in cells.drop_nulls().alias("cell").value_counts().iter_rows():
         text = text_of(value)
         if text not in labels and (text.casefold() in ALWAYS_MISSING or text in unrated):
             continue

@@ -18,7 +18,7 @@ import polars as pl
 
 from plurivox.errors import ColumnError, FileError
 from plurivox.intake.attributes import row_number
-from plurivox.intake.opening import Opened
+from plurivox.intake.opening import Opened, is_whole
 from plurivox.intake.raw import RawTable, refuse_columns
 from plurivox.results.files import GUARD, unguarded, unguarded_name
 
@@ -196,11 +196,13 @@ def _keys(block: bytes, name: str, rows: int) -> list[str]:
         except RecursionError:
             problem = "its lists or objects are nested too deeply"
         else:
-            if isinstance(value, dict):
+            if isinstance(value, dict) and is_whole("".join(value)):
                 keys.update(dict.fromkeys(value))
                 refuse_columns(len(keys), name)
                 continue
-            problem = f"the line holds a JSON {type(value).__name__}, not an object"
+            problem = "a key holds half a character"
+            if not isinstance(value, dict):
+                problem = f"the line holds a JSON {type(value).__name__}, not an object"
         raise FileError(problem, source=name, places=[f"row {number}"], hint="Write one JSON object per line.")
     return list(keys)
 

@@ -59,12 +59,22 @@ def table_of(files: Sequence[Path], rows_of: Callable[[Path], Iterator[Row]]) ->
 def loaded(data: bytes, source: str, place: str | None = None) -> Any:
     """Read JSON."""
     try:
-        return json.loads(data)
+        found = json.loads(data)
+        return _whole(found) if b"\\ud" in data.lower() else found
     except (ValueError, RecursionError) as error:
         raise FileError(
             f"the JSON is damaged or cut off ({error})", source=source, places=[place] if place else (),
             hint="Fetch or write the file again.",
         ) from None  # fmt: skip
+
+
+def _whole(value: Any) -> Any:
+    """Return what JSON holds with a sign instead of half a character, which models write and no table can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(name): _whole(one) for name, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, list) else value
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from plurivox.ask.wire import get
-from plurivox.errors import InputError
+from plurivox.errors import FileError, InputError
 from plurivox.intake.logs.common import COLUMNS, Choices, Row, in_order, loaded, quoted
-from plurivox.intake.opening import open_source
+from plurivox.intake.opening import open_source, printable
 
 NAME = re.compile(r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT[\d.-]+))?\.jsonl(\.gz|\.zst)?", re.DOTALL)
 """What sample files are called."""
@@ -34,8 +33,9 @@ class SampleFile:
 
     def rows(self, model: str | None) -> Iterator[Row]:
         """Yield the answers."""
-        name = NAME.fullmatch(self.file.name)
-        task, time = (name["task"], name["time"]) if name else (self.file.name.split(".jsonl")[0], None)
+        called = printable(self.file.name)
+        name = NAME.fullmatch(called)
+        task, time = (name["task"], name["time"]) if name else (called.split(".jsonl")[0], None)
         common: Row = dict.fromkeys(COLUMNS) | {"model": model or _model(self.file, time), "prompt": task}
         filters: dict[str, None] = {}
         for place, record in self._records():
@@ -115,7 +115,7 @@ class SampleFile:
         """Return the log-likelihoods, which are logged as text, each with whether it is the likeliest text of all."""
         try:
             found = [float(pair[0]) for pair in pairs]
-        except (TypeError, ValueError, IndexError, KeyError):
+        except (TypeError, ValueError, IndexError, KeyError, OverflowError):
             found = [math.nan]
         if any(map(math.isnan, found)) or not math.isfinite(max(found)):
             raise self._wrong("a log-likelihood is no number", place)
@@ -128,10 +128,10 @@ class SampleFile:
 def _model(file: Path, time: str | None) -> str:
     """Return the model's name in the results beside the samples, else that of the folder."""
     try:
-        told = get(json.loads(file.with_name(f"results_{time}.json").read_bytes()), "model_name")
-    except (OSError, ValueError):
+        told = get(loaded(file.with_name(f"results_{time}.json").read_bytes(), "results"), "model_name")
+    except (OSError, FileError):
         told = None
-    return told if isinstance(told, str) and told else file.resolve().parent.name.replace("__", "/")
+    return told if isinstance(told, str) and told else printable(file.resolve().parent.name).replace("__", "/")
 
 
 def _texts(given: Any) -> list[str]:

@@ -35,7 +35,7 @@ def refuse_tables(n_groups: int, n_points: int, n_reference: int) -> None:
     """Raise if the tables of all groups, or raters, would fill the memory."""
     if n_groups * n_points * n_reference > MAX_CELLS:
         raise ScaleError(
-            f"{n_groups:,} tables of {n_points:,} × {n_reference:,} points are too many to hold",
+            f"{n_groups:,} tables of {n_points:,} points × {n_reference:,} of the reference are too many to hold",
             hint="Split the reference with a threshold, compare fewer groups, or give scores with fewer points.",
         )
 
