@@ -88,7 +88,7 @@ def test_every_command_refuses_a_bad_file_wherever_it_takes_one(place: int, good
 @pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(CALLS)), ids=lambda place: str(CALLS[place]))
 def test_every_command_with_every_bad_file(place: int, good: Path, empty: Path) -> None:
-    """A third of what is bad anywhere in each place that takes a file, and a fifth of bad ratings, others in each place.
+    """A third of what is bad anywhere in each place that takes a file, and a fifth of bad ratings; others in each.
 
     A blank file is a config that says nothing.
     """

@@ -73,7 +73,11 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 def is_whole(text: str) -> bool:
     """Tell whether a text has only whole characters: JSON may escape half of a pair, which no file can hold."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Counted(io.RawIOBase):

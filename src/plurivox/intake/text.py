@@ -30,6 +30,7 @@ UTF8 = "utf-8"
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = (",", ";", "\t", "|")
+_JSON = json.JSONDecoder(parse_int=str)  # Python refuses to make numbers of very many digits
 _NO_FILES = ("idna", "punycode", "undefined")  # encodings of names, or of nothing
 
 
@@ -188,7 +189,7 @@ def _keys(block: bytes, name: str, rows: int) -> list[str]:
     keys: dict[str, None] = {}
     for number, line in enumerate(block.splitlines(), start=rows + 1):
         try:
-            value = json.loads(line, parse_int=str)  # Python refuses to make numbers of very many digits
+            value = _JSON.decode(line.decode())
         except UnicodeDecodeError as error:
             raise not_utf8(name, number, line[error.start]) from None
         except ValueError as error:
