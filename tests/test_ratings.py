@@ -253,10 +253,10 @@ def test_bins() -> None:
 
 
 def test_large_scales_use_two_bytes() -> None:
-    frame = pl.DataFrame({"item": [1, 2], "rater": [1, 1], "score": [0, 1_000]})
-    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(1_001)))
+    frame = pl.DataFrame({"item": [1, 2], "rater": [1, 1], "score": [0, 32_766]})
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(32_767)))
     assert ratings.scores.dtype == np.int16
-    assert ratings.scores.tolist() == [0, 1_000]
+    assert ratings.scores.tolist() == [0, 32_766]
 
 
 def test_an_attribute_that_nobody_has_is_unknown_for_all() -> None:

@@ -16,8 +16,8 @@ from plurivox.errors import ScaleError
 if TYPE_CHECKING:
     import numpy as np
 
-MAX_POINTS = 1_001  # tables of point × point stay small; a slider from 0 to 1000 fits
-MAX_INFERRED_POINTS = MAX_POINTS
+MAX_POINTS = 32_767
+MAX_INFERRED_POINTS = 1_001
 ALWAYS_MISSING = frozenset({"", "na", "n/a", "nan", "null"})
 MISSING = -1
 _LONGEST = 18  # digits of a number that is written out
