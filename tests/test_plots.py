@@ -364,7 +364,7 @@ def test_null_histograms_count_every_draw(demo: Study) -> None:
         assert (observed, p) == (row.value, row.p_value)
     smallest = sorted(row.p_value or 0.0 for row in group_rows(demo.cohesion, "gai").values())[:12]
     assert sorted(table.select("axis", "group", "p").unique()["p"]) == smallest
-    assert "12 of 17 groups shown" in subtitle(plots.null_histograms(demo.cohesion))
+    assert "12 of 20 groups shown" in subtitle(plots.null_histograms(demo.cohesion))
     other = plots.null_histograms(demo.responsiveness, "wra", "age")
     assert {row["statistic"] for row in records(other, "permutations")} == {"WRA"}
 
@@ -723,7 +723,7 @@ def test_a_question_and_parts_of_the_items_can_be_shown(demo: Study) -> None:
     assert records(plots.gai_forest(asked), "value") == records(plots.gai_forest(demo.cohesion), "value")
     study: Any = pv.simulate(n_items=80, n_raters=40, seed=3)
     parts = pv.responsiveness(
-        study.ratings, study.trained, "gender", items_by="violation", permutations=9, interval="none", min_group_size=1
+        study.ratings, study.trained, "gender", items_by="violation", permutations=9, interval="none"
     )
     table = plots.responsiveness_forest_data(parts, subset="bias")
     assert table.filter(statistic="MPA", group="Man")["value"][0] == parts.value("gender", "Man", "mpa", "bias")

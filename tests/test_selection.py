@@ -218,8 +218,8 @@ def test_small_groups_are_withheld_counted_and_their_raters_not_named() -> None:
         group=pl.when(pl.col("rater").is_in(["r00", "r01", "r02"])).then(pl.lit("tiny")).otherwise("group")
     )
     found = pv.select_raters(ratings_of(frame), trained(), "group", min_group_size=5, bootstrap=50)
-    assert found.settings["withheld"] == {"group": 2}
-    assert "2 groups are withheld: 1 has fewer than 5 raters, and 1 would reveal it." in found.findings()
+    assert found.settings["withheld"] == {"group": 1}
+    assert "1 group is withheld, having fewer than 5 raters." in found.findings()
     for hidden in ("tiny", "r00", "r01", "r02"):
         assert hidden not in found.to_json()
     shown = pv.select_raters(ratings_of(frame), trained(), "group", min_group_size=3, min_ratings=1, bootstrap=50)
@@ -274,7 +274,7 @@ def test_nobody_is_held_against_themselves() -> None:
 
 
 def test_a_rater_of_several_groups_can_be_chosen_in_each() -> None:
-    both = dict.fromkeys([f"r0{at}" for at in range(5)], "a;b")  # fewer would follow from a and b
+    both = {"r00": "a;b", "r01": "a;b", "r02": "b"}
     frame = (
         study()
         .with_columns(
@@ -289,7 +289,7 @@ def test_a_rater_of_several_groups_can_be_chosen_in_each() -> None:
     for value in ("a", "b"):
         own = frame.filter(pl.col("group").str.contains(value))["rater"].unique()
         assert sorted(cells(found.to_frame(), value)) == sorted(own)
-    assert "5 raters are chosen in several groups." in found.findings()
+    assert "2 raters are chosen in several groups." in found.findings()
     with pytest.raises(InputError, match="cannot be crossed with others"):
         pv.select_raters(ratings_of(frame), trained(), ("group", "half"), **options)
 

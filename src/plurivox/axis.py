@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import checked, whole
-from plurivox.engine.withholding import Side, revealing, withheld_together
+from plurivox.engine.withholding import Side, revealing, too_small, withheld_together
 from plurivox.errors import NeedsRatersError, SelectionError, few
 from plurivox.intake.attributes import as_categories, category_order, in_order
 from plurivox.ratings import Ratings
@@ -27,8 +27,8 @@ class Axis:
     """Raters → groups.
 
     A rater with a missing value on any of the attributes is outside the axis: in no group and in nobody's rest.
-    Groups smaller than ``min_group_size`` are withheld from results but stay in the rest of the others. So are groups
-    that would reveal one of them: the other of two, or the smallest of those shown where a single one is small.
+    Groups smaller than ``min_group_size`` are withheld from results but stay in the rest of the others. In an axis
+    of two groups the withheld one is the other's rest, so both are withheld.
 
     Attributes
     ----------
@@ -41,7 +41,9 @@ class Axis:
     sizes
         Raters per group.
     withheld
-        For each group whether it is not shown: it is too small, or would reveal one that is.
+        For each group whether it is not shown: it is too small, or the other of two of which one is.
+    untold
+        For each group whether its sums are not told: it is withheld, or a small one could be worked out by it.
     overlaps
         Whether the groups are those with and without one value of an attribute of which a rater may have several.
     """
@@ -53,6 +55,7 @@ class Axis:
     sizes: NDArray[np.int64]
     withheld: NDArray[np.bool_]
     min_group_size: int
+    untold: NDArray[np.bool_]
     overlaps: bool = False
 
     @classmethod
@@ -89,14 +92,20 @@ class Axis:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=len(groups))
-        nobody = np.zeros(len(groups), dtype=bool)
-        sorted_raters = cls(CROSS.join(attributes), attributes, groups, codes, sizes, nobody, least)
-        return withholding([sorted_raters])[0]
+        small = too_small(sizes, least, alone=attributes == ("rater",))
+        return withholding([cls(CROSS.join(attributes), attributes, groups, codes, sizes, small, least, small)])[0]
 
     def counting(self, rated: NDArray[np.bool_]) -> Axis:
-        """Return the axis with the sizes that groups have by raters who rated something."""
+        """Return the axis with sizes, and so what is withheld, by raters who rated something."""
         inside = self.codes[rated & (self.codes != OUTSIDE)]
-        return replace(self, sizes=np.bincount(inside, minlength=len(self.groups)))
+        sizes = np.bincount(inside, minlength=len(self.groups))
+        small = too_small(sizes, self.min_group_size, alone=self.attributes == ("rater",))
+        return replace(self, sizes=sizes, withheld=small, untold=self.untold | small)
+
+    @property
+    def summed(self) -> Axis:
+        """The axis for what is a sum over raters: groups that would reveal others by subtraction are withheld, too."""
+        return replace(self, withheld=self.untold)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -127,15 +136,15 @@ class Axis:
 
 
 def withholding(axes: Sequence[Axis], rated: NDArray[np.bool_] | None = None) -> list[Axis]:
-    """Return axes that are shown together, with what is withheld so that no group of them reveals a small one.
+    """Return axes that are shown together, with whose sums are not told so that no group reveals a small one.
 
-    What is withheld of an axis stays so. Raters on their own were asked for, and only those who rated nothing are left
+    What is not told of an axis stays so. Raters on their own were asked for, and only those who rated nothing are left
     out. With ``rated``, only those raters count.
     """
     order = in_turn(axes)
-    sides = [Side(axes[at].codes if rated is None else axes[at].codes[rated], axes[at].withheld) for at in order]
+    sides = [Side(axes[at].codes if rated is None else axes[at].codes[rated], axes[at].untold) for at in order]
     found = dict(zip(order, withheld_together(sides, axes[order[0]].min_group_size), strict=True)) if order else {}
-    return [replace(axis, withheld=found.get(at, axis.sizes == 0)) for at, axis in enumerate(axes)]
+    return [replace(axis, untold=found[at]) if at in found else axis for at, axis in enumerate(axes)]
 
 
 def in_turn(axes: Sequence[Axis]) -> list[int]:
@@ -168,8 +177,8 @@ def memberships(
         lacks = np.array([value not in parts for parts in lists] or [True])
         codes = np.where(whole.codes >= 0, lacks[whole.codes], OUTSIDE).astype(np.int32)
         sizes = np.bincount(codes[codes != OUTSIDE], minlength=2)
-        groups, nobody = (value, f"not {value}"), np.zeros(2, dtype=bool)
-        axes.append(Axis(attribute, (attribute,), groups, codes, sizes, nobody, min_group_size, overlaps=True))
+        groups, small = (value, f"not {value}"), too_small(sizes, min_group_size)
+        axes.append(Axis(attribute, (attribute,), groups, codes, sizes, small, min_group_size, small, overlaps=True))
     return withholding(axes)
 
 

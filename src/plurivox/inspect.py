@@ -179,7 +179,7 @@ class _People:
                 f"the question is on the scale {question.scale}, the ratings on {ratings.scale}",
                 hint="Ask on the scale of the ratings: Question(ratings.scale, …).",
             )
-        axes = tuple(axes_of(ratings, each_axis(by), min_group_size))
+        axes = tuple(axis.summed for axis in axes_of(ratings, each_axis(by), min_group_size))
         rows = {one: row for row, one in enumerate(id_texts(ratings.items["item"]).to_list())}
         return cls(question, ratings, axes, rows, ratings.counts())
 
@@ -217,11 +217,12 @@ class _People:
         found |= _distances(self.votes[rows], points, "")
         asked = np.zeros(self.ratings.n_items, dtype=bool)
         asked[rows] = True
-        for axis in withholding(self.axes, raters_who_rated(self.ratings, asked)):
-            for group in np.flatnonzero(~axis.withheld):
+        rated = raters_who_rated(self.ratings, asked)
+        for axis in withholding([axis.counting(rated) for axis in self.axes], rated):
+            for group in np.flatnonzero(~axis.untold):
                 votes = self._votes(axis.codes[self.ratings.codes_of_raters] == group)
                 found |= _distances(votes[rows], points, f"[{axis.name}={axis.groups[group]}]")
-            found[f"withheld[{axis.name}]"] = axis.n_withheld
+            found[f"withheld[{axis.name}]"] = axis.summed.n_withheld
         return found
 
     def _votes(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

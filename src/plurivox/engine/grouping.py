@@ -143,14 +143,13 @@ def named_axes(by: Sequence[By]) -> list[list[str]]:
 
 
 def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
-    """Sort the raters along each axis; groups are withheld by those who rated something."""
+    """Sort the raters along each axis."""
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]
     if len({axis.name for axis in axes}) < len(axes):
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
     if min_group_size <= 1 or not axes:
         return axes
-    rated = raters_who_rated(ratings)
-    return withholding([axis if axis.attributes == ("rater",) else axis.counting(rated) for axis in axes], rated)
+    return withholding(axes, raters_who_rated(ratings))
 
 
 def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
@@ -215,9 +214,17 @@ class Compared:
 
 
 def compared(
-    ratings: Ratings, by: Sequence[By], overlapping: Mapping[str, str], min_group_size: int = MIN_GROUP_SIZE
+    ratings: Ratings,
+    by: Sequence[By],
+    overlapping: Mapping[str, str],
+    min_group_size: int = MIN_GROUP_SIZE,
+    *,
+    sums: bool = False,
 ) -> list[Compared]:
-    """Return the groups that each axis of a call compares; all that is shown together is withheld together."""
+    """Return the groups that each axis of a call compares.
+
+    Where ``sums`` over raters are shown, such as means and counts, groups that would reveal a small one are withheld.
+    """
     axes = axes_of(ratings, by, min_group_size)
     each: list[list[Axis]] = [
         memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
@@ -225,13 +232,30 @@ def compared(
         for axis in axes
     ]  # fmt: skip
     known = [Compared(axis, tuple(own), axis.name in overlapping) for axis, own in zip(axes, each, strict=True)]
-    return counting(known, raters_who_rated(ratings)) if overlapping else known
+    return _together(known, raters_who_rated(ratings) if axes else np.zeros(0, dtype=bool), sums=sums)
 
 
 def counting(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
-    """Return the same groups, which count only some raters, and so are withheld by them: who rated some items."""
-    flat = iter(withholding([one.counting(rated) for own in axes for one in own.each], rated))
-    return [own.decided([next(flat) for _ in own.each]) for own in axes]
+    """Return the same groups for sums over some raters, and so withheld by them: who rated some items."""
+    sized = [own.decided([one.counting(rated) for one in own.each]) for own in axes]
+    return _together(sized, rated, sums=True)
+
+
+def also_among(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
+    """Return the same groups, of which those are also withheld that few of some raters are in, if any is."""
+    flat = [one for own in axes for one in own.each]
+    order = in_turn(flat)
+    sides = [Side(flat[at].codes[rated], flat[at].untold) for at in order]
+    found = dict(zip(order, withheld_together(sides, flat[0].min_group_size), strict=True))
+    hidden = iter(replace(one, withheld=found.get(at, one.withheld)) for at, one in enumerate(flat))
+    return [own.decided([next(hidden) for _ in own.each]) for own in axes]
+
+
+def _together(axes: Sequence[Compared], rated: NDArray[np.bool_], *, sums: bool) -> list[Compared]:
+    """Return groups that are shown together, so that no group reveals a small one."""
+    flat = iter(withholding([one for own in axes for one in own.each], rated))
+    each = [[next(flat) for _ in own.each] for own in axes]
+    return [own.decided([one.summed if sums else one for one in found]) for own, found in zip(axes, each, strict=True)]
 
 
 def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) -> list[list[Compared]]:
@@ -251,16 +275,16 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
     rater, place = np.concatenate(who), np.concatenate(where)
     within = [place == at for at in range(len(parts))]
     order = in_turn(flat)
-    sides = [Side(flat[at].codes[rater], flat[at].withheld) for at in order]
+    sides = [Side(flat[at].codes[rater], flat[at].untold) for at in order]
     sides += [
-        Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].withheld) for chosen in within for at in order
+        Side(np.where(chosen, flat[at].codes[rater], OUTSIDE), flat[at].untold) for chosen in within for at in order
     ]
     hidden = iter(withheld_together(sides, flat[0].min_group_size, within)[len(order) :])
     found = [list(axes)]
     for part in parts:
         sized = [one.counting(raters_who_rated(part)) for one in flat]
         decided = {at: next(hidden) for at in order}
-        shown = iter(replace(one, withheld=decided.get(at, one.sizes == 0)) for at, one in enumerate(sized))
+        shown = iter(replace(one, untold=decided[at]) if at in decided else one for at, one in enumerate(sized))
         found.append([own.decided([next(shown) for _ in own.each]) for own in axes])
     return found
 

@@ -31,6 +31,20 @@ Members = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
+def too_small(sizes: Counts, least: int, *, alone: bool = False) -> Members:
+    """Tell which groups of an axis have no results at all: those with few raters, and with one of two the other.
+
+    Raters who are ``alone`` in their groups were asked for, so that only those who rated nothing are left out.
+
+    Examples
+    --------
+    >>> too_small(np.array([9, 4, 7]), 5).tolist(), too_small(np.array([9, 4]), 5).tolist()
+    ([False, True, False], [True, True])
+    """
+    withheld: Members = sizes == 0 if alone else sizes < least
+    return np.repeat(withheld.any(), 2) if len(sizes) == 2 and not alone else withheld
+
+
 def revealing(sizes: Counts, withheld: Members, least: int) -> Members:
     """Tell which groups are withheld only to protect another: they are large enough, and would reveal a small one.
 
@@ -95,8 +109,8 @@ def withheld_together(sides: Sequence[Side], least: int, given: Sequence[Members
     >>> shown(20, 19, 1), shown(20, 19, 3, 2), shown(9, 4)
     ([True, False, False], [True, True, False, False], [False, False])
     """
-    hidden = [side.withheld | (side.sizes < least) for side in sides]
     small = [(side.sizes > 0) & (side.sizes < least) for side in sides]
+    hidden = [side.withheld | few for side, few in zip(sides, small, strict=True)]
     if least <= 1 or not sides:
         return hidden
     alike = np.stack([*(side.codes for side in sides), *given])

@@ -7,13 +7,9 @@ scale, the intake and the attribute tables, so that reading it back gives an equ
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import io
 import json
-import os
-import tempfile
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -25,6 +21,7 @@ from plurivox.arguments import FilePath, check_fields, checked, shown
 from plurivox.errors import FileError
 from plurivox.files import replacing
 from plurivox.intake.check import Intake
+from plurivox.intake.panics import without_panics
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
@@ -150,28 +147,6 @@ def _digest(described: dict[str, Any], ratings: Ratings) -> str:
         if array is not None:
             whole.update(np.ascontiguousarray(array).data)
     return whole.hexdigest()
-
-
-@contextlib.contextmanager
-def without_panics() -> Iterator[None]:
-    """Keep what polars prints about damaged data, which it also raises, off the screen.
-
-    Polars writes such reports past Python. Whatever else is written to standard error meanwhile comes out at the end.
-    """
-    with tempfile.TemporaryFile() as kept:
-        screen, panic = os.dup(2), False
-        os.dup2(kept.fileno(), 2)
-        try:
-            yield
-        except pl.exceptions.PanicException:
-            panic = True
-            raise
-        finally:
-            os.dup2(screen, 2)
-            kept.seek(0)
-            if not panic and (text := kept.read()):
-                os.write(screen, text)
-            os.close(screen)
 
 
 def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from plurivox.answers import Answers
 from plurivox.engine.exchange import Exchange
-from plurivox.engine.grouping import Compared, Grouping, compared, counting, overlapping_axes, raters_who_rated
+from plurivox.engine.grouping import (
+    Compared,
+    Grouping,
+    also_among,
+    compared,
+    counting,
+    overlapping_axes,
+    raters_who_rated,
+)
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.lenses.alignment import models
@@ -83,10 +91,10 @@ def alignment(
     if (ALL,) in settings.by:
         raise SelectionError("an attribute is called 'all', which stands for all raters", hint="Rename it.")
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
-    answered = np.diff(matched.rows) > 0  # groups are as large as those who rated an item with an answer
-    axes = counting(
-        compared(ratings, settings.by, overlapping, settings.min_group_size), raters_who_rated(ratings, answered)
-    )
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    if axes:
+        answered = np.diff(matched.rows) > 0
+        axes = also_among(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
     prior = prior_of(settings.prior, matched.top + 1)
     work = Analysis(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap

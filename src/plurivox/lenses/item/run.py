@@ -103,7 +103,8 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
         )
     by = settings.by if ratings.has_raters else ()
     sorted_raters = _sorted_raters(ratings, by, settings.several, place)
-    hidden = _withheld(sorted_raters, compared(ratings, by, settings.several, settings.min_group_size), settings)
+    study = compared(ratings, by, settings.several, settings.min_group_size, sums=True)
+    hidden = _withheld(sorted_raters, study, settings)
     rows: list[ItemRow] = []
     parts = [("all", "all", whole)]
     strata = Exchange.of(ratings, settings.within).strata if by else None
@@ -291,7 +292,7 @@ def _among_items(
     """Return the rows with p corrected over all items and groups, as in the list of items that divide groups."""
     if not rows or settings.fixed or not settings.permutations or ratings.n_items == 1:
         return rows
-    axes = compared(ratings, settings.by, settings.several, settings.min_group_size)
+    axes = compared(ratings, settings.by, settings.several, settings.min_group_size, sums=True)
     draws = Draws.permuted(settings.permutations, settings.seed)
     p = family(ratings, axes, strata, draws, how.doing("items")).of_item(ratings, place, draws, how)
     return [replace(row, p_adjusted_items=p.get((row.axis, row.group))) for row in rows]

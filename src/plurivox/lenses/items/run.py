@@ -50,7 +50,9 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     True
     """
     by = () if settings.uncertain else settings.by
-    axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size)
+    axes = compared(
+        ratings, by, overlapping_axes(by, settings.several, pairs=False), settings.min_group_size, sums=True
+    )
     exchange = Exchange.of(ratings, settings.within if by else None)
     found, listed = _decided(ratings, axes, exchange, settings, how)
     values = np.array(ratings.scale.values)

@@ -190,10 +190,10 @@ def _axes(ratings: Ratings, by: Sequence[By], settings: DescriptionSettings) -> 
     """Return the groups of each axis; of many crossings, each is withheld beside its own attributes."""
     least, several = settings.min_group_size, settings.several
     if settings.by is not None:
-        return compared(ratings, by, several, least)
-    axes = compared(ratings, [one for one in by if isinstance(one, str)], several, least)
+        return compared(ratings, by, several, least, sums=True)
+    axes = compared(ratings, [one for one in by if isinstance(one, str)], several, least, sums=True)
     crossings = [one for one in by if not isinstance(one, str)]
-    return axes + [compared(ratings, [*one, one], several, least)[-1] for one in crossings]
+    return axes + [compared(ratings, [*one, one], several, least, sums=True)[-1] for one in crossings]
 
 
 def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
