@@ -100,11 +100,11 @@ class Sparse(NamedTuple):
 
     @classmethod
     def of(cls, seed: int) -> Sparse:
-        """Draw four groups, one of which is too small to show, and one that shares hardly an item with others."""
+        """Draw four groups, beside two that are too small to show, and one that shares hardly an item with others."""
         rng = np.random.default_rng(seed)
         items = [f"i{number:02}" for number in range(60)]
-        group_of = {f"{group}{number}": group for group, n in (("a", 6), ("b", 5), ("c", 7), ("d", 5), ("x", 2))
-                    for number in range(n)}  # fmt: skip
+        sizes = {"a": 6, "b": 5, "c": 7, "d": 5, "x": 2, "y": 3}
+        group_of = {f"{group}{number}": group for group, n in sizes.items() for number in range(n)}
         votes = []
         for rater, group in group_of.items():
             own = items[45:] if group == "d" else items[:50]  # d shares 5 items with the others

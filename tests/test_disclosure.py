@@ -1,9 +1,10 @@
 """Nobody is exposed: what a report prints of a study with small groups, taken as a system of linear equations.
 
-Every number of a group that is printed is a sum over its raters, or made of such sums. So the strongest reading is
-taken: whoever sees a group in a table knows all of its sums, and of the others of its axis. Each rater's score is an
-unknown, each set of raters that is printed an equation; a score that the equations determine is exposed. Ranks are
-exact, over the rational numbers.
+Means, counts, shares and distances of a group are sums over its raters, or made of such sums. So the strongest reading
+is taken: whoever sees a group in a table of these knows all of its sums, and those of the others of its axis. Each
+rater's score is an unknown, each set of raters that is printed an equation; a score that the equations determine is
+exposed. Ranks are exact, over the rational numbers. Agreement within and between groups, and areas under curves, are no
+sums.
 """
 
 from __future__ import annotations
@@ -51,18 +52,26 @@ def study(
 BY: list[Any] = ["race", "gender", "age", ("race", "gender")]
 
 
+NO_SUMS = ("cohesion", "responsiveness")  # sections of agreement and of areas, but for the use of scores
+
+
 class Reading(HTMLParser):
     """All tables of a page, those behind its charts included, as rows of texts by column."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tables: list[list[list[str]]] = []
+        self.sections: list[str] = []
         self._cell: str | None = None
+        self._section = ""
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag == "table":
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "section":
+            self._section = dict(attrs).get("id") or ""
+        elif tag == "table":
             self.tables.append([])
+            self.sections.append(self._section)
         elif tag == "tr":
             self.tables[-1].append([])
         elif tag in ("td", "th"):
@@ -78,9 +87,10 @@ class Reading(HTMLParser):
             self._cell = None
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """Yield each row by the names of its columns."""
-        for header, *lines in filter(None, self.tables):
-            yield from (dict(zip(header, line, strict=False)) for line in lines)
+        """Yield each row of sums by the names of its columns."""
+        for section, (header, *lines) in zip(self.sections, self.tables, strict=True):
+            if section not in NO_SUMS or "share of ratings" in header:
+                yield from (dict(zip(header, line, strict=False)) for line in lines)
 
 
 def groups_of(raters: pl.DataFrame, by: Iterable[Any] = BY) -> dict[tuple[str, str], Raters]:
@@ -215,7 +225,7 @@ def asked(ratings: pv.Ratings, by: Any) -> dict[str, Any]:
     plain = {"by": by, "permutations": 0, "interval": "none"}
     return {
         "description": pv.describe(ratings, by=by), "overview": pv.overview(ratings, by=by),
-        "items": pv.items(ratings, by=by, permutations=0), "cohesion": pv.cohesion(ratings, **plain),
+        "items": pv.items(ratings, by=by, permutations=0),
         "responsiveness": pv.responsiveness(ratings, "crowd", **plain),
         "soft": pv.soft_scores(ratings, predictions, by=by, bootstrap=0, permutations=0),
         "alignment": pv.alignment(ratings, answers, by=by, bootstrap=0, permutations=0, subsamples=0),
@@ -225,8 +235,9 @@ def asked(ratings: pv.Ratings, by: Any) -> dict[str, Any]:
 def frames_of(found: Mapping[str, Any]) -> list[pl.DataFrame]:
     """Return the tables of results."""
     overview, items = found["overview"], found["items"]
-    whole = [one.to_frame() for name, one in found.items() if name not in ("overview", "items")]
-    return [overview.usage, overview.styles, overview.description.to_frame(), items.divided, *whole]
+    whole = [found[name].to_frame() for name in ("description", "soft", "alignment")]
+    scores = found["responsiveness"].scores()
+    return [overview.usage, overview.styles, overview.description.to_frame(), items.divided, scores, *whole]
 
 
 @pytest.mark.parametrize("seed", range(10, 18))
@@ -240,7 +251,8 @@ def test_json_and_notebooks_show_the_same_groups() -> None:
     ratings, raters = study(3)
     groups, found = groups_of(raters), asked(ratings, BY)
     shown = printed([row for frame in frames_of(found) for row in frame.to_dicts()], groups)
-    for one in found.values():
+    for name in ("description", "items", "soft", "alignment"):
+        one = found[name]
         texts = [one.to_json()] if hasattr(one, "to_json") else []
         texts += [one._repr_html_()] if hasattr(one, "_repr_html_") else []
         rows: list[Mapping[str, Any]] = []
@@ -272,6 +284,9 @@ def test_the_one_of_three_groups_is_not_what_is_left_of_all() -> None:
     assert set(pv.overview(ratings, by="g").usage["group"]) == {"all", "A"}
     [axis] = pv.describe(ratings, by="g").axes
     assert ([group.name for group in axis.groups], axis.n_withheld, axis.n_revealing) == (["A"], 2, 1)
+    scores = pv.responsiveness(ratings, "crowd", by="g", permutations=0, interval="none")
+    assert set(scores.scores()["group"]) == {"all", "A"}
+    assert set(scores.to_frame()["group"]) == {"all", "A", "B"}
     known = pv.overview(ratings, by="g", min_group_size=1).usage  # unless one says that one knows
     assert set(known["group"]) == {"all", "A", "B", "C"}
 
@@ -298,14 +313,14 @@ def test_a_group_on_few_items_does_not_follow_from_the_other_parts() -> None:
     frame = pl.DataFrame(pairs, schema=["item", "rater"], orient="row")
     frame = frame.with_columns(score=pl.Series(rng.integers(0, 5, len(pairs))))
     ratings = pv.Ratings.from_frame(frame, scale="0:4", raters=raters, items=items)
-    found = pv.responsiveness(ratings, "crowd", by="g", items_by="kind", permutations=0, interval="none").to_frame()
-    shown = {
-        part: set(found.filter(pl.col("subset") == part, pl.col("axis") == "g")["group"]) for part in ("all", "p", "q")
-    }
+    found = pv.responsiveness(ratings, "crowd", by="g", items_by="kind", permutations=0, interval="none")
+    scores = found.scores()
+    shown = {part: set(scores.filter(subset=part, axis="g")["group"]) for part in ("all", "p", "q")}
     assert shown["all"] == {"A", "B", "D"}
     assert "B" not in shown["q"]
     assert "B" not in shown["p"]  # in all less in p is in q
     assert len(shown["q"]) < 2  # all raters of q less A and D are B's two
+    assert set(found.to_frame().filter(subset="p", axis="g")["group"]) == {"A", "B", "D"}  # areas are no sums
 
 
 # What is left after selecting

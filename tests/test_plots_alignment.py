@@ -183,7 +183,7 @@ def test_heat_holds_the_values_and_marks_the_closest(demo: Alignment) -> None:
             assert cells[row.model, row.axis, group]["value"] == row.value
     framed = {(row["model"], row["axis"], row["group"]) for row in cells.values() if row["closest"]}
     assert framed == set(demo.closest().select("model", "axis", "group").iter_rows())
-    assert len(framed) == 9
+    assert len(framed) == 6  # of gender one group is shown
     starred = {(row["model"], row["group"]) for row in cells.values() if row["text"].endswith("*")}
     claims = demo.closest().filter(pl.col("claim")).select("model", "group")
     assert starred == set(claims.iter_rows())
@@ -224,7 +224,7 @@ def test_dots_that_do_not_fit_leave_the_middle_and_then_all_groups_out(demo: Ali
     assert "the closest and the farthest group" in subtitle(chart)
     for (model, axis), own in table.filter(pl.col("axis") != "all").group_by("model", "axis"):
         every = [row.value for row in demo.rows if (row.model, row.axis, row.statistic) == (model, axis, "ada_met")]
-        assert sorted(own["value"]) == [min(every), max(every)]
+        assert sorted(own["value"]) == sorted({min(every), max(every)})
     assert set(plots.alignment_dots_data(demo, max_rows=5)["axis"]) == {"all"}
 
 

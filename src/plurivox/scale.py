@@ -297,6 +297,15 @@ def _points_of_range(text: str) -> list[Label]:
         return [_plain(low + step * i) for i in range(int(steps) + 1)]
 
 
+def few_points(scale: Scale, most: int, what: str) -> None:
+    """Raise if a scale has more points than an analysis can take, which makes tables of point × point."""
+    if len(scale) > most:
+        raise ScaleError(
+            f"the scale has {len(scale):,} points, and {what} takes at most {most:,}",
+            hint="Sort the scores into fewer points, such as tens.",
+        )
+
+
 def _counted(labels: Iterable[Label]) -> tuple[Label, ...]:
     """Return the points, but raise before there are too many of them to hold."""
     points = tuple(itertools.islice(labels, MAX_POINTS + 1))

@@ -149,7 +149,8 @@ def draw(store: Path, n: int, seed: int, output: Path | None) -> None:
     _refuse_existing(output)
     will_write(output)
     frame = draw_audit(store, n, seed)
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String and name != "answer"]
+    kept = ("answer", "item")  # labels and ids, by which the table is found again
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String and name not in kept]
     written = frame.with_columns(
         *(pl.col(name).map_elements(harmless, return_dtype=pl.String) for name in texts),
         weight=pl.col("weight").map_elements(lambda weight: f"{weight:.12g}", return_dtype=pl.String),

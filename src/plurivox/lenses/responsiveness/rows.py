@@ -114,6 +114,7 @@ class Analysis:
             self._found(
                 "group", name, one.axis.groups, one.places, one.responses, one.axis.sizes,
                 _usage(self.ratings, one.axis), one.tested, self.inference.spread(one.responses, one.axis.name),
+                ~one.axis.untold,
             )
             for one in prepared
         ]  # fmt: skip
@@ -128,7 +129,8 @@ class Analysis:
         null = together([one.draws.null for one in each], n_draws, 0, len(MEASURES), axis=1)
         kept = together([one.draws.bootstrap for one in each], self.settings.bootstrap, 0, len(MEASURES), axis=1)
         scored = Scored(
-            name, groups, together([one.scored.tables for one in each], 0, n_points, self.reference.n_points),
+            name, tuple(group for one in each for group in one.scored.groups),
+            together([one.scored.tables for one in each], 0, n_points, self.reference.n_points),
             together([one.scored.votes for one in each], 0, n_points),
             together([one.scored.usage for one in each], 0, n_points), self.subset,
         )  # fmt: skip
@@ -242,8 +244,9 @@ class Analysis:
         usage: NDArray[np.int64],
         tested: Shuffled | None,
         spread: Spread,
+        told: NDArray[np.bool_] | None = None,
     ) -> Found:
-        """Return the rows of the groups that may be shown."""
+        """Return the rows of the groups that may be shown, and the scores of those whose sums may be ``told``."""
         shown = np.array(places, dtype=np.intp)
         names = tuple(groups[g] for g in places)
         tables, values = (array[shown] for array in responses.observed())
@@ -258,7 +261,9 @@ class Analysis:
         return Found(
             rows,
             Draws(name, names, MEASURES, null, MEASURES, own.kept(len(shown), len(MEASURES)), self.subset),
-            Scored(name, names, tables, support.votes, usage[shown], self.subset),
+            _scored(
+                name, names, (tables, support.votes, usage[shown]), self.subset, None if told is None else told[shown]
+            ),
             own,
         )
 
@@ -347,6 +352,15 @@ def _single_class(by_point: Values, n_boundaries: int) -> str:
     if n_boundaries > 1:
         return "all reference ratings are the same point"
     return undefined.ALL_UNSAFE if by_point[1] > 0 else undefined.ALL_SAFE
+
+
+def _scored(
+    name: str, groups: tuple[str, ...], counts: tuple[NDArray[Any], ...], subset: str, told: NDArray[np.bool_] | None
+) -> Scored:
+    """Return the scores of groups but for those that would reveal a small one."""
+    kept = np.arange(len(groups)) if told is None else np.flatnonzero(told)
+    tables, votes, usage = (one[kept] for one in counts)
+    return Scored(name, tuple(groups[g] for g in kept), tables, votes, usage, subset)
 
 
 def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:
