@@ -143,13 +143,16 @@ def named_axes(by: Sequence[By]) -> list[list[str]]:
 
 
 def axes_of(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
-    """Sort the raters along each axis."""
+    """Sort the raters along each axis, of which all are shown together."""
+    axes = _each_alone(ratings, by, min_group_size)
+    return withholding(axes, raters_who_rated(ratings)) if axes else axes
+
+
+def _each_alone(ratings: Ratings, by: Sequence[By], min_group_size: int) -> list[Axis]:
     axes = [Axis.of(ratings, one, min_group_size=min_group_size) for one in by]
     if len({axis.name for axis in axes}) < len(axes):
         raise SelectionError("an axis is listed twice", hint="List each attribute or crossing once.")
-    if min_group_size <= 1 or not axes:
-        return axes
-    return withholding(axes, raters_who_rated(ratings))
+    return axes
 
 
 def overlapping_axes(by: Sequence[By], several: Mapping[str, str], *, pairs: bool) -> dict[str, str]:
@@ -225,7 +228,7 @@ def compared(
 
     Where ``sums`` over raters are shown, such as means and counts, groups that would reveal a small one are withheld.
     """
-    axes = axes_of(ratings, by, min_group_size)
+    axes = _each_alone(ratings, by, min_group_size)
     each: list[list[Axis]] = [
         memberships(ratings, axis.name, overlapping[axis.name], min_group_size=min_group_size)
         if axis.name in overlapping else [axis]

@@ -1,15 +1,15 @@
 """Who is not shown, so that nobody is recognised in a small group: the only place that decides it.
 
-Groups with few raters are withheld. That alone is not enough, since sums that are published let one work out sums that
-are not: all raters less the groups shown are those withheld, and groups of one attribute beside those of another, or of
-a crossing beside its attributes, tell of those in both. So larger groups are withheld too, until no sum or difference
-of what is published gives a small set of raters.
+Groups with few raters are withheld, and with one of two the other, whose rest it is (:func:`too_small`). Where numbers
+are sums over raters, that is not enough, since sums that are published let one work out sums that are not: all raters
+less the groups shown are those withheld, and groups of one attribute beside those of another, or of a crossing beside
+its attributes, tell of those in both. So larger groups are withheld too, until no sum or difference of what is
+published gives a small set of raters.
 
-Every published number of a group is a sum over its raters, or made of such sums. Two numbers can be added or subtracted
-only as the sets of raters behind them can. So it is enough to look at sets: those published are all raters, the raters
-of each axis, as soon as one of its groups is shown, and the groups shown. A small set is given away if it is a linear
-combination of these. :func:`withheld_together` decides for a whole study, or for the raters of one item,
-:func:`withheld_on_items` for many items at once.
+Two sums can be added or subtracted only as the sets of raters behind them can. So it is enough to look at sets: those
+published are all raters, the raters of each axis, as soon as one of its groups is shown, and the groups shown. A small
+set is given away if it is a linear combination of these. :func:`withheld_together` decides for a whole study, or for
+the raters of one item, :func:`withheld_on_items` for many items at once.
 """
 
 from __future__ import annotations
