@@ -264,6 +264,7 @@ def test_a_folder_that_cannot_be_written_is_noticed_first(study: Path) -> None:
     assert not (study / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_full_output_is_one_line(study: Path, tmp_path: Path) -> None:
     run_cli("fit", study / "items.csv", study / "ratings.csv", "--epochs", 1, "-o", tmp_path / "m")
     command = [sys.executable, "-m", "plurivox", "predict", str(tmp_path / "m"), str(study / "items.csv")]

@@ -542,6 +542,7 @@ def test_a_precision_out_of_reach(study: Study) -> None:
 # Reports -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_report_with_predictions_has_a_section_for_them(study: Study, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     out, predictions = tmp_path / "report.html", tmp_path / "predictions.csv"

@@ -478,6 +478,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # that a file which was interrupted is closed late
 @pytest.mark.parametrize(("writer", "error"), [*((one, KeyboardInterrupt) for one in WRITERS), ("text", Moment)])
 def test_an_interruption_leaves_the_old_file_or_the_new(
@@ -532,6 +533,7 @@ def halfway(number: int, error: BaseException) -> Iterator[list[int]]:
         yield count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")])
 @pytest.mark.parametrize("writer", WRITERS)
 def test_half_a_file_takes_the_place_of_none(tmp_path: Path, writer: str, error: BaseException) -> None:

@@ -56,6 +56,7 @@ def test_same_seed_same_result_whatever_the_threads_and_the_order_of_rows() -> N
     assert not other.comparisons().equals(once.comparisons())
 
 
+@pytest.mark.slow
 def test_processes_and_parts_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     simulated = pv.simulate(n_items=70, n_raters=30, ratings_per_item=(1, 6), seed=2)
     predictions = simulated.predictions
