@@ -667,6 +667,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
         "intake/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own
         "intake/read.py",  # looks at the end of what intake/opening opened
+        "simulation/files.py",  # opens to write
     }  # fmt: skip
     for path, module in sources().items():
         called = {(name, owner) for name, owner, _ in calls_in(module)}
@@ -809,3 +810,13 @@ def test_a_process_that_is_stopped_while_it_writes(tmp_path: Path, number: int, 
     time.sleep(1)
     subprocess.run(program("simulate", folder, *asked, "--items", "50"), check=True, capture_output=True)
     assert content(folder) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there may any bytes be the name of a file")
+def test_names_that_are_not_text_are_written(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"fo\xfflder")
+    done = run_cli("simulate", folder, "--items", 5, "--raters", 6)
+    assert done.code == 0, done.err
+    ratings = pv.read_ratings(folder / "ratings.csv", scale="0:4")
+    pv.write_ratings(ratings, folder / "study.parquet")
+    assert pv.read_ratings(folder / "study.parquet") == ratings

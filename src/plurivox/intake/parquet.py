@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from plurivox.arguments import FilePath, check_fields, checked, shown
 from plurivox.errors import FileError
-from plurivox.files import replacing
+from plurivox.files import writing
 from plurivox.intake.check import Intake
 from plurivox.intake.panics import without_panics
 from plurivox.ratings import Ratings
@@ -59,8 +59,8 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
         if codes is not None:
             frame = frame.with_columns(pl.Series(f"{role}_code", codes))
     frame = frame.with_columns(pl.Series("score_code", ratings.scores))
-    with replacing(path, [ratings.intake.source]) as temporary:
-        frame.write_parquet(temporary, metadata={KEY: json.dumps(described)})
+    with writing(path, [ratings.intake.source]) as file:
+        frame.write_parquet(file, metadata={KEY: json.dumps(described)})
 
 
 def description(data: str | bytes) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from plurivox.files import replacing as replacing
+from plurivox.files import writing
 
 _SIGNS = "=+-@\t\r\n＝＋－＠"  # spreadsheets take wide signs for the plain ones
 _FORMULA, _NUMBER = rf"^'*[{re.escape(_SIGNS)}]", r"^'*[+-]?[0-9]+([.][0-9]+)?$"
@@ -28,13 +29,13 @@ def write_frame(
     """Write a frame as Parquet, JSON lines or CSV, as the name ends; ``flat`` makes of it what CSV can hold."""
     kind = path.suffix.lower()
     shown = frame if kind in (".parquet", ".jsonl") else guarded(flat(frame))
-    with replacing(path) as temporary:
+    with writing(path) as file:
         if kind == ".parquet":
-            shown.write_parquet(temporary)
+            shown.write_parquet(file)
         elif kind == ".jsonl":
-            shown.write_ndjson(temporary)
+            shown.write_ndjson(file)
         else:
-            shown.write_csv(temporary)
+            shown.write_csv(file)
 
 
 def csv_text(frame: pl.DataFrame) -> str:

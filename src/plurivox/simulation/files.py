@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
+
 from plurivox.config import FILE_NAME, config_text
 from plurivox.results.files import guarded
 from plurivox.results.folders import write_folder
@@ -19,6 +21,11 @@ TABLES = (
 )  # fmt: skip
 NAMES = (*TABLES, "settings.json", FILE_NAME)
 """All files that a study may have."""
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    with path.open("wb") as file:  # polars knows no names that are not UTF-8
+        guarded(frame).write_csv(file)
 
 
 def write_study(study: Simulation, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
@@ -34,7 +41,7 @@ def write_study(study: Simulation, folder: str | os.PathLike[str], *, force: boo
         study.truth_items, study.truth_raters, study.truth_groups,
     )  # fmt: skip
     writers: dict[str, Callable[[Path], object]] = {
-        name: guarded(frame).write_csv for name, frame in zip(TABLES, frames, strict=True) if frame is not None
+        name: functools.partial(_write, frame) for name, frame in zip(TABLES, frames, strict=True) if frame is not None
     }
     settings = json.dumps(study.settings, ensure_ascii=False, indent=2) + "\n"
     config = config_text(study.ratings, raters="raters.csv", items="items.csv")
