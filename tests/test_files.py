@@ -763,7 +763,7 @@ def test_closed_full_and_abandoned_streams(study: Path, command: str, unbuffered
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_comes_twice(study: Path, number: int) -> None:
-    asked = program("cohesion", study / "ratings.csv", "--by", "gender", "--min-group-size", 1, "--permutations", 9**8)
+    asked = program("cohesion", study / "ratings.csv", "--by", "gender", "--min-group-size", 1, "--permutations", 10**7)
     process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     time.sleep(5)
     for _ in range(2):

@@ -189,15 +189,15 @@ def test_the_smallest_group_in_toml_and_options(wrong: str, folder: Path) -> Non
 @pytest.mark.parametrize("option", ["permutations", "bootstrap", "max-permutations"])
 def test_draws_have_a_limit(option: str, folder: Path) -> None:
     name = option.replace("-", "_")
-    with pytest.raises(InputError, match=f"{name} is 1000001. Give a whole number from 0 to 1,000,000"):
+    with pytest.raises(InputError, match=f"{name} is 10000001. Give a whole number from 0 to 10,000,000"):
         pv.cohesion(study().ratings, "gender", **{name: MOST_DRAWS + 1})
     done = run_cli("cohesion", "ratings.csv", f"--{option}", "999999999999")
     assert done.code == 2
-    assert "Input should be less than or equal to 1000000" in done.words
-    assert "0<=x<=1000000" in run_cli("cohesion", "--help").words
+    assert "Input should be less than or equal to 10000000" in done.words
+    assert "0<=x<=10000000" in run_cli("cohesion", "--help").words
     (folder / "plurivox.toml").write_text(f"[cohesion]\n{name} = 999999999999\n")
     done = run_cli("cohesion", "ratings.csv")
-    assert (done.code, "Give a whole number from 0 to 1,000,000." in done.err) == (1, True)
+    assert (done.code, "Give a whole number from 0 to 10,000,000." in done.err) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 SHOWN = 80
 """Characters of a wrong value that a message quotes."""
-MOST_DRAWS = 1_000_000
+MOST_DRAWS = 10_000_000
 """The most permutations and bootstrap draws: they are kept, and so many of a few groups take a gigabyte."""
 MOST_THREADS = 1_000
 LARGEST = 2**63 - 1
