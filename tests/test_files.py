@@ -729,6 +729,7 @@ STREAMS = {
 """How the program ends, and its last words, if its streams are closed, full or abandoned."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "unbuffered"),
     [

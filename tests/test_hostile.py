@@ -79,6 +79,7 @@ def test_describe_says_what_is_wrong(case: Case, good: Path, empty: Path) -> Non
         assert case.error in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(CALLS)), ids=lambda place: str(CALLS[place]))
 def test_every_command_refuses_a_bad_file_wherever_it_takes_one(place: int, good: Path, empty: Path) -> None:
     call, case = CALLS[place], QUICK[place % len(QUICK)]

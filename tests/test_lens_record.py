@@ -215,7 +215,7 @@ def test_the_help_has_every_option(toy: Lens) -> None:
     for text in (
         "Tell how high people rate. The toy asks for nothing more.",
         "--level LEVEL How far apart points are: ordinal (the default), nominal or interval. [default: ordinal]",
-        "--bootstrap N Draws for 95 % intervals; 0 for none. [default: 20; 0<=x<=1000000]",
+        "--bootstrap N Draws for 95 % intervals; 0 for none. [default: 20; 0<=x<=10000000]",
         "--contrast A,B Also report the difference of two groups: Man,Woman. --",
         "--rough Do not smooth. --",
         "--weight W How much a rating weighs. [default: 1; x>=0]",
@@ -342,7 +342,7 @@ def test_only_one_table_comes_from_standard_input(toy: Lens) -> None:
     ("text", "told"),
     [
         ("[toy]\nbootstap = 3", "'[toy] bootstap' is not a setting. Known here: by, level, bootstrap, within"),
-        ("[toy]\nbootstrap = -3", "'[toy] bootstrap': bootstrap is -3. Give a whole number from 0 to 1,000,000."),
+        ("[toy]\nbootstrap = -3", "'[toy] bootstrap': bootstrap is -3. Give a whole number from 0 to 10,000,000."),
         ("[toy]\nlevel = 'x'", "'[toy] level': level is 'x'. Choose one of nominal"),
         ("[toy]\nsmooth = 1", "'[toy] smooth': smooth is 1. Give True or False."),
         ("[toy]\ncontrast = 'MW'", "'[toy] contrast': contrast is 'MW'. Give the names of two groups"),

@@ -350,6 +350,7 @@ def test_raters_one_by_one_stay_out(tmp_path: Path) -> None:
     assert "Raters one by one stay out of reports" in text
 
 
+@pytest.mark.slow
 def test_parts_of_the_items_have_charts_of_their_own(tmp_path: Path) -> None:
     made = study()
     path = pv.write_report(
@@ -362,6 +363,7 @@ def test_parts_of_the_items_have_charts_of_their_own(tmp_path: Path) -> None:
     assert len(tags.ids) == len(set(tags.ids))
 
 
+@pytest.mark.slow
 def test_axes_without_latin_letters_have_ids_of_their_own(tmp_path: Path) -> None:
     made = study(attributes={"الجنس": {"أ": 0.5, "ب": 0.5}, "العمر": {"ج": 0.5, "د": 0.5}})
     path = pv.write_report(tmp_path / "r.html", made.ratings, ["الجنس", "العمر"], reference=made.trained, **QUICK)

@@ -156,11 +156,11 @@ def test_a_crossing_is_not_two_axes() -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"permutations": -1}, "permutations is -1. Give a whole number from 0 to 1,000,000."),
-        ({"permutations": 1.5}, "permutations is 1.5. Give a whole number from 0 to 1,000,000."),
-        ({"permutations": True}, "permutations is True. Give a whole number from 0 to 1,000,000."),
-        ({"permutations": None}, "permutations is None. Give a whole number from 0 to 1,000,000."),
-        ({"permutations": "5"}, "permutations is '5'. Give a whole number from 0 to 1,000,000."),
+        ({"permutations": -1}, "permutations is -1. Give a whole number from 0 to 10,000,000."),
+        ({"permutations": 1.5}, "permutations is 1.5. Give a whole number from 0 to 10,000,000."),
+        ({"permutations": True}, "permutations is True. Give a whole number from 0 to 10,000,000."),
+        ({"permutations": None}, "permutations is None. Give a whole number from 0 to 10,000,000."),
+        ({"permutations": "5"}, "permutations is '5'. Give a whole number from 0 to 10,000,000."),
         ({"seed": 2**63}, "seed is 9223372036854775808. Give a whole number of at least 0."),
         ({"correction": "fdr"}, "correction is 'fdr'. Choose one of maxt, bh, by, holm, bonferroni, none."),
         ({"correction": ["bh"]}, "correction is ['bh']. Choose one of maxt, bh, by, holm, bonferroni, none."),

@@ -142,6 +142,7 @@ def test_entropies_against_mpmath(case: Case) -> None:
     assert statistics.expected_kl(counts, q, prior) == pytest.approx(float(divergence), rel=1e-10, abs=1e-16)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(cases(max_points=3))
 @example((np.array([0, 0]), np.array([0.5, 0.5]), np.array([1e-3, 1e-3])))
