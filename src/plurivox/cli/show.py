@@ -18,7 +18,7 @@ from plurivox.lenses.overview.description import AxisSummary, Description, Sprea
 from plurivox.quoting import harmless
 from plurivox.results.files import csv_text as csv_text
 from plurivox.results.text import BARS
-from plurivox.results.wording import protected, withheld_note
+from plurivox.results.wording import counted, protected, withheld_note
 
 ACCENT = "cyan"
 MAX_GROUPS = 12
@@ -44,11 +44,11 @@ def show_description(found: Description, out: Console, *, ids: bool = False) -> 
 
 
 def _headline(found: Description) -> Text:
-    parts = [f"{found.n_ratings:,} ratings", f"{found.n_items:,} items"]
+    parts = [counted(found.n_ratings, "rating"), counted(found.n_items, "item")]
     if not found.has_raters:
         parts.append("totals: who rated is not known")
     else:
-        parts.append(f"{found.n_raters:,} raters")
+        parts.append(counted(found.n_raters, "rater"))
         full = "fully crossed: every rater rated every item"
         parts.append(full if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated")
     return Text(" · ".join(parts))
