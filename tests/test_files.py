@@ -6,6 +6,7 @@ import ast
 import contextlib
 import errno
 import functools
+import io
 import os
 import shutil
 import signal
@@ -516,11 +517,15 @@ def halfway(number: int, error: BaseException) -> Iterator[list[int]]:
 
     def stopping(write: Callable[..., Any]) -> Callable[..., Any]:
         def instead(*arguments: Any, **options: Any) -> Any:
-            path = next((one for one in arguments if isinstance(one, Path)), None)
+            files = Path, io.BufferedRandom, io.BufferedWriter
+            file = next((one for one in arguments if isinstance(one, files)), None)
             done = write(*arguments, **options)
-            count[0] += path is not None
-            if path is not None and count[0] == number:
-                os.truncate(path, path.stat().st_size // 2)
+            count[0] += file is not None
+            if file is not None and count[0] == number:
+                if not isinstance(file, Path):
+                    file.flush()
+                    file = file.fileno()
+                os.truncate(file, os.stat(file).st_size // 2)
                 raise error
             return done
 
