@@ -524,8 +524,8 @@ def halfway(number: int, error: BaseException) -> Iterator[list[int]]:
             if file is not None and count[0] == number:
                 if not isinstance(file, Path):
                     file.flush()
-                    file = file.fileno()
-                os.truncate(file, os.stat(file).st_size // 2)
+                place = file if isinstance(file, Path) else file.fileno()
+                os.truncate(place, os.stat(place).st_size // 2)
                 raise error
             return done
 
