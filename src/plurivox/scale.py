@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_POINTS = 32_767
-MAX_INFERRED_POINTS = 1_001
+MAX_INFERRED_POINTS = MAX_TABLED_POINTS = 1_001  # a slider from 0 to 1000 fits
 ALWAYS_MISSING = frozenset({"", "na", "n/a", "nan", "null"})
 MISSING = -1
 _LONGEST = 18  # digits of a number that is written out
@@ -297,11 +297,11 @@ def _points_of_range(text: str) -> list[Label]:
         return [_plain(low + step * i) for i in range(int(steps) + 1)]
 
 
-def few_points(scale: Scale, most: int, what: str) -> None:
-    """Raise if a scale has more points than an analysis can take, which makes tables of point × point."""
-    if len(scale) > most:
+def few_points(scale: Scale, what: str) -> None:
+    """Raise if a scale has more points than an analysis can take that makes tables of point × point."""
+    if len(scale) > MAX_TABLED_POINTS:
         raise ScaleError(
-            f"the scale has {len(scale):,} points, and {what} takes at most {most:,}",
+            f"the scale has {len(scale):,} points, and {what} takes at most {MAX_TABLED_POINTS:,}",
             hint="Sort the scores into fewer points, such as tens.",
         )
 

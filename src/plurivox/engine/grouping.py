@@ -235,27 +235,17 @@ def compared(
         for axis in axes
     ]  # fmt: skip
     known = [Compared(axis, tuple(own), axis.name in overlapping) for axis, own in zip(axes, each, strict=True)]
-    return _together(known, raters_who_rated(ratings) if axes else np.zeros(0, dtype=bool), sums=sums)
+    return together(known, raters_who_rated(ratings) if axes else np.zeros(0, dtype=bool), sums=sums)
 
 
 def counting(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
     """Return the same groups for sums over some raters, and so withheld by them: who rated some items."""
     sized = [own.decided([one.counting(rated) for one in own.each]) for own in axes]
-    return _together(sized, rated, sums=True)
+    return together(sized, rated, sums=True)
 
 
-def also_among(axes: Sequence[Compared], rated: NDArray[np.bool_]) -> list[Compared]:
-    """Return the same groups, of which those are also withheld that few of some raters are in, if any is."""
-    flat = [one for own in axes for one in own.each]
-    order = in_turn(flat)
-    sides = [Side(flat[at].codes[rated], flat[at].untold) for at in order]
-    found = dict(zip(order, withheld_together(sides, flat[0].min_group_size), strict=True))
-    hidden = iter(replace(one, withheld=found.get(at, one.withheld)) for at, one in enumerate(flat))
-    return [own.decided([next(hidden) for _ in own.each]) for own in axes]
-
-
-def _together(axes: Sequence[Compared], rated: NDArray[np.bool_], *, sums: bool) -> list[Compared]:
-    """Return groups that are shown together, so that no group reveals a small one."""
+def together(axes: Sequence[Compared], rated: NDArray[np.bool_], *, sums: bool) -> list[Compared]:
+    """Return groups that are shown together, withheld so that no group reveals a small one of these raters."""
     flat = iter(withholding([one for own in axes for one in own.each], rated))
     each = [[next(flat) for _ in own.each] for own in axes]
     return [own.decided([one.summed if sums else one for one in found]) for own, found in zip(axes, each, strict=True)]

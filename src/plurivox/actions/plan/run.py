@@ -28,7 +28,6 @@ from plurivox.results.result import Table
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
-MOST_POINTS = 1_001  # as cohesion, whose claims are planned
 FEWEST_VALUES, MOST_VALUES = 2, 20
 """Attributes with fewer or more values are no axis unless they are asked for."""
 
@@ -64,7 +63,7 @@ def plan(ratings: Ratings, *, settings: PlanSettings, how: Running) -> Plan:
     >>> result.table("groups")["n_raters"].to_list()
     [14, 16]
     """
-    few_points(ratings.scale, MOST_POINTS, "plan")
+    few_points(ratings.scale, "plan")
     if how.threads is not None and how.threads < 1:
         raise InputError(f"threads is {how.threads}", hint="Give 1 or more.")
     by, left_out = (settings.by, {}) if settings.by else _default_axes(ratings, settings.several)

@@ -14,11 +14,11 @@ from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import (
     Compared,
     Grouping,
-    also_among,
     compared,
     counting,
     overlapping_axes,
     raters_who_rated,
+    together,
 )
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
@@ -94,7 +94,7 @@ def alignment(
     axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
     if axes:
         answered = np.diff(matched.rows) > 0
-        axes = also_among(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered))
+        axes = together(counting(axes, raters_who_rated(ratings)), raters_who_rated(ratings, answered), sums=True)
     prior = prior_of(settings.prior, matched.top + 1)
     work = Analysis(
         Aligner(matched, prior, settings.seed, how), level_of(settings.level, matched.top + 1), settings.bootstrap

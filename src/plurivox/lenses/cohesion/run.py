@@ -24,8 +24,6 @@ from plurivox.statistics.checks import level_of, usual_level
 
 LEVEL_NOTE = "The scale has {:,} points, too many for the ordinal level: alpha, XRR and GAI are on the interval level."
 
-MOST_POINTS = 1_001  # a level is a table of point × point
-
 
 @keywords(CohesionSettings)
 def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> Cohesion:
@@ -48,7 +46,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     settings = with_interval(_settled(settings, n_points))
     note = LEVEL_NOTE.format(n_points) if auto and settings.level == "interval" else ""
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
-    few_points(ratings.scale, MOST_POINTS, "cohesion")
+    few_points(ratings.scale, "cohesion")
     exchange = Exchange.of(ratings, settings.within)
     inference = Inference(settings, how, exchange, settings.convention)
     work = Analysis(ratings, level_of(settings.level, n_points), settings, inference)

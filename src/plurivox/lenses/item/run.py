@@ -13,16 +13,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import Kind, fits, is_text
-from plurivox.axis import OUTSIDE, Axis, By, in_turn
+from plurivox.axis import OUTSIDE, Axis, By
 from plurivox.engine.counting import Counts, counts_of
 from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.families import corrected
-from plurivox.engine.grouping import Compared, Grouping, compared, exchangeable, named_axes, overlapping_axes
+from plurivox.engine.grouping import Grouping, compared, exchangeable, named_axes, overlapping_axes, together
 from plurivox.engine.permutation import upper_p
 from plurivox.engine.pool import batched
 from plurivox.engine.running import Running
-from plurivox.engine.withholding import Members, Side, withheld_together
+from plurivox.engine.withholding import Members
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import as_categories, clean, id_texts, places_of
 from plurivox.lenses.item.result import ItemRow, ItemView
@@ -103,8 +103,10 @@ def item_view(ratings: Ratings, item: ItemId, *, settings: ItemViewSettings, how
         )
     by = settings.by if ratings.has_raters else ()
     sorted_raters = _sorted_raters(ratings, by, settings.several, place)
-    study = compared(ratings, by, settings.several, settings.min_group_size, sums=True)
-    hidden = _withheld(sorted_raters, study, settings)
+    rated = np.zeros(ratings.n_raters, dtype=bool)
+    rated[sorted_raters[0].raters if sorted_raters else []] = True
+    study = together(compared(ratings, by, settings.several, settings.min_group_size), rated, sums=True)
+    hidden = [one.withheld for own in study for one in own.each]
     rows: list[ItemRow] = []
     parts = [("all", "all", whole)]
     strata = Exchange.of(ratings, settings.within).strata if by else None
@@ -186,15 +188,6 @@ def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str
         for one in compared(ratings, by, overlapping, 1)
         for axis in one.each
     ]  # fmt: skip
-
-
-def _withheld(axes: Sequence[_Sorted], study: Sequence[Compared], settings: ItemViewSettings) -> list[Members]:
-    """Tell which groups are withheld: those that are in the whole study, and those that few raters of the item are."""
-    shown = [one for own in study for one in own.each]
-    order = in_turn(shown)
-    sides = [Side(axes[at].codes, shown[at].withheld) for at in order]
-    found = dict(zip(order, withheld_together(sides, settings.min_group_size), strict=True))
-    return [found[at] for at in range(len(axes))]
 
 
 def _compared(

@@ -12,8 +12,6 @@ from plurivox.results.poles import poles_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
-MOST_POINTS = 1_001  # a curve has a place for each
-
 
 @keywords(PsychometricsSettings)
 def psychometrics(ratings: Ratings, *, settings: PsychometricsSettings, how: Running) -> Psychometrics:
@@ -35,7 +33,7 @@ def psychometrics(ratings: Ratings, *, settings: PsychometricsSettings, how: Run
     >>> round(result.value("rater", "all together", "mokken_h"), 2)
     0.8
     """
-    few_points(ratings.scale, MOST_POINTS, "psychometrics")
+    few_points(ratings.scale, "psychometrics")
     overlapping = overlapping_axes(settings.by, settings.several, pairs=False)
     scaling = Scaling(settings.ties, settings.group_score, settings.lower_bound, settings.seed)
     axes = compared(ratings, settings.by, overlapping, settings.min_group_size)

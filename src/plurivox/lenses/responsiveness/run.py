@@ -25,8 +25,6 @@ from plurivox.results.result import Row
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
-MOST_POINTS = 1_001  # tables are points × points, of each group and draw
-
 
 @keywords(ResponsivenessSettings)
 def responsiveness(
@@ -57,7 +55,7 @@ def responsiveness(
     >>> round(result.value("all", "all", "wra"), 2)
     0.89
     """
-    few_points(ratings.scale, MOST_POINTS, "responsiveness")
+    few_points(ratings.scale, "responsiveness")
     settings = with_interval(settings)
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
     size = settings.min_group_size
