@@ -6,6 +6,7 @@ import ast
 import contextlib
 import errno
 import functools
+import gc
 import io
 import os
 import shutil
@@ -479,8 +480,16 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.fixture
+def closed_late() -> Iterator[None]:
+    """Collect files whose closing was interrupted while their test lasts, which ignores that they warn of it."""
+    yield
+    gc.collect()
+
+
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # that a file which was interrupted is closed late
+@pytest.mark.usefixtures("closed_late")
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("writer", "error"), [*((one, KeyboardInterrupt) for one in WRITERS), ("text", Moment)])
 def test_an_interruption_leaves_the_old_file_or_the_new(
     tmp_path: Path, writer: str, error: type[BaseException]
@@ -597,6 +606,8 @@ def test_what_cleaning_up_missed_goes_when_the_call_ends(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.usefixtures("closed_late")
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("moment", [1, 15, 30, 40, 45, 50, 55, 60, 65])
 def test_a_sample_to_check_is_there_whole_or_not_at_all(tmp_path: Path, moment: int) -> None:
     fill(tmp_path / "a.db", ["A", "B", "C"])
