@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-def"
 """Groups beside the others who rated the same items, and squares of sums for components of variance, in one pass.
 
-Scores are numbers here. For each item i the pass adds up how many ratings n_g each group gave and their sum s_g, n and s
-being those of all groups. Two groups' numbers of one item never meet in a product, so an item adds a few numbers to each
-group's row, in the order of the names below, and three to those of all items.
+Scores are numbers here. For each item i the pass adds up how many ratings n_g each group gave and their sum s_g, n and
+s being those of all groups. Two groups' numbers of one item never meet in a product, so an item adds a few numbers to
+each group's row, in the order of the names below, and three to those of all items.
 
 Where raters are shuffled most of it stays: what a group adds to ``GAP`` and ``BALANCE`` is a sum over its raters, of
 numbers that no shuffle changes (:func:`add_totals`). Only squares of counts need a pass (:func:`add_squares`), unless
@@ -69,7 +69,7 @@ def _place_among(start, stop, raters, scores, group_of, weights, k):
 
 @compiled
 def _gather(start, stop, raters, scores, values, group_of, weights, own, met, place):
-    """Fill the groups that rated an item: ratings, their sum, that of squares and that of places; empty weights mean 1.
+    """Fill the groups that rated an item: ratings, their sum, that of squares and of places; empty weights mean 1.
 
     Return how many groups there are, and ratings and their sum over all of them.
     """
@@ -127,7 +127,7 @@ def _add_all(row, times, n, s):
 
 @compiled
 def add_items(offsets, raters, scores, values, group_of, rater_weights, item_weights, sums, items, totals):
-    """Fill ``sums[d]`` and ``items[d]`` under the weights of draw d, and what raters gave unless ``totals`` is empty."""
+    """Fill ``sums[d]`` and ``items[d]`` under the weights of draw d, and what raters gave if ``totals`` has room."""
     n_groups = sums.shape[1]
     own, met, place = np.zeros((n_groups, 4)), np.zeros(n_groups, np.int64), np.zeros(len(values))
     for d in range(len(sums)):
@@ -155,7 +155,7 @@ def add_items(offsets, raters, scores, values, group_of, rater_weights, item_wei
 
 
 @compiled
-def add_without(offsets, raters, scores, values, group_of, units, first, sums, items, totals):
+def add_without(offsets, raters, scores, values, group_of, units, first, sums, items, totals):  # noqa: C901
     """Add to the sums of draw d what changes without the ratings of unit ``first + d``; ``units`` has that of each.
 
     A unit changes the items that it has ratings of. There its ratings are taken off the sums of their groups, and off
@@ -289,7 +289,7 @@ def add_totals(offsets, raters, scores, values, inside, totals):
 
 
 @compiled
-def add_squares(offsets, raters, labels, squares):
+def add_squares(offsets, raters, labels, squares):  # noqa: C901
     """Add to ``squares[d, g]`` Σ n_g²/n and Σ n_g² where rater r is in group ``labels[d, r]``, -1 outside the axis.
 
     No permutation moves a rater into the axis or out of it. Squares grow by 2·n_g + 1 with each rating, so that an item

@@ -72,6 +72,10 @@ def _after_adjusting(result: Variation, row: Row) -> str:
     return f" With {listed(others)} accounted for it is {one['deviation']:+.2f}{ends} beside the mean of all raters."
 
 
+_WORDS = {
+    "item": "items", "rater": "raters", "group": "groups", "group_item": "groups on single items", "rest": "the rest",
+}  # fmt: skip
+
 # What varies ----------------------------------------------------------------------------------------------------------
 
 
@@ -80,9 +84,8 @@ def _varies(result: Variation) -> list[Statement]:
     frame = result.components()
     said = []
     for axis in ["all", *(name for name in result.axes if name != "rater")]:
-        own = {
-            row["component"]: row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis)
-        }  # fmt: skip
+        here = (row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis))
+        own = {row["component"]: row for row in here}
         if own and not math.isnan(own["item"]["variance"]):
             said.append(Statement(_divided(axis, own), 2.1 if axis == "all" else 2.05, axis, "components"))
         elif own:
@@ -100,14 +103,7 @@ def _divided(axis: str, own: dict[str, dict[str, Any]]) -> str:
         parts.append(f"{_percent(own['group_item'], ends=True)} in how these see single items")
     rest = f"{_percent(own['rest'])} is left to single ratings"
     negative = [name for name, row in own.items() if row["variance"] < 0]
-    words = {
-        "item": "items",
-        "rater": "raters",
-        "group": "groups",
-        "group_item": "groups on single items",
-        "rest": "rest",
-    }
-    below = f" (The estimate for {listed(words[name] for name in negative)} is negative and counts as 0.)"
+    below = f" (The estimate for {listed(_WORDS[name] for name in negative)} is negative and counts as 0.)"
     return f"Of the variance in scores {', '.join(parts)}; {rest}.{below if negative else ''}"
 
 
