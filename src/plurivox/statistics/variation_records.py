@@ -7,7 +7,7 @@ from plurivox.statistics.records import Statistic
 RECORDS = (
     Statistic(
         name="leniency", label="leniency", column="higher by", needs="pair", range=(-float("inf"), float("inf")),
-        role="higher", order=10, traits=("stated", "claims"),
+        role="higher", order=10, traits=("claims",),
         equation="Σ_i w_i (x̄_gi − x̄_ri) / Σ_i w_i over items that group and rest rated, w_i = n_gi n_ri/(n_gi + n_ri)",
         meaning="by how many points of the scale a group scores the same items higher than the others: its coefficient "
         "in a regression with an effect of every item",
