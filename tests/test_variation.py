@@ -358,8 +358,8 @@ def processes() -> Iterator[Executor]:
 
 
 def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    ratings = study(12, n_raters=40)
-    for asked in (ASKED, {**ASKED, "bootstrap": 30, "adjust": False}):
+    ratings = study(12, n_items=12, n_raters=24, missing=0.5)
+    for asked in (ASKED, {**ASKED, "bootstrap": 20, "items_by": None}):
         one = pv.variation(ratings, ["g", ("g", "h")], threads=1, **asked).to_json()
         assert pv.variation(ratings, ["g", ("g", "h")], threads=3, **asked).to_json() == one
         with monkeypatch.context() as patched:
