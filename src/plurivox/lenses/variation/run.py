@@ -58,8 +58,8 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         each += [_Part.of(work, one) for one in groups]
         frames = frames.joined(_together(work))
         if settings.adjust:
-            single = _attributes(part, groups, settings)
-            adjusted.append(Adjusted.of(part, single, dict(settings.reference)).table(settings, subset, how))
+            fit = Adjusted.of(part, _attributes(part, groups, settings), dict(settings.reference))
+            adjusted += [fit.table(settings, subset, how)] if fit.axes else []
     whole.decide([one.tested for part in each for one in part.prepared])
     whole.decide([pair.prepared.tested for part in each for pair in part.contrasts])
     whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)

@@ -96,7 +96,7 @@ def _varies(result: Variation) -> list[Statement]:
     for axis in ["all", *(name for name in result.axes if name != "rater")]:
         here = (row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis))
         own = {row["component"]: row for row in here}
-        if own and not math.isnan(own["item"]["variance"]):
+        if own and not math.isnan(own["item"]["share"]):
             said.append(Statement(_divided(axis, own), 2.1 if axis == "all" else 2.05, axis, "components"))
         elif own:
             text = (
