@@ -1,0 +1,325 @@
+"""Ratings given again, and when: what is kept of them, carried along, stored, refused, and said."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import plurivox as pv
+from plurivox.errors import ColumnError, FileError, InputError
+from plurivox.ratings import with_items
+
+SCALE = pv.Scale.range(0, 4)
+
+
+def table(n_rows: int = 300, seed: int = 0, *, ties: bool = False) -> list[tuple[int, str, int, float]]:
+    """Return rows of item, rater, score and time, many of them repeats; times differ unless ties are wanted."""
+    rng = random.Random(seed)
+    times = [float(rng.randrange(5)) if ties else at / 7 for at in rng.sample(range(10 * n_rows), n_rows)]
+    return [(rng.randrange(12), f"r{rng.randrange(9)}", rng.randrange(5), at) for at in times]
+
+
+def frame_of(rows: list[tuple[int, str, int, float]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["item", "rater", "score", "time"], orient="row")
+
+
+def by_pair(rows: list[tuple[int, str, int, float]], *, timed: bool) -> dict[tuple[int, str], list[tuple[int, float]]]:
+    """Return the scores and times of each pair in the order of their occasions: the rule, in plain Python."""
+    found = defaultdict(list)
+    for item, rater, score, at in rows:
+        found[item, rater].append((score, at))
+    if timed:
+        for own in found.values():
+            own.sort(key=lambda one: (one[1] != one[1], 0.0 if one[1] != one[1] else one[1]))  # NaN last, stable
+    return dict(found)
+
+
+def kept(rows: list[tuple[int, str, int, float]], *, timed: bool = True, rule: Any = "keep") -> pv.Ratings:
+    return pv.Ratings.from_frame(frame_of(rows), scale=SCALE, duplicates=rule, time="time" if timed else None)
+
+
+# What is kept --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("ties", [True, False])
+def test_first_ratings_and_later_ones_against_plain_python(timed: bool, ties: bool) -> None:
+    rows = table(ties=ties)
+    rows = [(i, r, s, float("nan") if k % 11 == 0 else t) for k, (i, r, s, t) in enumerate(rows)]
+    expected = by_pair(rows, timed=timed)
+    ratings = kept(rows, timed=timed)
+    firsts = {(i, r): s for i, r, s, *_ in ratings.to_frame().iter_rows()}
+    assert firsts == {pair: own[0][0] for pair, own in expected.items()}
+    found = defaultdict(list)
+    for row in ratings.repeats().iter_rows(named=True):
+        found[row["item"], row["rater"]].append((row["occasion"], row["score"], row.get("time")))
+    assert found == {
+        pair: [(k, score, None if at != at or not timed else at) for k, (score, at) in enumerate(own, 1)]
+        for pair, own in expected.items()
+        if len(own) > 1
+    }
+    assert ratings.again is not None
+    assert ratings.intake.kept_repeats == len(ratings.again) == len(rows) - len(expected)
+    assert ratings.intake.missing_times == (sum(at != at for *_, at in rows) if timed else 0)
+
+
+@pytest.mark.parametrize(("rule", "place"), [("first", 0), ("last", -1)])
+def test_first_and_last_go_by_time(rule: Any, place: int) -> None:
+    rows = table()
+    expected = {pair: own[place] for pair, own in by_pair(rows, timed=True).items()}
+    found = {(i, r): (s, t) for i, r, s, t in kept(rows, rule=rule).to_frame().iter_rows()}
+    assert found == expected
+
+
+def test_the_most_frequent_score_has_the_time_at_which_it_was_first_given() -> None:
+    rows = [(1, "a", 2, 9.0), (1, "a", 3, 1.0), (1, "a", 2, 5.0), (2, "a", 0, 4.0), (2, "b", 1, 0.0), (2, "b", 2, 1.0)]
+    assert kept(rows, rule="mode").to_frame().rows() == [(1, "a", 2, 5.0), (2, "a", 0, 4.0)]
+
+
+def test_rows_may_come_in_any_order_where_times_differ() -> None:
+    rows = table()
+    shuffled = random.Random(1).sample(rows, len(rows))
+    assert kept(rows) == kept(shuffled)
+    assert kept(rows, timed=False) != kept(shuffled, timed=False)  # then the order of rows is that of occasions
+
+
+def test_without_repeats_or_times_nothing_is_kept() -> None:
+    rows = list({(i, r): (i, r, s, t) for i, r, s, t in table()}.values())
+    plain = pv.Ratings.from_frame(frame_of(rows), scale=SCALE)
+    assert (plain.times, plain.again, plain.intake.time_unit) == (None, None, "")
+    assert plain == kept(rows, timed=False)
+    assert kept(rows, timed=False).again is None
+    assert plain.repeats().height == 0
+    assert plain.to_frame().columns == ["item", "rater", "score"]
+    assert plain != kept(rows)
+
+
+# Times ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "moment"),
+    [
+        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+        (" 2026-01-31T12:30 ", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
+        ("2026-01-31 12:30:05.25", datetime(2026, 1, 31, 12, 30, 5, 250_000, tzinfo=UTC)),
+        ("2026-01-31T12:30:05Z", datetime(2026, 1, 31, 12, 30, 5, tzinfo=UTC)),
+        ("2026-01-31T00:30:05+02:00", datetime(2026, 1, 31, 0, 30, 5, tzinfo=timezone(timedelta(hours=2)))),
+        ("2026-01-31T12:30:05-0330", datetime(2026, 1, 31, 12, 30, 5, tzinfo=timezone(-timedelta(hours=3.5)))),
+        ("0001-01-01", datetime(1, 1, 1, tzinfo=UTC)),
+        ("1960-02-29T01:00", datetime(1960, 2, 29, 1, tzinfo=UTC)),
+        (date(2026, 1, 31), datetime(2026, 1, 31, tzinfo=UTC)),
+        (datetime(2026, 1, 31, 5, tzinfo=UTC).replace(tzinfo=None), datetime(2026, 1, 31, 5, tzinfo=UTC)),
+        (datetime(2026, 1, 31, 5, tzinfo=timezone(timedelta(hours=1))), datetime(2026, 1, 31, 4, tzinfo=UTC)),
+    ],
+)
+def test_dates_are_days_since_1970(given: Any, moment: datetime) -> None:
+    frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "a"], "score": [0, 1], "when": [given, given]})
+    ratings = pv.Ratings.from_frame(frame, time="when")
+    assert ratings.times is not None
+    assert ratings.times[0] == pytest.approx((moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1), abs=1e-9)
+    assert ratings.intake.time_unit == "days"
+    assert ratings.to_frame()["time"][0].replace(tzinfo=UTC) == pytest.approx(moment, abs=timedelta(microseconds=50))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["3", "-1.5", "1e2", "NA"], [3.0, -1.5, 100.0, None]),
+        ([1, 2, None, 4], [1.0, 2.0, None, 4.0]),
+        ([0.5, float("nan"), None, 1.0], [0.5, None, None, 1.0]),
+        ([None, None, None, None], [None] * 4),
+        (["", " ", "null", "N/A"], [None] * 4),
+    ],
+)
+def test_numbers_are_times_as_they_are(given: list[Any], expected: list[float | None]) -> None:
+    frame = pl.DataFrame({"item": [1, 2, 3, 4], "rater": ["a"] * 4, "score": [0, 1, 2, 3], "batch": given})
+    ratings = pv.Ratings.from_frame(frame, time="batch")
+    assert ratings.to_frame()["time"].to_list() == expected
+    assert ratings.intake.time_unit == "number"
+    assert ratings.intake.missing_times == expected.count(None)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["1", "soon", "2"], "row 2: the time 'soon' is neither a number nor an ISO date"),
+        (["1", "2", "2026-01-31"], "row 3: the time '2026-01-31' does not fit: others are numbers"),
+        (["2026-01-31", "7", "2026-02-01"], "row 2: the time '7' does not fit: others are dates"),
+        (["2026-02-30", "2026-01-31", "NA"], "row 1: the time '2026-02-30' is neither"),
+        (["31.01.2026", "01.02.2026", "NA"], "rows 1, 2: the time '31.01.2026' is neither"),
+        (["2026-01-31T25:00", "2026-01-31", "NA"], "row 1: the time '2026-01-31T25:00' is neither"),
+        ([1.0, float("inf"), 2.0], "row 2: the time 'inf' is neither"),
+        ([True, False, None], "rows 1, 2: the time 'True' is neither"),
+        ([timedelta(1), None, None], "row 1: the time 'P1D' is neither"),
+    ],
+)
+def test_times_that_are_none(given: list[Any], message: str) -> None:
+    frame = pl.DataFrame({"item": [1, 2, 3], "rater": ["a"] * 3, "score": [0, 1, 2], "when": given})
+    with pytest.raises(ColumnError) as error:
+        pv.Ratings.from_frame(frame, time="when")
+    assert str(error.value).startswith(f"frame, column 'when', {message}")
+    assert str(error.value).endswith("Give numbers (of occasions or batches) or ISO dates such as 2026-01-31 or "
+                                     "2026-01-31T12:00:00.")  # fmt: skip
+
+
+def test_a_unit_is_one_over_all_blocks_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plurivox.intake.text.BLOCK", 64)
+    path = tmp_path / "r.csv"
+    path.write_text("item,rater,score,when\n" + "".join(f"{i},a,1,{i}\n" for i in range(40)) + "41,a,0,2026-01-31\n")
+    with pytest.raises(ColumnError, match="row 42: the time '2026-01-31' does not fit: others are numbers"):
+        pv.read_ratings(path, time="when")
+    path.write_text("item,rater,score,when\n" + "".join(f"{i},a,{i % 2},\n" for i in range(40)) + "41,a,0,2026-01-31\n")
+    assert pv.read_ratings(path, time="when").intake.time_unit == "days"
+
+
+def test_what_times_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text("item,when,a,b\n1,1,0,1\n2,1,1,0\n")
+    with pytest.raises(InputError, match="column 'when': a wide table has no column of times"):
+        pv.read_ratings(path, layout="wide", time="when")
+    with pytest.raises(ColumnError, match="there is no column 'then'; it has item, when, a, b"):
+        pv.read_ratings(path, time="then")
+    frame = frame_of(table())
+    with pytest.raises(ColumnError, match="an attribute is called 'time'"):
+        pv.Ratings.from_frame(frame, time="time", duplicates="keep", item_attributes=["time"])
+
+
+# Carried along -------------------------------------------------------------------------------------------------------
+
+
+def some(rows: list[tuple[int, str, int, float]], items: set[int], raters: set[str]) -> pv.Ratings:
+    return kept([row for row in rows if row[0] in items and row[1] in raters])
+
+
+def test_selections_carry_repeats_and_times() -> None:
+    rows = table()
+    ratings, items, raters = kept(rows), set(range(12)), {f"r{k}" for k in range(9)}
+    assert ratings.where(raters={"rater": ["r1", "r5"]}) == some(rows, items, {"r1", "r5"})
+    assert ratings.where(items={"item": [3, 4]}) == some(rows, {3, 4}, raters)
+    assert ratings.where(items={"item": 3}, raters={"rater": "r2"}) == some(rows, {3}, {"r2"})
+    chosen = np.isin(np.arange(12), [0, 7])
+    part = with_items(ratings, chosen)
+    assert part.repeats().equals(ratings.repeats().filter(pl.col("item").is_in([0, 7])))
+    assert part.to_frame().equals(ratings.to_frame().filter(pl.col("item").is_in([0, 7])))
+    named = ratings.with_poles(("low", "high"))
+    assert named.repeats().equals(ratings.repeats())
+    assert named.to_frame().equals(ratings.to_frame())
+
+
+def test_a_selection_without_repeats_has_none() -> None:
+    rows = [(1, "a", 2, 1.0), (1, "a", 3, 2.0), (1, "b", 0, 3.0)]
+    assert kept(rows).where(raters={"rater": "b"}).again is None
+
+
+def test_equal_means_repeats_and_times_too() -> None:
+    rows = table()
+    item, rater, score, at = rows[-1]
+    assert kept(rows) == kept(list(rows))
+    assert kept(rows) != kept([*rows[:-1], (item, rater, score, at + 1e-6)])
+    assert kept(rows) != kept(rows[:-1])
+    assert kept(rows, timed=False) != pv.Ratings.from_frame(frame_of(rows), scale=SCALE, duplicates="first")
+
+
+def test_other_analyses_see_first_ratings_alone() -> None:
+    rows = table()
+    first = pv.Ratings.from_frame(frame_of(rows), scale=SCALE, duplicates="first", time="time")
+    a, b = (pv.describe(one).to_dict() | {"notes": ""} for one in (first, kept(rows)))
+    assert a | {"duplicates": "keep"} == b
+    both = {"q": kept(rows), "p": kept(rows)}
+    combined = pv.combine(both)
+    assert (combined.times, combined.again, combined.intake.kept_repeats) == (None, None, 0)
+
+
+# Stored --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_stored_and_read_back(tmp_path: Path, timed: bool) -> None:
+    rows = [(i, r, s, float("nan") if k % 7 == 0 else t) for k, (i, r, s, t) in enumerate(table())]
+    ratings, path = kept(rows, timed=timed), tmp_path / "r.parquet"
+    pv.write_ratings(ratings, path)
+    again = pv.read_ratings(path)
+    assert again == ratings
+    assert again.intake == ratings.intake
+    stored = pl.read_parquet(path)
+    assert stored.height == len(rows)  # any tool can read all of them
+    assert stored["occasion"].max() == max(map(len, by_pair(rows, timed=timed).values()))
+
+
+def test_dates_are_stored(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"item": [1, 2], "rater": ["a", "a"], "score": [0, 1], "t": ["2026-01-31T00:00:00.123456789", "NA"]}
+    )
+    ratings = pv.Ratings.from_frame(frame, time="t")
+    pv.write_ratings(ratings, tmp_path / "r.parquet")
+    assert pv.read_ratings(tmp_path / "r.parquet") == ratings
+
+
+def test_ratings_without_them_are_stored_as_before(tmp_path: Path) -> None:
+    plain = pv.Ratings.from_frame(frame_of(table()), scale=SCALE, duplicates="first")
+    pv.write_ratings(plain, tmp_path / "r.parquet")
+    described = pl.read_parquet_metadata(tmp_path / "r.parquet")["plurivox"]
+    assert '"version": 1' in described
+    assert "time_unit" not in described
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda f: f.with_columns(score_code=4 - pl.col("score_code")), "its content is not what was written"),
+        (lambda f: f.with_columns(time_value=pl.col("time_value") + 1), "its content is not what was written"),
+        (lambda f: f.with_columns(time_value=pl.lit(float("inf"))), "time_value does not hold times throughout"),
+        (lambda f: f.with_columns(occasion=pl.lit(1, pl.Int64)), "its rows are not in order, or some are there twice"),
+        (lambda f: f.with_columns(occasion=pl.col("occasion") + 1), "its rows are not in order"),
+        (lambda f: f.drop("time_value"), "time_value"),
+        (lambda f: f[::-1], "its rows are not in order"),
+    ],
+)
+def test_a_damaged_store_says_so(tmp_path: Path, change: Any, reason: str) -> None:
+    path = tmp_path / "r.parquet"
+    pv.write_ratings(kept(table()), path)
+    described = pl.read_parquet_metadata(path)
+    change(pl.read_parquet(path)).write_parquet(path, metadata={"plurivox": described["plurivox"]})
+    with pytest.raises(FileError, match=f"are damaged .*{reason}"):
+        pv.read_ratings(path)
+
+
+# Commands ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_and_the_config(tmp_path: Path) -> None:
+    from plurivox.cli.app import app
+
+    path = tmp_path / "ratings.csv"
+    path.write_text("item,rater,score,day\n1,a,0,2026-01-02\n1,a,1,2026-01-01\n1,b,2,\n2,a,2,2026-01-03\n")
+    said = (
+        "1 item–rater pair was rated more than once: the first rating counts, and 1 later one is kept beside it.",
+        "Ratings have times, counted in days; 1 rating has none.",
+    )
+    for options in (["--repeats", "keep", "--time", "day"], ["--duplicates", "keep", "--occasion", "day"]):
+        run = CliRunner().invoke(app, ["describe", str(path), *options, "--json"])
+        assert run.exit_code == 0, run.output
+        assert all(sentence in run.output for sentence in said)
+    run = CliRunner().invoke(app, ["describe", str(path), "--repeats", "keep"])
+    assert "No rater rated an item twice" not in run.output
+    assert "keep kept" not in run.output
+    (tmp_path / "plurivox.toml").write_text('[columns]\nduplicates = "keep"\ntime = "day"\n')
+    run = CliRunner().invoke(app, ["describe", str(path), "--json"])
+    assert all(sentence in run.output for sentence in said)
+
+
+def test_a_config_remembers_both(tmp_path: Path) -> None:
+    from plurivox.config import config_text, load_config
+
+    (tmp_path / "plurivox.toml").write_text(config_text(kept(table())))
+    config = load_config(tmp_path / "plurivox.toml")
+    assert (config.duplicates, config.time) == ("keep", "time")
