@@ -197,6 +197,16 @@ def without_raters(
     return tuple(np.split(values, units.bounds[1:-1]))
 
 
+def in_block(items: ArrayLike, raters: ArrayLike, n_blocks: int) -> Ints:
+    """Return the block of each rating, by its item and rater.
+
+    A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
+    """
+    item, rater = np.asarray(items).astype(np.uint64), np.asarray(raters).astype(np.uint64)
+    mixed = (item * _MIX[0] + rater * _MIX[1]) >> np.uint64(33)
+    return np.asarray(mixed % np.uint64(n_blocks), dtype=np.int64)
+
+
 class OfRatings(Contribution, Protocol):
     """A contribution that may hold ratings itself, and can do without some of them."""
 
@@ -206,18 +216,14 @@ class OfRatings(Contribution, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Keep:
-    """Which ratings of a part are not in a block of ratings.
-
-    A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
-    """
+    """Which ratings of a part are not in a block of ratings."""
 
     block: int
     n_blocks: int
 
     def __call__(self, part: Part) -> NDArray[np.bool_]:
-        item = (part.item_of_each() + part.first).astype(np.uint64)
-        mixed = (item * _MIX[0] + part.raters.astype(np.uint64) * _MIX[1]) >> np.uint64(33)
-        keep: NDArray[np.bool_] = (mixed % np.uint64(self.n_blocks) != self.block) | (part.raters < 0)
+        block = in_block(part.item_of_each() + part.first, part.raters, self.n_blocks)
+        keep: NDArray[np.bool_] = (block != self.block) | (part.raters < 0)
         return keep
 
 
