@@ -421,7 +421,7 @@ def test_agreement_against_loops_and_another_package(level: str) -> None:
 
 
 def test_intervals_are_those_of_leaving_out_each_item_and_each_rater(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BLOCKS", 1)  # no single ratings
+    monkeypatch.setattr(module, "most_blocks", lambda _: 1)  # no single ratings
     ratings = study(1)
     (found,) = (repeated(ratings).filter(statistic="change").rows(named=True),)
 
@@ -445,7 +445,7 @@ def test_single_ratings_are_taken_off_once() -> None:
     ratings = study(2)
     narrow = repeated(ratings)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_BLOCKS", 1)
+        patch.setattr(module, "most_blocks", lambda _: 1)
         wide = repeated(ratings)
     width, before = (one["ci_high"] - one["ci_low"] for one in (narrow, wide))
     assert (width < before).all()

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.responsiveness.run import responsiveness as responsiveness
     from plurivox.lenses.soft.result import SoftScores as SoftScores
     from plurivox.lenses.soft.run import soft_scores as soft_scores
+    from plurivox.lenses.variation.result import Variation as Variation
+    from plurivox.lenses.variation.run import variation as variation
     from plurivox.predictions import Predictions as Predictions
     from plurivox.questions import combine as combine
     from plurivox.ratings import Ratings as Ratings
@@ -83,6 +85,7 @@ _ANSWERED = {
     "lenses.psychometrics": ("psychometrics", "Psychometrics"),
     "lenses.responsiveness": ("responsiveness", "Responsiveness"),
     "lenses.soft": ("soft_scores", "SoftScores"),
+    "lenses.variation": ("variation", "Variation"),
 }
 """Functions, each in the module run of a folder, and the results that they give, in its module result."""
 _ELSEWHERE = {

@@ -64,6 +64,11 @@ class Draws(NamedTuple):
         """
         return cls("units", 0, int(units.max(initial=-1)) + 1, resample=resample, units=units)
 
+    @classmethod
+    def of_blocks(cls, n: int) -> Draws:
+        """Return a draw for each block of single ratings: all ratings but those of the block."""
+        return cls("units", 0, n, resample="ratings")
+
     @property
     def total(self) -> int:
         """How many draws these are."""

@@ -34,8 +34,8 @@ MOST_BLOCKS = 100
 """Blocks of single ratings."""
 LARGE, FEWER = 100_000, 0.4
 """From so many ratings, or more raters than units, on: what is left of the two numbers above, since passes are long."""
-SCALES = ("plain", "fisher", "inverse", "complement")
-"""On which scale an interval is symmetric: the value's own, artanh x, 1/x, or 1/(1 − x)."""
+SCALES = ("plain", "fisher", "inverse", "complement", "logit")
+"""On which scale an interval is symmetric: the value's own, artanh x, 1/x, 1/(1 − x), or log(x/(1 − x))."""
 
 
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
@@ -214,6 +214,21 @@ class OfRatings(Contribution, Protocol):
         """Return the same without the ratings that a rule drops from a part."""
 
 
+def rating_blocks(part: Part, n_blocks: int) -> Ints:
+    """Return the block of each rating of a part, -1 without a rater."""
+    return np.where(part.raters < 0, -1, in_block(part.item_of_each() + part.first, part.raters, n_blocks))
+
+
+def number_of_blocks(parts: Sequence[Part]) -> int:
+    """Return how many blocks of ratings are left out in turn."""
+    return most_blocks(sum(len(part.raters) for part in parts))
+
+
+def most_blocks(n_ratings: int) -> int:
+    """Return into how many blocks so many ratings are cut."""
+    return min(MOST_BLOCKS if n_ratings <= LARGE else int(FEWER * MOST_BLOCKS), n_ratings)
+
+
 @dataclass(frozen=True, slots=True)
 class _Keep:
     """Which ratings of a part are not in a block of ratings."""
@@ -222,8 +237,7 @@ class _Keep:
     n_blocks: int
 
     def __call__(self, part: Part) -> NDArray[np.bool_]:
-        block = in_block(part.item_of_each() + part.first, part.raters, self.n_blocks)
-        keep: NDArray[np.bool_] = (block != self.block) | (part.raters < 0)
+        keep: NDArray[np.bool_] = rating_blocks(part, self.n_blocks) != self.block
         return keep
 
 
@@ -266,8 +280,7 @@ def without_ratings(
 
     None if there are no ratings.
     """
-    n_ratings = sum(len(part.raters) for part in parts)
-    n = min(MOST_BLOCKS if n_ratings <= LARGE else int(FEWER * MOST_BLOCKS), n_ratings)
+    n = number_of_blocks(parts)
     made = run(parts, _Blocks(contribution, n), Draws.of_units(np.arange(n), "items"), finish, how)
     return np.concatenate(made) if made else None
 
@@ -293,6 +306,7 @@ _SCALES = {
     "plain": _Scale(lambda x: x, lambda y: y, -np.inf, np.inf),
     "fisher": _Scale(np.arctanh, np.tanh, -1.0, 1.0),
     "inverse": _Scale(lambda x: -1 / x, _from_inverse, 0.0, np.inf),
+    "logit": _Scale(lambda x: np.log(x / (1 - x)), lambda y: 1 / (1 + np.exp(-np.clip(y, -700, 700))), 0.0, 1.0),
     "complement": _Scale(lambda x: 1 / (1 - x), lambda y: 1 - _from_inverse(-y), -np.inf, 1.0),
 }
 

@@ -149,6 +149,11 @@ def read_value(text: str) -> dict[str, str]:
     return {attribute.strip(): value.strip()}
 
 
+def read_values(texts: list[str]) -> dict[str, str]:
+    """Read several ``gender=Woman``."""
+    return {name: value for text in texts for name, value in read_value(text).items()}
+
+
 def read_prior(text: str) -> Any:
     """Read ``1``, ``1,1,2``, ``auto`` or ``empirical-bayes``."""
     if text in ("auto", "empirical-bayes"):

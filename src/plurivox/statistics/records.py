@@ -78,7 +78,8 @@ class Statistic:
     role
         In cohesion: ``"tested"`` with raters shuffled and resampled, ``"beside"`` alpha, resampled only, or of the
         ``"whole"`` scores of a group's raters, which is not a sum over items and comes without draws. In
-        responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics ``"scaled"``.
+        responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics ``"scaled"``, in
+        variation ``"higher"``.
     order
         Where it stands among the others; equal ones by name.
     contribution
@@ -122,7 +123,7 @@ class Statistic:
     function: Callable[..., float] | None = None
     symmetric: bool = False
     column: str = ""
-    role: Literal["tested", "beside", "whole", "main", "traditional", "scaled", ""] = ""
+    role: Literal["tested", "beside", "whole", "main", "traditional", "scaled", "higher", ""] = ""
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None
     slot: int = -1

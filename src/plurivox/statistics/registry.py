@@ -9,7 +9,9 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
-from plurivox.statistics import alignment_records, cohesion, psychometrics_records, responsiveness_records, soft_records
+from plurivox.statistics import (
+    alignment_records, cohesion, psychometrics_records, responsiveness_records, soft_records, variation_records,
+)  # fmt: skip
 from plurivox.statistics.records import Statistic
 
 
@@ -47,6 +49,7 @@ def refresh() -> None:
         *psychometrics_records.RECORDS,
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
+        *variation_records.RECORDS,
     )
     STATISTICS.clear()
     STATISTICS.update({record.name: record for record in records})

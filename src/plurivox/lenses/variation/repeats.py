@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.engine.grouping import Compared, counting
-from plurivox.engine.jackknife import MOST_BLOCKS, MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block
+from plurivox.engine.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
 from plurivox.engine.run import Values
 from plurivox.intake.again import EveryRating
 from plurivox.ratings import Ratings
@@ -320,7 +320,7 @@ class _Study:
             left.append(self.cells.without(own, blocks(len(known), MOST_ITEMS)[place], whole))
             if not alone:
                 left.append(self.cells.without(own, self._units(raters)[raters], whole))
-                left.append(self.cells.without(own, in_block(items, raters, min(MOST_BLOCKS, len(own))), whole))
+                left.append(self.cells.without(own, in_block(items, raters, max(most_blocks(len(own)), 1)), whole))
         return self._made(whole, left, NOTHING_AGAIN if not len(own) else "", "plain")
 
     def _units(self, raters: NDArray[np.int32]) -> Ints:
@@ -349,7 +349,7 @@ class _Study:
         if self.intervals:
             unit_of = self._units(raters)
             cells = place[self.cell_item[own]], unit_of[self.cell_rater[own]]
-            block = in_block(items[rows], raters, min(MOST_BLOCKS, max(len(at), 1)))
+            block = in_block(items[rows], raters, max(most_blocks(len(at)), 1))
             nowhere = np.zeros(0, np.int64)
             left = [
                 table.without(every, blocks(len(items), MOST_ITEMS), whole),

@@ -1,0 +1,306 @@
+"""All attributes at once: what a group adds to scores of the same items, the other attributes accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.axis import Axis
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import raters_who_rated
+from plurivox.engine.intervals import Interval, percentile_interval
+from plurivox.engine.jackknife import (
+    LeftOut, RaterUnits, number_of_blocks, rating_blocks, without_items, without_raters,
+)  # fmt: skip
+from plurivox.engine.part import Part
+from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.errors import SelectionError, few
+from plurivox.ratings import Ratings
+
+EFFECTS = ("effect", "unadjusted", "deviation", "deviation_unadjusted")
+"""What is found of each group: beside the reference group, with the others accounted for and not; beside all raters."""
+_RANK = 1e-9  # of a singular value beside the largest, below which groups cannot be told apart
+_APART = "within items it cannot be told apart from {other}: one follows from the other"
+_NO_OVERLAP = "no rater of this group rated an item with raters of others, or only of groups for which the same holds"
+SCHEMA = {
+    "subset": pl.String, "attribute": pl.String, "group": pl.String, "reference": pl.String, "effect": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "unadjusted": pl.Float64, "unadjusted_low": pl.Float64,
+    "unadjusted_high": pl.Float64, "deviation": pl.Float64, "deviation_low": pl.Float64, "deviation_high": pl.Float64,
+    "n_raters": pl.Int64, "note": pl.String,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossed:
+    """What a part of the items adds to the cross products of all groups, and of groups and scores, within items.
+
+    Attributes
+    ----------
+    profiles
+        Raters × attributes: the place of each rater's group among those of all attributes, -1 for raters who lack one.
+    values
+        The numbers of the scale.
+    n_groups, n_items
+        How many there are of all attributes, and of all parts.
+    cost
+        About how many seconds a draw takes.
+    whole, n_blocks
+        What each part adds as it is, by its first item, and how many blocks of ratings there are: for what is left
+        without units.
+    """
+
+    profiles: NDArray[np.int32]
+    values: NDArray[np.float64]
+    n_groups: int
+    n_items: int
+    cost: float
+    whole: Mapping[int, Sums]
+    n_blocks: int
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return self.n_groups * (self.n_groups + 1) + len(self.profiles)
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        from plurivox.kernels import absorbed as k
+
+        given = (part.offsets, part.raters, part.scores, self.values, self.profiles)
+        if draws.kind == "units" and draws.resample != "items":
+            units = rating_blocks(part, self.n_blocks) if draws.units is None else draws.units[part.raters]
+            sums = Sums({name: np.repeat(own, draws.total, axis=0) for name, own in self.whole[part.first].items()})
+            k.add_crosses_without(*given, units, draws.first, *sums.values())
+            return sums
+        sums = Sums(
+            products=np.zeros((draws.total, self.n_groups, self.n_groups)),
+            scores=np.zeros((draws.total, self.n_groups)),
+        )
+        raters = draws.rater_weights(self._strata)
+        k.add_crosses(*given, raters, draws.item_weights(self.n_items)[:, part.items], *sums.values())
+        return sums
+
+    @property
+    def _strata(self) -> NDArray[np.int64]:
+        """The crossing of all attributes, within which raters are drawn."""
+        _, place = np.unique(self.profiles, axis=0, return_inverse=True)
+        return np.where(self.profiles[:, 0] < 0, -1, place.ravel())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solve:
+    """From cross products to effects, draws × groups × :data:`EFFECTS`; NaN where groups cannot be told apart.
+
+    Attributes
+    ----------
+    bounds
+        The groups of attribute a are ``bounds[a]`` to ``bounds[a + 1]``.
+    references
+        The reference group of each attribute, its place among all.
+    sizes
+        How many raters each group has.
+    """
+
+    bounds: tuple[int, ...]
+    references: tuple[int, ...]
+    sizes: Values
+
+    def __call__(self, sums: Sums) -> Values:
+        """Solve for the effects of all draws."""
+        products, scores = sums["products"], sums["scores"]
+        found = np.full((*scores.shape, len(EFFECTS)), np.nan)
+        everything = self._free(range(len(self.references)))
+        found[..., 0] = _effects(products, scores, everything, self.references)
+        for a, reference in enumerate(self.references):
+            own = slice(self.bounds[a], self.bounds[a + 1])
+            alone = _effects(products, scores, self._free([a]), (reference,))
+            found[:, own, 1] = alone[:, own]
+            share = self.sizes[own] / max(self.sizes[own].sum(), 1.0)
+            for at, made in ((2, found[:, own, 0]), (3, found[:, own, 1])):
+                used = np.where(share > 0, made, 0.0)  # a group of nobody has no effect, and no part in the mean
+                found[:, own, at] = made - (used @ share)[:, np.newaxis]
+        return found
+
+    def _free(self, attributes: Sequence[int] | range) -> NDArray[np.int64]:
+        """Return the groups of some attributes that are no references, and have raters."""
+        places = [place for a in attributes for place in range(self.bounds[a], self.bounds[a + 1])]
+        return np.array(
+            [place for place in places if place not in self.references and self.sizes[place] > 0], dtype=np.int64
+        )
+
+
+def _effects(products: Values, scores: Values, free: NDArray[np.int64], references: Sequence[int]) -> Values:
+    """Return the effects of some groups, 0 for references; NaN for those that the design leaves open."""
+    found = np.full(scores.shape, np.nan)
+    found[:, list(references)] = 0.0
+    if not len(free):
+        return found
+    own = products[:, free[:, np.newaxis], free]
+    values, vectors = np.linalg.eigh(own)
+    known = values > _RANK * np.maximum(values[:, -1:], 1e-300)
+    inverse = np.where(known, 1 / np.where(known, values, 1.0), 0.0)
+    along = np.einsum("dij,di->dj", vectors, scores[:, free])
+    solved = np.einsum("dij,dj->di", vectors, inverse * along)
+    open_ = np.einsum("dij,dj->di", vectors**2, (~known).astype(float)) > 1e-6  # parts of what cannot be told
+    found[:, free] = np.where(open_, np.nan, solved)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Adjusted:
+    """Effects of all attributes at once on one set of items.
+
+    Attributes
+    ----------
+    axes
+        One for each attribute; groups that are withheld there have an effect, which is not shown.
+    references
+        The attribute's group that others are held beside.
+    """
+
+    ratings: Ratings
+    axes: tuple[Axis, ...]
+    references: tuple[str, ...]
+
+    @classmethod
+    def of(cls, ratings: Ratings, axes: Sequence[Axis], wanted: Mapping[str, str]) -> Adjusted:
+        """Find the reference of each attribute: the one wanted, or the largest that is shown."""
+        for attribute in wanted:
+            if attribute not in [axis.name for axis in axes]:
+                raise SelectionError(
+                    f"reference names '{attribute}', which is none of the attributes compared",
+                    hint=f"They are: {few([axis.name for axis in axes]) or 'none'}.",
+                )
+        chosen = tuple(_reference(axis, wanted.get(axis.name)) for axis in axes)
+        return cls(ratings, tuple(axes), chosen)
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """Where the groups of each attribute start among all, and where the last ends."""
+        return tuple(np.cumsum([0, *map(len, self.axes)]).tolist())
+
+    @cached_property
+    def profiles(self) -> NDArray[np.int32]:
+        """Raters × attributes, all -1 for raters who lack a value or rated nothing."""
+        each = np.stack([axis.codes + start for axis, start in zip(self.axes, self.bounds, strict=False)], axis=1)
+        known = np.all([axis.codes >= 0 for axis in self.axes], axis=0) & raters_who_rated(self.ratings)
+        return np.where(known[:, np.newaxis], each, -1).astype(np.int32)
+
+    @cached_property
+    def sizes(self) -> Values:
+        """How many raters each group has, of those who have a value of every attribute."""
+        known = self.profiles[self.profiles[:, 0] >= 0]
+        return np.bincount(known.ravel(), minlength=self.bounds[-1]).astype(float)
+
+    @property
+    def solve(self) -> Solve:
+        """What makes effects of sums."""
+        places = tuple(
+            start + axis.groups.index(name)
+            for axis, start, name in zip(self.axes, self.bounds, self.references, strict=False)
+        )
+        return Solve(self.bounds, places, self.sizes)
+
+    def work(self) -> Crossed:
+        """Return what a part adds."""
+        numbers = np.array(self.ratings.scale.values, dtype=float)
+        values = numbers - (numbers.min() + numbers.max()) / 2
+        cost = len(self.ratings.scores) * 1e-8 * len(self.axes)
+        parts = self.ratings.parts()
+        plain = Crossed(self.profiles, values, self.bounds[-1], self.ratings.n_items, cost, {}, 0)
+        whole = {part.first: plain(part, Draws.observed()) for part in parts}
+        return Crossed(
+            self.profiles, values, self.bounds[-1], self.ratings.n_items, cost, whole, number_of_blocks(parts)
+        )
+
+    def table(self, asked: Any, subset: str, how: Running) -> pl.DataFrame:
+        """Return one row per attribute and group that is shown."""
+        parts, work, solve = self.ratings.parts(), self.work(), self.solve
+        whole = total(parts, work)
+        values = solve(whole)[0]
+        interval = self._interval(asked, parts, work, whole, how)
+        notes = self._notes(whole, values)
+        rows = []
+        for axis, start, reference in zip(self.axes, self.bounds, self.references, strict=False):
+            for g in np.flatnonzero(~axis.withheld).tolist():
+                at = start + g
+                ends = [(None, None)] * 3
+                if interval is not None:
+                    ends = [(float(interval.low[at, s]), float(interval.high[at, s])) for s in range(3)]
+                if axis.groups[g] == reference:
+                    ends[0] = ends[1] = (None, None)
+                rows.append((
+                    subset, axis.name, axis.groups[g], reference, values[at, 0], *ends[0], values[at, 1], *ends[1],
+                    values[at, 2], *ends[2], int(self.sizes[at]), notes[at],
+                ))  # fmt: skip
+        return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+    def _interval(
+        self, asked: Any, parts: tuple[Part, ...], work: Crossed, whole: Sums, how: Running
+    ) -> Interval | None:
+        solve = self.solve
+        if asked.interval == "none":
+            return None
+        if asked.interval == "bootstrap":
+            made = run(parts, work, Draws.resampled(asked.bootstrap, asked.seed, asked.resample), solve, how)
+            return Interval(*percentile_interval(np.concatenate(made)))
+        each: list[Values] = []
+        if asked.resample in ("items", "both"):
+            each.append(without_items(parts, work, whole, solve, how))
+        if asked.resample in ("raters", "both"):
+            largest = max(range(len(self.axes)), key=lambda a: len(self.axes[a])) if self.axes else 0
+            codes = np.where(self.profiles[:, 0] < 0, -1, self.axes[largest].codes)
+            each.extend(_whole_strata(parts, work, RaterUnits.of(codes, len(self.axes[largest])), solve, how))
+        blocks = run(parts, work, Draws.of_blocks(work.n_blocks), solve, how) if asked.resample == "both" else []
+        left = LeftOut(solve(whole)[0], tuple(each), np.concatenate(blocks) if blocks else None)
+        return left.interval(["plain"] * len(EFFECTS), [(-np.inf, np.inf)] * len(EFFECTS))
+
+    def _notes(self, whole: Sums, values: Values) -> list[str]:
+        """Tell of each group why its effect cannot be told."""
+        notes = [""] * self.bounds[-1]
+        alone = [np.isnan(values[start:stop, 1]) for start, stop in zip(self.bounds, self.bounds[1:], strict=False)]
+        for a, b in combinations(range(len(self.axes)), 2):
+            solve = Solve(self.bounds, self.solve.references, self.sizes)
+            free = solve._free([a, b])
+            both = _effects(whole["products"], whole["scores"], free, ())[0]
+            for one, other in ((a, b), (b, a)):
+                start, stop = self.bounds[one : one + 2]
+                for g in range(start, stop):
+                    lost = g in free and np.isnan(both[g]) and not alone[one][g - start]
+                    if lost and not notes[g]:
+                        notes[g] = _APART.format(other=self.axes[other].name)
+        for at in range(self.bounds[-1]):
+            if np.isnan(values[at, 0]) and not notes[at]:
+                several = not np.isnan(values[at, 1])
+                notes[at] = _APART.format(other="the other attributes together") if several else _NO_OVERLAP
+        return notes
+
+
+def _whole_strata(
+    parts: tuple[Part, ...], work: Crossed, units: RaterUnits, solve: Solve, how: Running
+) -> tuple[Values, ...]:
+    """Return the values without units of raters; a group of one rater is no reason to leave others undefined."""
+    return without_raters(parts, work, units._replace(alone=np.zeros(len(units.alone), bool)), solve, how)
+
+
+def _reference(axis: Axis, wanted: str | None) -> str:
+    """Return an attribute's reference group."""
+    shown = axis.shown
+    if wanted is None:
+        if not shown:
+            return axis.groups[int(np.argmax(axis.sizes))]
+        return max(shown, key=lambda name: axis.sizes[axis.groups.index(name)])
+    if wanted not in shown:
+        raise SelectionError(
+            f"{axis.name} has no group '{wanted}' to hold others beside, or it is withheld",
+            hint=f"The groups shown are: {few(list(shown)) or 'none'}.",
+        )
+    return wanted

@@ -1,0 +1,263 @@
+"""What scores vary by, and what more raters buy: tables of variance components and of the reliability of means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from plurivox.engine.jackknife import LeftOut
+from plurivox.engine.run import Values
+from plurivox.lenses.variation.sums import COMPARED, Measured
+from plurivox.statistics.variance import NESTED, WITHIN, raters_needed, reliability, shares
+
+MOST_RATERS = 100
+"""Raters up to which the reliability of their mean is told."""
+COMPONENTS = {
+    "subset": pl.String, "axis": pl.String, "component": pl.String, "variance": pl.Float64, "share": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "n_raters": pl.Int64, "n_items": pl.Int64, "n_ratings": pl.Int64,
+    "note": pl.String,
+}  # fmt: skip
+RELIABILITY = {
+    "subset": pl.String, "axis": pl.String, "group": pl.String, "k": pl.Int64, "relative": pl.Float64,
+    "relative_low": pl.Float64, "relative_high": pl.Float64, "absolute": pl.Float64, "absolute_low": pl.Float64,
+    "absolute_high": pl.Float64, "ceiling": pl.Float64, "note": pl.String,
+}  # fmt: skip
+NEEDED = {
+    "subset": pl.String, "axis": pl.String, "group": pl.String, "target": pl.Float64, "relative": pl.Float64,
+    "relative_low": pl.Float64, "relative_high": pl.Float64, "absolute": pl.Float64, "absolute_low": pl.Float64,
+    "absolute_high": pl.Float64, "ratings_per_item": pl.Float64, "note": pl.String,
+}  # fmt: skip
+_FIRST = len(COMPARED)
+
+
+class Frames(NamedTuple):
+    """Components, reliability and raters needed."""
+
+    components: pl.DataFrame
+    reliability: pl.DataFrame
+    needed: pl.DataFrame
+
+    @classmethod
+    def none(cls) -> Frames:
+        """Return empty tables."""
+        return cls(*(pl.DataFrame(schema=schema) for schema in (COMPONENTS, RELIABILITY, NEEDED)))
+
+    def __add__(self, other: object) -> Frames:  # type: ignore[override]
+        assert isinstance(other, Frames)
+        return Frames(*(pl.concat([one, two]) for one, two in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Where the tables of one axis on one set of items come from.
+
+    Attributes
+    ----------
+    subset, axis
+        Their names.
+    groups
+        The groups that are shown, and where each stands among the values.
+    measured
+        The sums.
+    left
+        Values without each item and rater, None without intervals.
+    target
+        The reliability to reach.
+    overlapping
+        Whether a rater may be in several groups, so that no variance lies between them.
+    """
+
+    subset: str
+    axis: str
+    groups: Sequence[tuple[str, int]]
+    measured: Measured
+    left: LeftOut | None
+    target: float
+    overlapping: bool = False
+
+    def frames(self) -> Frames:
+        """Return all tables."""
+        parts = [self._of_group(name, at) for name, at in self.groups]
+        found = [] if self.axis == "all" or self.overlapping else [self._of_axis()]
+        each = [*found, *parts]
+        return Frames(
+            self._components(),
+            pl.DataFrame([row for one in each for row in one.curve()], schema=RELIABILITY, orient="row"),
+            pl.DataFrame([one.needed(self.target) for one in each], schema=NEEDED, orient="row"),
+        )
+
+    @property
+    def values(self) -> Values:
+        """Groups and axis × statistics, as observed."""
+        if self.left is not None:
+            return self.left.observed
+        return self.measured.finish(self.measured.observed)[0]
+
+    def _components(self) -> pl.DataFrame:
+        if self.axis != "all" and self.overlapping:
+            return pl.DataFrame(schema=COMPONENTS)
+        names, row = (WITHIN, 0) if self.axis == "all" else (NESTED, -1)
+        here = slice(_FIRST, _FIRST + len(names))
+        variances = self.values[row, here]
+        low = high = np.full(len(names), np.nan)
+        if self.left is not None:
+            made = self._made(lambda values: shares(values[..., row, here]))
+            ends = made.interval(["logit"] * len(names), [(0.0, 1.0)] * len(names))
+            low, high = ends.low[0], ends.high[0]
+        note = self._why(variances, names)
+        sizes = self._sizes(slice(None))
+        found = np.clip(shares(variances), 0.0, 1.0)
+        return pl.DataFrame(
+            [
+                (self.subset, self.axis, name, _number(variances[at]), _number(found[at]), _number(low[at]),
+                 _number(high[at]), *sizes, note or (_NEGATIVE if variances[at] < 0 else ""))
+                for at, name in enumerate(names)
+            ],
+            schema=COMPONENTS, orient="row",
+        )  # fmt: skip
+
+    def _made(self, change: object) -> LeftOut:
+        """Return what a function of all values becomes without each unit; it takes away the dimension of groups."""
+        left = self.left
+        assert left is not None
+        assert callable(change)
+
+        def made(values: Values) -> Values:
+            return np.asarray(change(values))[..., np.newaxis, :]
+
+        return LeftOut(
+            made(left.observed), tuple(made(values) for values in left.each),
+            None if left.ratings is None else made(left.ratings),
+        )  # fmt: skip
+
+    # Reliability ------------------------------------------------------------------------------------------------------
+
+    def _of_axis(self) -> Curve:
+        """Return the reliability of means of raters of all groups, from the components of the axis."""
+
+        def parts(values: Values) -> tuple[Values, Values, Values]:
+            item, group, rater, crossed, rest = np.moveaxis(values[..., -1, _FIRST:], -1, 0)
+            relative = np.maximum(rest, 0.0) + np.maximum(crossed, 0.0)
+            return item, relative, relative + np.maximum(rater, 0.0) + np.maximum(group, 0.0)
+
+        return self._curve("all", slice(None), parts, self._why(self.values[-1, _FIRST:], NESTED))
+
+    def _of_group(self, name: str, at: int) -> Curve:
+        """Return the reliability of means of raters of one group, from its own components."""
+        here = slice(_FIRST, _FIRST + len(WITHIN))
+
+        def parts(values: Values) -> tuple[Values, Values, Values]:
+            item, rater, rest = np.moveaxis(values[..., at, here], -1, 0)
+            relative = np.maximum(rest, 0.0)
+            return item, relative, relative + np.maximum(rater, 0.0)
+
+        return self._curve(name, slice(at, at + 1), parts, self._why(self.values[at, here], WITHIN))
+
+    def _curve(self, group: str, at: slice, parts: object, note: str) -> Curve:
+        assert callable(parts)
+        item, relative, absolute = (float(part) for part in parts(self.values))
+        ends = np.full((2, 2), np.nan)
+        if self.left is not None:
+
+            def single(values: Values) -> Values:
+                own, *errors = parts(values)
+                return np.stack([reliability(own, error) for error in errors], axis=-1)
+
+            found = self._made(single).interval(["logit"] * 2, [(0.0, 1.0)] * 2)
+            ends = np.stack([found.low[0], found.high[0]], axis=1)
+        n_raters, n_items, n_ratings = self._sizes(at)
+        if not note and not item > 0:
+            note = "items do not differ by more than chance, so that nothing is to be told apart"
+        return Curve(
+            self.subset, self.axis, group, item, relative, absolute, ends, n_ratings == n_raters * n_items,
+            n_ratings / max(n_items, 1), note,
+        )  # fmt: skip
+
+    def _sizes(self, at: slice) -> tuple[int, int, int]:
+        """Return raters, items and ratings of one group, or of all."""
+        from plurivox.kernels.variation import CELLS, ITEMS, RATINGS
+
+        sums, codes = self.measured.observed, self.measured.grouping.codes
+        groups = sums["groups"][0, at]
+        n_items = sums["items"][0, ITEMS] if at == slice(None) else groups[0, CELLS]
+        inside = codes >= 0 if at == slice(None) else codes == at.start
+        n_raters = np.count_nonzero(sums["raters"][0, inside, 0] > 0)
+        return int(n_raters), int(n_items), int(groups[:, RATINGS].sum())
+
+    def _why(self, variances: Values, names: Sequence[str]) -> str:
+        """Tell why components cannot be told apart."""
+        if np.isfinite(variances).all():
+            return ""
+        from plurivox.kernels.variation import CELLS, RATINGS
+
+        n_raters, n_items, n_ratings = self._sizes(slice(None))
+        groups = self.measured.observed["groups"][0]
+        if len(names) == len(NESTED) and np.count_nonzero(groups[:, RATINGS]) < 2:
+            return "there is one group only"
+        if n_items < 2 or n_raters < 2:
+            return f"there is one {'item' if n_items < 2 else 'rater'} only"
+        if len(names) == len(NESTED) and groups[:, CELLS].sum() == n_ratings:
+            return "no two raters of one group rated the same item"
+        return "who rated what leaves them open: too few raters share items, or raters rated single items"
+
+
+_NEGATIVE = "the estimate is negative, so the variance is small beside what sampling does; it counts as 0"
+
+
+class Curve(NamedTuple):
+    """The reliability of means of raters, as a function of how many.
+
+    ``ends`` are those of the intervals for one rater: relative and absolute, low and high.
+    """
+
+    subset: str
+    axis: str
+    group: str
+    item: float
+    relative: float
+    absolute: float
+    ends: Values
+    same_raters: bool
+    ratings_per_item: float
+    note: str
+
+    def curve(self) -> list[tuple[object, ...]]:
+        """Return a row for each number of raters.
+
+        For one rater relative reliability is r; for k of them its log odds are those of r plus log k, and so are those
+        of the ends of its interval.
+        """
+        k = np.arange(1, MOST_RATERS + 1)
+        columns = []
+        for at, error in enumerate((self.relative, self.absolute)):
+            columns += [reliability(self.item, error, k), *(_stepped(end, k) for end in self.ends[at])]
+        ceiling = np.sqrt(columns[0] if self.same_raters else columns[3])
+        return [
+            (self.subset, self.axis, self.group, int(k[i]), *(_number(column[i]) for column in (*columns, ceiling)),
+             self.note)
+            for i in range(len(k))
+        ]  # fmt: skip
+
+    def needed(self, target: float) -> tuple[object, ...]:
+        """Return how many raters reach a reliability, with an interval."""
+        cells = []
+        for at, error in enumerate((self.relative, self.absolute)):
+            low, high = self.ends[at]
+            cells.append(_number(float(raters_needed(self.item, error, target))))
+            cells += [_number(float(raters_needed(end, 1 - end, target))) for end in (high, low)]
+        return (self.subset, self.axis, self.group, target, *cells, self.ratings_per_item, self.note)
+
+
+def _stepped(one: float, k: Values) -> Values:
+    """Return the reliability of k raters where that of one is known (Spearman and Brown)."""
+    return np.asarray(k * one / (1 + (k - 1) * one))
+
+
+def _number(value: float) -> float | None:
+    """Return a number for a table; an interval that does not exist is None, an undefined value stays NaN."""
+    return float(value) if not math.isnan(value) else math.nan

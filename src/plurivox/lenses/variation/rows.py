@@ -1,0 +1,194 @@
+"""The rows of a variation result: groups beside the others, contrasts and pairs, on one set of items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import Axis
+from plurivox.engine.grouping import Compared, Grouping
+from plurivox.engine.intervals import Interval
+from plurivox.engine.jackknife import LeftOut
+from plurivox.engine.run import Values
+from plurivox.lenses.held import held
+from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
+from plurivox.lenses.spread import Spread
+from plurivox.lenses.variation.settings import VariationSettings
+from plurivox.lenses.variation.sums import COMPARED, Finish, Measured
+from plurivox.ratings import Ratings
+from plurivox.results.result import Draws, Row
+from plurivox.statistics.records import Statistic
+from plurivox.statistics.registry import of_role
+
+NOTHING_SHARED = "no item was rated by this group and by others"
+MOST_RATERS = 5_000
+"""Raters on their own up to which intervals are made, since values without each item are kept for all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The groups of an axis that are shown, measured and ready to be tested."""
+
+    axis: Axis
+    places: list[int]
+    measured: Measured
+    values: Values
+    tested: Shuffled
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.axis.groups[g] for g in self.places)
+
+    @property
+    def sizes(self) -> list[Sizes]:
+        """Raters, items that others rated, too, and ratings of each group of the axis."""
+        from plurivox.kernels.variation import RATINGS, SHARED
+
+        sums = self.measured.observed["groups"][0]
+        return [
+            (int(n), int(own[SHARED]), int(own[RATINGS])) for n, own in zip(self.axis.sizes.tolist(), sums, strict=True)
+        ]
+
+    @property
+    def notes(self) -> list[dict[str, str]]:
+        """Why values of the groups that are shown are undefined."""
+        return [
+            dict.fromkeys(COMPARED, NOTHING_SHARED) if np.isnan(self.values[g, 0]) else {} for g in self.places
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Versus:
+    """Two groups of an axis, each the other's rest, ready to be tested."""
+
+    axis: Axis
+    names: tuple[str, str]
+    prepared: Prepared
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """One call of :func:`plurivox.variation` on one set of items: what all of its axes share."""
+
+    ratings: Ratings
+    settings: VariationSettings
+    inference: Inference
+
+    @cached_property
+    def records(self) -> tuple[Statistic, ...]:
+        """The statistics of a group beside the others."""
+        return of_role("higher")
+
+    def prepare(self, one: Compared) -> list[Prepared]:
+        """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
+        found = []
+        for axis, places in one.shown:
+            grouping = self._grouping(axis)
+            self.inference.check(self.ratings, one.axis.name, grouping)
+            found.append(self._prepared(axis, places, grouping))
+        return found
+
+    def _prepared(self, axis: Axis, places: list[int], grouping: Grouping) -> Prepared:
+        measured = Measured(self.ratings, grouping)
+        values = Finish(np.zeros(0, np.int32))(measured.observed)[0]
+        mirrored = COMPARED if len(axis) == 2 else ()
+        tested = self.inference.shuffled(measured, grouping, COMPARED, values, places, axis.name, mirrored)
+        return Prepared(axis, places, measured, values, tested)
+
+    def versus(self, axis: Axis, names: tuple[str, str]) -> Versus:
+        """Measure two groups beside each other; only their raters are shuffled, and only among each other."""
+        pair = Pair.of(axis, names)
+        codes = np.select([axis.codes == pair.a, axis.codes == pair.b], [0, 1], -1).astype(np.int32)
+        grouping = Grouping.of(self.ratings, codes, 2, self.inference.exchange.strata)
+        two = replace(
+            axis, groups=names, codes=codes, sizes=axis.sizes[[pair.a, pair.b]], withheld=np.zeros(2, bool),
+            untold=np.zeros(2, bool),
+        )  # fmt: skip
+        return Versus(axis, names, self._prepared(two, [0], grouping))
+
+    # Rows -------------------------------------------------------------------------------------------------------------
+
+    def left_out(self, one: Prepared) -> LeftOut | None:
+        """Return all values without each item and rater, components of variance included, if intervals are wanted."""
+        asked = self.settings
+        if asked.interval == "none":
+            return None
+        return one.measured.left_out(asked.resample, self.inference.doing(f"resampling {one.axis.name}"))
+
+    def spread(self, one: Prepared, left: LeftOut | None) -> Spread:
+        """Return what the compared values become with other items or raters, of the groups that are shown."""
+        asked = self.settings
+        if asked.interval == "bootstrap":
+            how = self.inference.doing(f"resampling {one.axis.name}")
+            return Spread(one.measured.bootstrap(asked.bootstrap, asked.seed, asked.resample, how)).of(one.places)
+        if left is None:
+            return Spread()
+        return Spread(left=left).made(lambda values: values[..., one.places, : len(COMPARED)])
+
+    def rows(self, name: str, one: Prepared, interval: Interval | None, kind: str = "group") -> list[Row]:
+        """Return the rows of the groups of an axis that are shown."""
+        sizes = one.sizes
+        return self.inference.rows(
+            kind, name, one.groups, self._columns, one.values[one.places], [sizes[g] for g in one.places], one.notes,
+            interval, one.tested,
+        )  # fmt: skip
+
+    def draws(self, name: str, prepared: Sequence[Prepared], spreads: Sequence[Spread]) -> Draws:
+        """Return the draws behind the groups of an axis."""
+        n, kept = len(COMPARED), self.settings.bootstrap
+        null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, n))]
+        null += [one.tested.null for one in prepared]
+        drawn = [np.zeros((kept, 0, n))]
+        if kept:
+            drawn += [own.kept(len(one.places), n) for one, own in zip(prepared, spreads, strict=True)]
+        groups = tuple(group for one in prepared for group in one.groups)
+        return Draws(
+            name, groups, COMPARED, np.concatenate(null, axis=1), COMPARED, np.concatenate(drawn, axis=1),
+            self.inference.subset,
+        )  # fmt: skip
+
+    def compared(self, pairs: Iterable[Versus], kind: str) -> list[Row]:
+        """Return the rows of two groups each, which were tested: how much higher the first rates than the second."""
+        found = []
+        for pair in pairs:
+            interval = self.spread(pair.prepared, self.left_out(pair.prepared)).interval(self.records)
+            first, second = pair.prepared.sizes
+            for row in self.rows(pair.axis.name, pair.prepared, interval, kind):
+                row = replace(row, other=pair.names[1], n_raters=first[0] + second[0], n_ratings=first[2] + second[2])
+                found.append(replace(row, group=" − ".join(pair.names)) if kind == "contrast" else row)
+        return found
+
+    def raters(self, axis: Axis) -> list[Row]:
+        """Return how much higher each rater scores than the others, with intervals over items."""
+        grouping = Grouping.of(self.ratings, axis.codes, len(axis))
+        one = self._prepared(axis, list(range(len(axis))), grouping)
+        interval = None
+        if self.settings.interval != "none" and len(axis) <= MOST_RATERS:
+            left = one.measured.without_each_item(self.inference.doing("leaving out items"))
+            interval = Spread(left=left).interval(self.records)
+        sizes = one.sizes
+        return self.inference.rows(
+            "rater", axis.name, one.groups, self._columns, one.values, sizes, one.notes, interval
+        )  # fmt: skip
+
+    @property
+    def _columns(self) -> list[tuple[int, str]]:
+        return list(enumerate(COMPARED))
+
+    # Attributes that travel together ----------------------------------------------------------------------------------
+
+    def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
+        """Test what is claimed of groups again, within each other attribute of the call."""
+
+        def measure(one: Prepared, strata: NDArray[np.int32]) -> Measured:
+            return Measured(self.ratings, Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata))
+
+        return held(self.inference, self.ratings, self.settings.by, rows, prepared, measure)
+
+    def _grouping(self, axis: Axis) -> Grouping:
+        return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata)

@@ -1,0 +1,185 @@
+"""One call of variation: on every set of items the groups of every axis, contrasts and pairs, and what scores vary by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from plurivox.axis import Axis
+from plurivox.engine.exchange import Exchange
+from plurivox.engine.grouping import Compared, Grouping, compared, compared_in_parts, overlapping_axes, subsets_by
+from plurivox.engine.running import Running
+from plurivox.errors import SelectionError
+from plurivox.lenses.inference import Inference
+from plurivox.lenses.spread import with_interval
+from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
+from plurivox.lenses.variation.components import Frames, Tables
+from plurivox.lenses.variation.result import Variation
+from plurivox.lenses.variation.rows import Analysis, Prepared, Versus
+from plurivox.lenses.variation.settings import VariationSettings
+from plurivox.lenses.variation.sums import Measured
+from plurivox.ratings import Ratings
+from plurivox.results.poles import poles_in
+from plurivox.results.result import Draws, Row, Table
+from plurivox.settings import keywords
+
+
+@keywords(VariationSettings)
+def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) -> Variation:
+    """Tell who rates higher on the same items, and how much of all variation is the item, the rater, the group.
+
+    Returns
+    -------
+    Variation
+        With ``to_frame()``, ``components()``, ``reliability()``, ``needed()``, ``adjusted()``, ``pairs()``,
+        ``findings()``, ``to_json()`` and the draws.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=60, n_raters=60, effects=[pv.Effect({"gender": "Man"}, bias=0.8)], seed=4)
+    >>> result = pv.variation(study.ratings, "gender", permutations=99)
+    >>> result.value("gender", "Man", "leniency") > 0
+    True
+    """
+    settings = with_interval(settings)
+    overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
+    whole = Inference(settings, how, Exchange.of(ratings, settings.within))
+    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
+    subsets = subsets_by(ratings, settings.items_by)
+    each, frames, adjusted = [], Frames.none(), []
+    for (subset, part), shown in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True):
+        work = Analysis(part, settings, replace(whole, subset=subset))
+        groups = [one.decided([own.summed for own in one.each]) for one in shown]
+        each += [_Part.of(work, one) for one in groups]
+        frames += _together(work)
+        if settings.adjust:
+            single = _attributes(part, groups, settings)
+            adjusted.append(Adjusted.of(part, single, dict(settings.reference)).table(settings, subset, how))
+    whole.decide([one.tested for part in each for one in part.prepared])
+    whole.decide([pair.prepared.tested for part in each for pair in part.contrasts])
+    whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)
+    rows: list[Row] = []
+    draws: list[Draws] = []
+    for part in each:
+        found, own, tables = part.found()
+        rows += found
+        draws += own
+        frames += tables
+    _check(settings, axes, rows)
+    known = {
+        (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
+        for one in part.prepared for group in one.groups
+    }  # fmt: skip
+    tables = [Table(name, frame) for name, frame in frames._asdict().items()]
+    tables.append(Table("adjusted", pl.concat([pl.DataFrame(schema=SCHEMA), *adjusted])))
+    return Variation(
+        rows=tuple(rows),
+        withheld={
+            one.axis.name if part.work.inference.subset == "all" else f"{one.axis.name}, {part.work.inference.subset}":
+            one.n_withheld
+            for part in each for one in [part.one]
+        },
+        revealing={one.axis.name: one.n_revealing for one in axes},
+        outside={one.axis.name: one.axis.n_outside for one in axes},
+        draws=tuple(draws),
+        settings=_remembered(settings, ratings, overlapping, whole),
+        pair_rows=tuple(row for part in each for row in part.work.compared(part.pairs, "pair")),
+        held_rows=tuple(Analysis(ratings, settings, whole).held(known, rows)),
+        tables=tuple(tables),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The groups of one axis on one set of items, ready to be tested, and what else was asked of them."""
+
+    work: Analysis
+    one: Compared
+    prepared: list[Prepared]
+    contrasts: list[Versus]
+    pairs: list[Versus]
+
+    @classmethod
+    def of(cls, work: Analysis, one: Compared) -> _Part:
+        """Measure the groups; raters one by one are not shuffled."""
+        axis, asked = one.axis, work.settings
+        if _of_raters(axis):
+            return cls(work, one, [], [], [])
+        contrasts, pairs = [], []
+        if not one.overlapping:
+            groups = axis.groups if work.inference.subset == "all" else axis.shown
+            if asked.contrast is not None and set(asked.contrast) <= set(groups):
+                contrasts.append(work.versus(axis, asked.contrast))
+            if asked.pairs:
+                pairs = [work.versus(axis, two) for two in combinations(axis.shown, 2)]
+        return cls(work, one, work.prepare(one), contrasts, pairs)
+
+    def found(self) -> tuple[list[Row], list[Draws], Frames]:
+        """Return the rows of the groups, their draws, and tables of components and reliability."""
+        work, axis = self.work, self.one.axis
+        if _of_raters(axis):
+            return work.raters(axis), [], Frames.none()
+        rows: list[Row] = []
+        spreads, frames = [], Frames.none()
+        for one in self.prepared:
+            left = work.left_out(one)
+            spreads.append(work.spread(one, left))
+            rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
+            frames += Tables(
+                work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), one.measured, left,
+                work.settings.target, self.one.overlapping,
+            ).frames()  # fmt: skip
+        rows += work.compared(self.contrasts, "contrast")
+        return rows, [work.draws(axis.name, self.prepared, spreads)], frames
+
+
+def _of_raters(axis: Axis) -> bool:
+    return axis.attributes == ("rater",)
+
+
+def _together(work: Analysis) -> Frames:
+    """Return the components of all raters together, and the reliability of their means."""
+    asked, measured = work.settings, Measured(work.ratings, Grouping.together(work.ratings))
+    left = None
+    if asked.interval != "none":
+        left = measured.left_out(asked.resample, work.inference.doing("resampling all raters"))
+    return Tables(work.inference.subset, "all", [("all", 0)], measured, left, asked.target).frames()
+
+
+def _attributes(ratings: Ratings, axes: Sequence[Compared], settings: VariationSettings) -> list[Axis]:
+    """Return an axis for each attribute that axes are made of, raters and overlapping groups left out."""
+    known = {one.axis.attributes[0]: one.axis for one in axes if len(one.axis.attributes) == 1 and not one.overlapping}
+    names = dict.fromkeys(
+        name for one in axes for name in one.axis.attributes if not one.overlapping and name != "rater"
+    )
+    more = [name for name in names if name not in known]
+    known |= {
+        one.axis.name: one.axis for one in compared(ratings, more, {}, settings.min_group_size, sums=True)
+    }  # fmt: skip
+    return [known[name] for name in names]
+
+
+def _check(settings: VariationSettings, axes: Sequence[Compared], rows: Sequence[Row]) -> None:
+    """Raise if a contrast that was asked for concerns no axis."""
+    if settings.contrast is not None and not any(row.kind == "contrast" for row in rows):
+        raise SelectionError(
+            f"no axis has both groups {settings.contrast[0]!r} and {settings.contrast[1]!r}",
+            hint=f"The groups shown are: {', '.join(g for one in axes for g in one.axis.shown[:20]) or 'none'}.",
+        )
+
+
+def _remembered(
+    settings: VariationSettings, ratings: Ratings, overlapping: dict[str, str], whole: Inference
+) -> dict[str, Any]:
+    """Return what was asked for, and what is known of scale and design."""
+    return {
+        **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
+        "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],
+        "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
+        "design": whole.remembered(),
+    }  # fmt: skip

@@ -1,0 +1,324 @@
+"""What a part of the items adds to leniency, dominance and components of variance of all groups, under any draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Grouping, raters_who_rated
+from plurivox.engine.jackknife import (
+    LeftOut,
+    RaterUnits,
+    number_of_blocks,
+    rating_blocks,
+    without_items,
+    without_raters,
+)
+from plurivox.engine.part import Part
+from plurivox.engine.pool import batched
+from plurivox.engine.run import Sums, Values, run, total
+from plurivox.engine.running import Running
+from plurivox.ratings import Ratings
+from plurivox.statistics.variance import NESTED, WITHIN, Classes, Nested, components, nested_components
+
+COMPARED = ("leniency", "dominance")
+"""The statistics of a group beside the others, in the order of values."""
+_NONE = 1e-9  # weights are sums of fractions of whole numbers; what is left of them without all items is less than this
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rated:
+    """The contribution of a part to the sums of one grouping of the raters.
+
+    Attributes
+    ----------
+    grouping
+        The groups, and who is shuffled with whom.
+    values
+        The numbers of the scale, less the middle of the scale, which changes no difference and no variance.
+    n_items
+        How many items all parts have.
+    with_raters
+        Whether sums of single raters are wanted, too, for components of variance.
+    cost
+        About how many seconds a draw takes.
+    """
+
+    grouping: Grouping
+    values: NDArray[np.float64]
+    n_items: int
+    with_raters: bool
+    cost: float
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return self.grouping.n_groups * 11 + len(self.grouping.codes) * (3 if self.with_raters else 1)
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums over the items of a part, for each draw."""
+        items = draws.item_weights(self.n_items)
+        return self._pass(part, draws.total, draws.rater_weights(self.grouping.codes), items[:, part.items])
+
+    def _pass(self, part: Part, n_draws: int, raters: NDArray[Any], items: NDArray[Any]) -> Sums:
+        from plurivox.kernels import variation as k
+
+        sums = self._empty(n_draws)
+        k.add_items(
+            part.offsets, part.raters, part.scores, self.values, self.grouping.codes, raters, items, *sums.values()
+        )
+        return sums
+
+    def _empty(self, n_draws: int) -> Sums:
+        from plurivox.kernels import variation as k
+
+        n_raters = len(self.grouping.codes) if self.with_raters else 0
+        return Sums(
+            groups=np.zeros((n_draws, self.grouping.n_groups, k.N_SUMS)),
+            items=np.zeros((n_draws, k.N_ITEM_SUMS)),
+            raters=np.zeros((n_draws, n_raters, 2)),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Without:
+    """What is left of a part without the ratings of each unit of raters, or each block of ratings.
+
+    Attributes
+    ----------
+    rated
+        What a part adds.
+    whole
+        What each part adds as it is, by its first item; the units change only items that they have ratings of.
+    n_blocks
+        How many blocks of ratings there are.
+    """
+
+    rated: Rated
+    whole: dict[int, Sums]
+    n_blocks: int
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds a draw takes."""
+        return self.rated.cost / 4
+
+    @property
+    def width(self) -> int:
+        """How many numbers a draw holds."""
+        return self.rated.width
+
+    def __call__(self, part: Part, draws: Draws) -> Sums:
+        """Return the sums without each unit."""
+        from plurivox.kernels import variation as k
+
+        units = rating_blocks(part, self.n_blocks) if draws.units is None else draws.units[part.raters]
+        sums = Sums({name: np.repeat(own, draws.total, axis=0) for name, own in self.whole[part.first].items()})
+        given = (part.offsets, part.raters, part.scores, self.rated.values, self.rated.grouping.codes)
+        k.add_without(*given, units, draws.first, *sums.values())
+        return sums
+
+
+def compared_values(gap: Values, weight: Values, balance: Values, pairs: Values) -> Values:
+    """Return leniency and dominance of groups along a new last dimension, NaN where nothing was compared."""
+    lenient = np.divide(gap, weight, out=np.full(gap.shape, np.nan), where=weight > _NONE)
+    dominant = np.divide(balance, pairs, out=np.full(gap.shape, np.nan), where=pairs > _NONE)
+    return np.stack([lenient, dominant + 0.5], axis=-1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finish:
+    """From sums to values: of each group, of which the first two are :data:`COMPARED`, and of the axis in a last row.
+
+    The others are variances: of a group :data:`WITHIN` it, of the axis :data:`NESTED`; NaN fills the row. Without
+    ``codes`` there is only what is compared.
+    """
+
+    codes: NDArray[np.int32]
+
+    def __call__(self, sums: Sums) -> Values:
+        """Finish the sums of all draws: draws × groups (and axis) × statistics."""
+        from plurivox.kernels import variation as k
+
+        groups = sums["groups"]
+        found = compared_values(*(groups[..., at] for at in (k.GAP, k.WEIGHT, k.BALANCE, k.PAIRS)))
+        if not len(self.codes):
+            return found
+        n_draws, n_groups, _ = groups.shape
+        values = np.full((n_draws, n_groups + 1, len(COMPARED) + len(NESTED)), np.nan)
+        values[:, :-1, : len(COMPARED)] = found
+        own, raters = self._raters(sums["raters"], n_groups)
+        by_group = [
+            np.maximum(groups[..., at], 0.0) for at in (k.RATINGS, k.SQUARES, k.CELLS, k.CELL_SQUARES, k.COUNTS)
+        ]
+        n, squares, cells, cell_squares, counts = by_group
+        totals = groups[..., k.TOTAL]
+        values[:, :-1, len(COMPARED) : len(COMPARED) + len(WITHIN)] = components(
+            n, totals, squares, Classes(cells, cell_squares, counts), own
+        )
+        shared = n - groups[..., k.WEIGHT]  # Σ n_gi²/n_i
+        safe = np.where(n > 0, n, 1.0)
+        nested = Nested(
+            Classes(np.sum(n > 0, axis=1).astype(float), np.sum(totals**2 / safe, axis=1), np.sum(n**2, axis=1)),
+            Classes(cells.sum(axis=1), cell_squares.sum(axis=1), counts.sum(axis=1)),
+            np.sum(counts / safe, axis=1), np.sum(own.counts / safe, axis=1), shared.sum(axis=1),
+        )  # fmt: skip
+        items = Classes(*(sums["items"][:, at] for at in (k.ITEMS, k.ITEM_SQUARES, k.ITEM_COUNTS)))
+        values[:, -1, len(COMPARED) :] = nested_components(
+            n.sum(axis=1), totals.sum(axis=1), squares.sum(axis=1), items, raters, nested
+        )
+        return values
+
+    def _raters(self, sums: Values, n_groups: int) -> tuple[Classes, Classes]:
+        """Return what raters add up to in each group, and in all."""
+        n, squared = np.maximum(sums[..., 0], 0.0), sums[..., 1] ** 2
+        rated = n > 0.5
+        each = np.stack(
+            [rated.astype(float), np.divide(squared, n, out=np.zeros(n.shape), where=rated), n * n], axis=-1
+        )
+        found = np.zeros((len(sums), n_groups, 3))
+        for g in range(n_groups):
+            found[:, g] = each[:, self.codes == g].sum(axis=1)
+        whole = found.sum(axis=1)
+        own, every = (Classes(*(part[..., at] for at in range(3))) for part in (found, whole))
+        return own, every
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Relabelled:
+    """Leniency and dominance under permutations of the raters, of which only squares of counts need a pass.
+
+    Attributes
+    ----------
+    totals
+        What each rater adds to their group, whichever that is.
+    squares
+        Groups × 2, Σ n_g²/n and Σ n_g² over items, where no permutation changes them; else None.
+    """
+
+    parts: tuple[Part, ...]
+    grouping: Grouping
+    totals: Values
+    squares: Values | None
+    draws: Draws
+
+    def __call__(self, first: int, last: int) -> Values:
+        from plurivox.kernels import variation as k
+
+        draws = self.draws.between(first, last)
+        labels = self.grouping.labels(draws)
+        n_groups = self.grouping.n_groups
+        sums = np.zeros((draws.total, n_groups, k.N_TOTALS))
+        k.add_labelled(labels, self.totals, sums)
+        squares = np.zeros((draws.total, n_groups, 2))
+        if self.squares is None:
+            for part in self.parts:
+                k.add_squares(part.offsets, part.raters, labels, squares)
+        else:
+            squares += self.squares
+        return compared_values(
+            sums[..., k.OWN_GAP], sums[..., k.OWN_RATINGS] - squares[..., 0],
+            sums[..., k.OWN_BALANCE], sums[..., k.OWN_COUNTS] - squares[..., 1],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Groups beside the others on the same items: sums and values, observed and under draws."""
+
+    ratings: Ratings
+    grouping: Grouping
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers of the scale, less its middle."""
+        numbers = np.array(self.ratings.scale.values, dtype=float)
+        return np.asarray(numbers - (numbers.min() + numbers.max()) / 2)
+
+    def rated(self, *, with_raters: bool) -> Rated:
+        """Return what a part of the items adds."""
+        cost = len(self.ratings.scores) * 1.5e-8
+        return Rated(self.grouping, self.values, self.ratings.n_items, with_raters, cost)
+
+    @cached_property
+    def observed(self) -> Sums:
+        """The sums of the raters as they are."""
+        return total(self.ratings.parts(), self.rated(with_raters=True))
+
+    @property
+    def finish(self) -> Finish:
+        """What makes all values, components included."""
+        return Finish(self.grouping.codes)
+
+    def null(self, shuffles: Draws, how: Running) -> Values:
+        """Return leniency and dominance under permutations of the raters."""
+        grouping, parts = self.grouping, self.ratings.parts()
+        same = self._always_alike()
+        work = _Relabelled(parts, grouping, self._totals(), self._squares() if same else None, shuffles)
+        cost = len(grouping.codes) * 2e-8 + (0.0 if same else len(self.ratings.scores) * 2e-9)
+        made = batched(work, shuffles.total, how, cost=cost, width=len(grouping.codes) + grouping.n_groups * 9)
+        return np.concatenate([np.zeros((0, grouping.n_groups, len(COMPARED))), *made])
+
+    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
+        """Return leniency and dominance when items, raters (within their groups) or both are drawn with replacement."""
+        finish = Finish(np.zeros(0, np.int32))
+        drawn = Draws.resampled(draws, seed, resample)
+        made = run(self.ratings.parts(), self.rated(with_raters=False), drawn, finish, how)
+        return np.concatenate([np.zeros((0, self.grouping.n_groups, len(COMPARED))), *made])
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return all values, components included, without each item, each rater of a group, or both."""
+        work, parts, finish = self.rated(with_raters=True), self.ratings.parts(), self.finish
+        whole = {part.first: work(part, Draws.observed()) for part in parts}
+        without = Without(work, whole, number_of_blocks(parts))
+        each: list[Values] = []
+        if resample in ("items", "both"):
+            each.append(without_items(parts, work, self.observed, finish, how))
+        if resample in ("raters", "both"):
+            rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
+            units = RaterUnits.of(rated, self.grouping.n_groups)
+            each.extend(without_raters(parts, without, units, finish, how))
+        ratings = run(parts, without, Draws.of_blocks(without.n_blocks), finish, how) if resample == "both" else []
+        return LeftOut(finish(self.observed)[0], tuple(each), np.concatenate(ratings) if ratings else None)
+
+    def without_each_item(self, how: Running) -> LeftOut:
+        """Return leniency and dominance without each item."""
+        finish, work = Finish(np.zeros(0, np.int32)), self.rated(with_raters=False)
+        whole = Sums({name: array if name != "raters" else array[:, :0] for name, array in self.observed.items()})
+        return LeftOut(finish(whole)[0], (without_items(self.ratings.parts(), work, whole, finish, how),))
+
+    def _totals(self) -> Values:
+        """Return what each rater adds to their group, whichever that is."""
+        from plurivox.kernels import variation as k
+
+        inside = self.grouping.codes >= 0
+        made = []
+        for part in self.ratings.parts():
+            totals = np.zeros((len(inside), k.N_TOTALS))
+            k.add_totals(part.offsets, part.raters, part.scores, self.values, inside, totals)
+            made.append(totals)
+        return np.asarray(reduce(add, made))
+
+    def _squares(self) -> Values:
+        from plurivox.kernels import variation as k
+
+        groups = self.observed["groups"][0]
+        return np.stack([groups[:, k.RATINGS] - groups[:, k.WEIGHT], groups[:, k.COUNTS]], axis=-1)
+
+    def _always_alike(self) -> bool:
+        """Tell whether raters who are exchanged rated the same items, so that no shuffle changes any count."""
+        from plurivox.kernels import variation as k
+
+        signs = np.zeros(len(self.grouping.codes), np.uint64)
+        for part in self.ratings.parts():
+            k.add_signs(part.first, part.offsets, part.raters, signs)
+        everyone = self.grouping.everyone
+        stratum = np.repeat(np.arange(len(self.grouping.bounds) - 1), np.diff(self.grouping.bounds))[everyone >= 0]
+        own = signs[everyone[everyone >= 0]]
+        return bool(np.all((own[1:] == own[:-1]) | (stratum[1:] != stratum[:-1])))

@@ -1,0 +1,162 @@
+"""Variation as tables of text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.variation.result import Variation
+from plurivox.results.result import Row
+from plurivox.results.text import Shown, interval_text, notes_of, number_cell, p_cell, quantile_cells, spread_header
+from plurivox.results.text import value_cell
+from plurivox.results.wording import interval_method
+from plurivox.statistics.registry import LABELS, of_role
+
+COMPONENTS = {
+    "item": "item", "group": "group", "rater": "rater", "group_item": "group × item", "rest": "rest",
+}  # fmt: skip
+"""How tables call the components of variance, in their order."""
+SHOWN_K = (1, 2, 3, 5, 10, 20, 50)
+
+
+def tables(found: Variation) -> list[Shown]:
+    """Return all tables of a result as text."""
+    shown = _groups(found) + _contrasts(found) + _pairs(found) + _adjusted(found)
+    return [one for one in (*shown, *_components(found), *_reliability(found)) if one.rows]
+
+
+def _headings() -> dict[str, str]:
+    return {record.name: record.heading for record in of_role("higher")}
+
+
+def _groups(found: Variation) -> list[Shown]:
+    """Return who rates higher, one table per axis and set of items."""
+    headings = _headings()
+    shown = []
+    for axis in found.axes:
+        for subset in dict.fromkeys(row.subset for row in found.rows if row.axis == axis):
+            rows = [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
+            title = f"{axis}: who rates higher on the same items{'' if subset == 'all' else f', {subset}'}"
+            own = [row for row in rows if row.kind == "group"]
+            lines = [
+                [group, f"{own_rows['leniency'].n_raters:,}", f"{own_rows['leniency'].n_items:,}",
+                 *(value_cell(own_rows[name], intervals=True) for name in headings),
+                 p_cell(own_rows["leniency"].p_value), p_cell(own_rows["leniency"].p_adjusted)]
+                for group, own_rows in _by_group(own).items()
+            ]  # fmt: skip
+            if own:
+                header = ["group", "raters", "items", *headings.values(), "p", "p corrected"]
+                shown.append(Shown(f"{title}; 95 % intervals {interval_method(found.settings)}"
+                                   if found.settings["interval"] != "none" else title, header, lines))  # fmt: skip
+            each = [row for row in rows if row.kind == "rater"]
+            if each:
+                shown.append(Shown(f"Raters one by one{'' if subset == 'all' else f', {subset}'}", spread_header(), [
+                    [headings[name], *quantile_cells(_values(each, name))] for name in headings
+                ]))  # fmt: skip
+    return shown
+
+
+def _values(rows: list[Row], name: str) -> Any:
+    import numpy as np
+
+    return np.array([row.value for row in rows if row.statistic == name])
+
+
+def _by_group(rows: list[Row]) -> dict[str, dict[str, Row]]:
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row.group, {})[row.statistic] = row
+    return found
+
+
+def _contrasts(found: Variation) -> list[Shown]:
+    rows = [row for row in found.rows if row.kind == "contrast"]
+    lines = [
+        [row.group, row.subset, LABELS[row.statistic], value_cell(row, intervals=True), p_cell(row.p_value)]
+        for row in rows
+    ]
+    return [Shown("Two groups on the items that both rated", ["groups", "items", "statistic", "value", "p"], lines)]
+
+
+def _pairs(found: Variation) -> list[Shown]:
+    rows = [row for row in found.pair_rows if row.statistic == "leniency"]
+    shown = []
+    for axis in dict.fromkeys(row.axis for row in rows):
+        own = [row for row in rows if row.axis == axis]
+        lines = [
+            [row.group, row.other, row.subset, value_cell(row, intervals=True), p_cell(row.p_value),
+             p_cell(row.p_adjusted)]
+            for row in own
+        ]  # fmt: skip
+        header = ["group", "beside", "items", "higher by", "p", "p corrected"]
+        shown.append(Shown(f"{axis}: every pair of groups", header, lines))
+    return shown
+
+
+def _adjusted(found: Variation) -> list[Shown]:
+    lines = [
+        [
+            row["attribute"], row["group"], f"{row['n_raters']:,}",
+            interval_text(row["unadjusted"], row["unadjusted_low"], row["unadjusted_high"]),
+            interval_text(row["effect"], row["ci_low"], row["ci_high"]),
+            interval_text(row["deviation"], row["deviation_low"], row["deviation_high"]),
+        ]
+        for row in found.adjusted().filter(pl.col("subset") == "all").iter_rows(named=True)
+    ]  # fmt: skip
+    references = found.adjusted().unique("attribute", maintain_order=True).iter_rows(named=True)
+    beside = ", ".join(f"{row['attribute']}: {row['reference']}" for row in references)
+    header = ["attribute", "group", "raters", "alone", "with the others", "beside all raters"]
+    return [Shown(f"All attributes at once, beside the reference ({beside})", header, lines)]
+
+
+def _components(found: Variation) -> list[Shown]:
+    frame = found.components()
+    lines = []
+    for axis in frame["axis"].unique(maintain_order=True):
+        own = {
+            row["component"]: row
+            for row in frame.filter((pl.col("axis") == axis) & (pl.col("subset") == "all")).iter_rows(named=True)
+        }
+        lines.append(["all raters" if axis == "all" else axis, *(_share(own.get(name)) for name in COMPONENTS)])
+    title = "Shares of the variance in scores, in %; a negative estimate counts as 0"
+    return [Shown(title, ["by", *COMPONENTS.values()], lines)]
+
+
+def _share(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    share, low, high = (None if row[name] is None else 100 * row[name] for name in ("share", "ci_low", "ci_high"))
+    text = interval_text(share, low, high, ".1f", ends=".1f")
+    return f"{text} (negative)" if row["variance"] < 0 else text
+
+
+def _reliability(found: Variation) -> list[Shown]:
+    curve, needed = found.reliability(), found.needed()
+    lines = []
+    for row in needed.filter(pl.col("subset") == "all").iter_rows(named=True):
+        if row["axis"] != "all" and row["group"] == "all":
+            continue  # nearly the same as of all raters
+        own = curve.filter(
+            (pl.col("subset") == "all") & (pl.col("axis") == row["axis"]) & (pl.col("group") == row["group"])
+        )
+        at = dict(zip(own["k"].to_list(), own["relative"].to_list(), strict=True))
+        who = "all raters" if row["axis"] == "all" else f"{row['axis']}: {row['group']}"
+        lines.append([
+            who, f"{row['ratings_per_item']:.1f}", *(number_cell(at[k]) for k in SHOWN_K),
+            number_cell(row["relative"], ",.0f"), number_cell(row["absolute"], ",.0f"),
+        ])  # fmt: skip
+    target = f"{found.settings['target']:g}".removeprefix("0")
+    header = ["raters", "per item", *(f"k = {k}" for k in SHOWN_K), f"k for {target}", "if raters differ"]
+    return [Shown("Reliability of a mean of k raters", header, lines)]
+
+
+def notes(found: Variation) -> list[str]:
+    """Return why values are undefined, and what to beware of."""
+    main = [row for row in found.rows if row.kind in ("group", "contrast")]
+    said = notes_of(main, _headings())
+    said += [
+        f"{row['attribute']} {row['group']}, all attributes at once: {row['note']}"
+        for row in found.adjusted().filter(pl.col("note") != "").iter_rows(named=True)
+    ]
+    return said

@@ -1,0 +1,159 @@
+"""What variation says, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from plurivox.results.claims import group_statements
+from plurivox.results.result import Row, Statement, p_text
+from plurivox.results.wording import counted, listed, named, resampled
+
+if TYPE_CHECKING:
+    from plurivox.lenses.variation.result import Variation
+
+
+def statements(result: Variation) -> list[Statement]:
+    """Return who rates higher, what scores vary by, what more raters would buy, and what was withheld."""
+
+    def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
+        return f"{_sentence(result, rows[0])}{_after_adjusting(result, rows[0])}", rows[0]
+
+    def notable(row: Row) -> str:
+        return f"Before correction only: {_sentence(result, row)}"
+
+    said = group_statements(result, claimed, notable, result.held_rows)
+    return said + _varies(result) + _reliable(result) + _left_out(result) + result.withheld_statement()
+
+
+def _sentence(result: Variation, row: Row) -> str:
+    """Say how much higher or lower a group rates."""
+    where = "" if row.subset == "all" else f"On {row.subset}, "
+    by = f"{_points(abs(row.value))} {'higher' if row.value > 0 else 'lower'} than the others"
+    if row.ci_low is not None and row.ci_high is not None and not math.isnan(row.ci_low):
+        low, high = (row.ci_low, row.ci_high) if row.value > 0 else (-row.ci_high, -row.ci_low)
+        by += f" ({low:.2f} to {high:.2f} over {resampled(result.settings)})"
+    p = row.p_adjusted if row.claim else row.p_value
+    after = " after correction" if row.claim else ""
+    often = _often(result, row)
+    return f"{where}{named(row.axis, row.group)} rate the same items {by}, {p_text(p or 0.0)}{after}{often}."
+
+
+def _points(value: float) -> str:
+    return f"{value:.3f} points" if value < 0.02 else f"{value:.2f} points"
+
+
+def _often(result: Variation, row: Row) -> str:
+    """Say how often a rater of a group gives the higher score of two."""
+    found = next(
+        (one for one in result.rows if one.statistic == "dominance"
+         and (one.axis, one.group, one.subset) == (row.axis, row.group, row.subset)), None
+    )  # fmt: skip
+    if found is None or math.isnan(found.value):
+        return ""
+    return f"; of two raters of an item theirs is the higher score in {found.value:.0%}, ties counted half"
+
+
+def _after_adjusting(result: Variation, row: Row) -> str:
+    """Say what is left of a difference when other attributes are accounted for."""
+    if row.subset != "all":
+        return ""
+    frame = result.adjusted()
+    own = [
+        one for one in frame.iter_rows(named=True)
+        if (one["subset"], one["attribute"], one["group"]) == ("all", row.axis, row.group)
+    ]  # fmt: skip
+    others = [name for name in frame["attribute"].unique(maintain_order=True) if name != row.axis]
+    if not own or not others or math.isnan(own[0]["deviation"]):
+        return ""
+    one = own[0]
+    ends = "" if one["deviation_low"] is None else f" ({one['deviation_low']:.2f} to {one['deviation_high']:.2f})"
+    return f" With {listed(others)} accounted for it is {one['deviation']:+.2f}{ends} beside the mean of all raters."
+
+
+# What varies ----------------------------------------------------------------------------------------------------------
+
+
+def _varies(result: Variation) -> list[Statement]:
+    """Say for each axis, and without any, how variance divides."""
+    frame = result.components()
+    said = []
+    for axis in ["all", *(name for name in result.axes if name != "rater")]:
+        own = {
+            row["component"]: row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis)
+        }  # fmt: skip
+        if own and not math.isnan(own["item"]["variance"]):
+            said.append(Statement(_divided(axis, own), 2.1 if axis == "all" else 2.05, axis, "components"))
+        elif own:
+            text = (
+                f"What scores vary by cannot be told{'' if axis == 'all' else f' for {axis}'}: {own['item']['note']}."
+            )
+            said.append(Statement(text, 0.5, axis, "components"))
+    return said
+
+
+def _divided(axis: str, own: dict[str, dict[str, Any]]) -> str:
+    parts = [f"{_percent(own['item'])} lies between items", f"{_percent(own['rater'])} in raters' leniency"]
+    if axis != "all":
+        parts.append(f"{_percent(own['group'], ends=True)} between groups of {axis}")
+        parts.append(f"{_percent(own['group_item'], ends=True)} in how these see single items")
+    rest = f"{_percent(own['rest'])} is left to single ratings"
+    negative = [name for name, row in own.items() if row["variance"] < 0]
+    words = {
+        "item": "items",
+        "rater": "raters",
+        "group": "groups",
+        "group_item": "groups on single items",
+        "rest": "rest",
+    }
+    below = f" (The estimate for {listed(words[name] for name in negative)} is negative and counts as 0.)"
+    return f"Of the variance in scores {', '.join(parts)}; {rest}.{below if negative else ''}"
+
+
+def _percent(row: dict[str, Any], *, ends: bool = False) -> str:
+    """Write a share, with more digits where it is small."""
+    share = 100 * row["share"]
+    text = f"{share:.0f} %" if share >= 10 else f"{share:.1f} %"
+    if ends and row["ci_low"] is not None and not math.isnan(row["ci_low"]):
+        text += f" ({100 * row['ci_low']:.1f} to {100 * row['ci_high']:.1f})"
+    return text
+
+
+def _reliable(result: Variation) -> list[Statement]:
+    """Say what a mean of raters is worth, and how many it takes."""
+    needed = _first(result.needed().iter_rows(named=True))
+    if needed is None:
+        return []
+    if math.isnan(needed["relative"]):
+        return [Statement(f"How reliable means are cannot be told: {needed['note']}.", 0.5, statistic="reliability")]
+    k = max(1, round(needed["ratings_per_item"]))
+    one = next(
+        row for row in result.reliability().iter_rows(named=True)
+        if (row["subset"], row["axis"], row["k"]) == ("all", "all", min(k, 100))
+    )  # fmt: skip
+    text = (
+        f"A mean of {counted(one['k'], 'rater')}, about as many as items have, tells which item is higher with "
+        f"reliability {one['relative']:.2f}{_ends(one)}; {needed['target']:g} takes "
+        f"{counted(int(needed['relative']), 'rater')}, and {int(needed['absolute']):,} where other raters may rate "
+        f"each item. No model's correlation with such means can be expected above {one['ceiling']:.2f}."
+    )
+    return [Statement(text, 2.0, statistic="reliability")]
+
+
+def _ends(row: dict[str, Any]) -> str:
+    low, high = row["relative_low"], row["relative_high"]
+    return "" if low is None or math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+
+
+def _first(rows: Any) -> dict[str, Any] | None:
+    return next((row for row in rows if (row["subset"], row["axis"]) == ("all", "all")), None)
+
+
+def _left_out(result: Variation) -> list[Statement]:
+    """Return how many items are in no part."""
+    n = result.settings["n_items_in_no_subset"]
+    if not n:
+        return []
+    items = "1 item has" if n == 1 else f"{n:,} items have"
+    return [Statement(f"{items} no value of {result.settings['items_by']}, in no part but in the whole.", 0.0)]

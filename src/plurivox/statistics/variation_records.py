@@ -1,0 +1,27 @@
+"""The records of who rates higher."""
+
+from __future__ import annotations
+
+from plurivox.statistics.records import Statistic
+
+RECORDS = (
+    Statistic(
+        name="leniency", label="leniency", column="higher by", needs="pair", range=(-float("inf"), float("inf")),
+        role="higher", order=10, traits=("stated", "claims"),
+        equation="Σ_i w_i (x̄_gi − x̄_ri) / Σ_i w_i over items that group and rest rated, w_i = n_gi n_ri/(n_gi + n_ri)",
+        meaning="by how many points of the scale a group scores the same items higher than the others: its coefficient "
+        "in a regression with an effect of every item",
+        higher_means="higher scores on the same items; 0 means the same",
+        reference="Frisch and Waugh (1933), Partial time regressions as compared with individual trends",
+    ),
+    Statistic(
+        name="dominance", label="dominance", column="P(higher)", needs="pair", range=(0.0, 1.0), role="higher",
+        order=20,
+        equation="Σ_i (#(x_g > x_r) + ½ #(x_g = x_r)) / Σ_i n_gi n_ri over pairs of one rater each on the same item",
+        meaning="how often a rater of the group scores an item higher than one of the others, ties counted half; it "
+        "needs no distances between points",
+        higher_means="higher scores on the same items; ½ means neither",
+        reference="Vargha and Delaney (2000), A critique and improvement of the CL common language effect size "
+        "statistics",
+    ),
+)  # fmt: skip
