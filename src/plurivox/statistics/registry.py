@@ -10,7 +10,8 @@ import pkgutil
 from collections.abc import Iterator
 
 from plurivox.statistics import (
-    alignment_records, cohesion, psychometrics_records, responsiveness_records, soft_records, variation_records,
+    alignment_records, cohesion, drift_records, psychometrics_records, responsiveness_records, soft_records,
+    variation_records,
 )  # fmt: skip
 from plurivox.statistics.records import Statistic
 
@@ -50,6 +51,7 @@ def refresh() -> None:
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
         *variation_records.RECORDS,
+        *drift_records.RECORDS,
     )
     STATISTICS.clear()
     STATISTICS.update({record.name: record for record in records})
