@@ -14,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import plurivox as pv
+from plurivox.cli.loading import load
+from plurivox.cli.options import InputOptions
 from plurivox.engine.grouping import compared
 from plurivox.engine.jackknife import LeftOut
 from plurivox.errors import ColumnError, FileError, InputError
@@ -327,6 +329,34 @@ def test_a_config_remembers_both(tmp_path: Path) -> None:
     (tmp_path / "plurivox.toml").write_text(config_text(kept(table())))
     config = load_config(tmp_path / "plurivox.toml")
     assert (config.duplicates, config.time) == ("keep", "time")
+
+
+# Simulated -----------------------------------------------------------------------------------------------------------
+
+
+def test_simulated_repeats_change_no_first_rating(tmp_path: Path) -> None:
+    from plurivox.simulation.files import write_study
+
+    sizes: dict[str, Any] = {"n_items": 30, "n_raters": 20, "styles": {"normal": 0.8, "extreme": 0.2}, "missing": 0.3}
+    plain, again = pv.simulate(**sizes, seed=3), pv.simulate(**sizes, repeated=0.25, seed=3)
+    assert again.ratings.to_frame().drop("time").equals(plain.ratings.to_frame())
+    assert again.ratings_frame.head(plain.ratings_frame.height).drop("time").equals(plain.ratings_frame)
+    share = len(again.ratings.again or ()) / plain.ratings_frame.height
+    assert share == pytest.approx(0.25, abs=0.1)
+    for own in again.ratings_frame.partition_by("rater"):
+        assert sorted(own["time"]) == list(range(1, own.height + 1))
+    write_study(again, tmp_path / "study")
+    read = load(InputOptions(str(tmp_path / "study" / "ratings.csv"))).ratings
+    assert read == again.ratings
+    with pytest.raises(InputError, match="repeated"):
+        pv.simulate(repeated=1.5)
+
+
+def test_noise_alone_makes_raters_disagree_with_themselves() -> None:
+    quiet = pv.simulate(n_items=30, n_raters=20, noise_sd=0.0, repeated=0.3).ratings
+    found = repeated(quiet, interval="none")
+    assert found.filter(statistic="percent")["within"].item() == 1.0
+    assert found.filter(statistic="change")["within"].item() == 0.0
 
 
 # Agreement within and between raters ---------------------------------------------------------------------------------

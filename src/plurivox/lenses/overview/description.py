@@ -247,9 +247,9 @@ def _occasions(ratings: Ratings) -> list[str]:
             f"rating counts, and {counted(len(again), 'later one is', 'later ones are')} kept beside it."
         )
     if ratings.times is not None:
-        unit = "days" if intake.time_unit == "days" else f"the numbers of the column {intake.columns['time']}"
+        unit = ", counted in days" if intake.time_unit == "days" else f": the numbers in {intake.columns['time']}"
         every = ratings.times if again is None or again.times is None else np.concatenate([ratings.times, again.times])
         unknown = int(np.count_nonzero(np.isnan(every)))
         told = f"; {counted(unknown, 'rating has', 'ratings have')} none" if unknown else ""
-        notes.append(f"Ratings have times, counted in {unit}{told}.")
+        notes.append(f"Ratings have times{unit}{told}.")
     return notes
