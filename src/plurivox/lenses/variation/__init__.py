@@ -18,5 +18,6 @@ LENS = Lens(
     csv_tables=("values", "components", "reliability", "needed", "adjusted", "pairs", "repeats"),
     result="plurivox.lenses.variation.result:Variation",
     notes="plurivox.lenses.variation.tables:notes",
+    chart="plurivox.plots.variation:together",
     kernel="plurivox.kernels.variation:add_items",
 )
