@@ -19,5 +19,6 @@ LENS = Lens(
     result="plurivox.lenses.variation.result:Variation",
     notes="plurivox.lenses.variation.tables:notes",
     chart="plurivox.plots.variation:together",
+    section="plurivox.report.sections.variation:section",
     kernel="plurivox.kernels.variation:add_items",
 )
