@@ -123,8 +123,9 @@ def _adjusted(found: Variation) -> list[Shown]:
 def _drifts(found: Variation) -> list[Shown]:
     unit = "day" if found.settings["time_unit"] == "days" else "unit of time"
     lines = [
-        [named(row.axis, row.group), f"{row.n_raters:,}", f"{row.n_ratings:,}", value_cell(row, intervals=True),
-         p_cell(row.p_value), p_cell(row.p_adjusted)]
+        [named(row.axis, row.group), f"{row.n_raters:,}", f"{row.n_ratings:,}",
+         interval_text(row.value, row.ci_low, row.ci_high, ".2g", ends=".2g"), p_cell(row.p_value),
+         p_cell(row.p_adjusted)]
         for row in found.rows
         if row.statistic == "drift" and row.kind == "group"
     ]  # fmt: skip

@@ -65,7 +65,7 @@ def _drifts(result: Variation, row: Row) -> str:
     after = " after correction" if row.claim else ""
     unit = "day" if result.settings["time_unit"] == "days" else "unit of time"
     return (
-        f"Scores of {named(row.axis, row.group)} {'rise' if row.value > 0 else 'fall'} over time, compared with all "
+        f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {'rise' if row.value > 0 else 'fall'} over time, compared with all "
         f"ratings of the same items, by {abs(row.value):.2g} points per {unit}{ends}, {p_text(p or 0.0)}{after}."
     )
 
@@ -188,8 +188,8 @@ def _again(result: Variation) -> list[Statement]:
     if math.isnan(row["within"]):
         return [Statement(f"How far raters agree with themselves cannot be told: {row['note']}.", 0.5)]
     text = (
-        f"{counted(row['n_raters'], 'rater')} rated {counted(row['n_pairs'], 'item')} again, counted by rater, and gave "
-        f"the same point in {_share_of(row, 'within', 'ci')} of the repeats"
+        f"{counted(row['n_raters'], 'rater')} rated {counted(row['n_pairs'], 'item')} again, counted by rater, and "
+        f"gave the same point in {_share_of(row, 'within', 'ci')} of the repeats"
     )
     if not math.isnan(row["between"]):
         text += f"; two raters of the same items agree in {_share_of(row, 'between', 'between_ci')}"
