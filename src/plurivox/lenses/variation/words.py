@@ -64,9 +64,10 @@ def _drifts(result: Variation, row: Row) -> str:
     p = row.p_adjusted if row.claim else row.p_value
     after = " after correction" if row.claim else ""
     unit = "day" if result.settings["time_unit"] == "days" else "unit of time"
+    moves = f"{'rise' if row.value > 0 else 'fall'} over time, compared with all ratings of the same items"
     return (
-        f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {'rise' if row.value > 0 else 'fall'} over time, compared with all "
-        f"ratings of the same items, by {abs(row.value):.2g} points per {unit}{ends}, {p_text(p or 0.0)}{after}."
+        f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {moves}, by {abs(row.value):.2g} points per "
+        f"{unit}{ends}, {p_text(p or 0.0)}{after}."
     )
 
 
