@@ -289,12 +289,17 @@ def without_ratings(
 
 
 class _Scale(NamedTuple):
-    """A scale on which an interval is symmetric: there and back, and the values that have a place on it."""
+    """A scale on which an interval is symmetric: there and back, and the values that have a place on it.
+
+    ``narrow`` scales are for intervals that have room between the two ends when they are symmetric around the value
+    itself; near an end they would reach far beyond what is known.
+    """
 
     there: Callable[[Values], Values]
     back: Callable[[Values], Values]
     low: float
     high: float
+    narrow: bool = False
 
 
 def _from_inverse(y: Values) -> Values:
@@ -306,7 +311,7 @@ _SCALES = {
     "plain": _Scale(lambda x: x, lambda y: y, -np.inf, np.inf),
     "fisher": _Scale(np.arctanh, np.tanh, -1.0, 1.0),
     "inverse": _Scale(lambda x: -1 / x, _from_inverse, 0.0, np.inf),
-    "logit": _Scale(lambda x: np.log(x / (1 - x)), lambda y: 1 / (1 + np.exp(-np.clip(y, -700, 700))), 0.0, 1.0),
+    "logit": _Scale(lambda x: np.log(x / (1 - x)), lambda y: 1 / (1 + np.exp(-np.clip(y, -700, 700))), 0.0, 1.0, True),
     "complement": _Scale(lambda x: 1 / (1 - x), lambda y: 1 - _from_inverse(-y), -np.inf, 1.0),
 }
 
@@ -358,6 +363,8 @@ def interval(left: LeftOut, scales: Sequence[str], ranges: ArrayLike, level: flo
         value = left.observed[:, at]
         for scale in (_SCALES["plain"], _SCALES[name]):  # a value that has no place on the other keeps the first
             inside = np.isfinite(value) & (value > scale.low) & (value < scale.high)
+            if scale.narrow:
+                inside &= (low[:, at] > scale.low) & (high[:, at] < scale.high)
             own = left.on(scale.there, scale.low, scale.high, inside, at)
             variance, freedom, n_undefined[inside, at] = _variance(own)
             reach = stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance)

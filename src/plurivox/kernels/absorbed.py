@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Cross products of groups and scores within items: least squares with an effect of every item, which is never solved for.
+"""Cross products of groups and scores within items: least squares with an effect of every item, never solved for.
 
 A rater has one group of each attribute, ``profiles[r]``, as places among the groups of all attributes; the first is -1
-for raters who do not count. With z the indicators of a rater's groups, c = Σ z over the n ratings of an item and s their
-sum, an item adds Σ z z' − c c'/n to X'X and Σ z x − c s/n to X'y.
+for raters who do not count. With z the indicators of a rater's groups, c = Σ z over the n ratings of an item and s
+their sum, an item adds Σ z z' − c c'/n to X'X and Σ z x − c s/n to X'y.
 
 Items are added in their order, each draw apart from all others.
 """

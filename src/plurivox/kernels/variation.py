@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-def"
 """Groups beside the others who rated the same items, and squares of sums for components of variance, in one pass.
 
-Scores are numbers here. For each item i the pass adds up how many ratings n_g each group gave and their sum s_g, n and s
-being those of all groups. Two groups' numbers of one item never meet in a product, so an item adds a few numbers to each
-group's row, in the order of the names below, and three to those of all items.
+Scores are numbers here. For each item i the pass adds up how many ratings n_g each group gave and their sum s_g, n and
+s being those of all groups. Two groups' numbers of one item never meet in a product, so an item adds a few numbers to
+each group's row, in the order of the names below, and three to those of all items.
 
 Where raters are shuffled most of it stays: what a group adds to ``GAP`` and ``BALANCE`` is a sum over its raters, of
 numbers that no shuffle changes (:func:`add_totals`). Only squares of counts need a pass (:func:`add_squares`), unless
@@ -32,7 +32,6 @@ N_ITEM_SUMS = 3
 OWN_RATINGS, OWN_TOTAL, OWN_GAP, OWN_BALANCE, OWN_COUNTS = range(5)
 N_TOTALS = 5
 TOGETHER = 16  # permutations that walk over the items together
-FEW_GROUPS = 255
 
 
 @compiled
@@ -69,7 +68,7 @@ def _place_among(start, stop, raters, scores, group_of, weights, k):
 
 @compiled
 def _gather(start, stop, raters, scores, values, group_of, weights, own, met, place):
-    """Fill the groups that rated an item: ratings, their sum, that of squares and that of places; empty weights mean 1.
+    """Fill the groups that rated an item: ratings, their sum, that of squares and of places; empty weights mean 1.
 
     Return how many groups there are, and ratings and their sum over all of them.
     """
@@ -127,7 +126,7 @@ def _add_all(row, times, n, s):
 
 @compiled
 def add_items(offsets, raters, scores, values, group_of, rater_weights, item_weights, sums, items, totals):
-    """Fill ``sums[d]`` and ``items[d]`` under the weights of draw d, and what raters gave unless ``totals`` is empty."""
+    """Fill ``sums[d]`` and ``items[d]`` under the weights of draw d, and what raters gave if ``totals`` has room."""
     n_groups = sums.shape[1]
     own, met, place = np.zeros((n_groups, 4)), np.zeros(n_groups, np.int64), np.zeros(len(values))
     for d in range(len(sums)):
@@ -155,8 +154,36 @@ def add_items(offsets, raters, scores, values, group_of, rater_weights, item_wei
 
 
 @compiled
-def add_without(offsets, raters, scores, values, group_of, units, first, sums, items, totals):
-    """Add to the sums of draw d what changes without the ratings of unit ``first + d``; ``units`` has that of each.
+def add_units(offsets, raters, scores, values, group_of, units, first, sums, items, totals):
+    """Add to the sums of draw d the items of unit ``first + d``; ``units`` has that of each item."""
+    n_units, n_groups = len(sums), sums.shape[1]
+    own, met, place = np.zeros((n_groups, 4)), np.zeros(n_groups, np.int64), np.zeros(len(values))
+    none = np.zeros(0, np.int32)
+    for i in range(len(offsets) - 1):
+        d = units[i] - first
+        if d < 0 or d >= n_units:
+            continue
+        start, stop = offsets[i], offsets[i + 1]
+        n_met, n, s = _gather(start, stop, raters, scores, values, group_of, none, own, met, place)
+        for j in range(n_met):
+            g = met[j]
+            _add_group(sums[d, g], 1.0, own[g, 0], own[g, 1], own[g, 2], own[g, 3], n, s)
+            own[g] = 0.0
+        _add_all(items[d], 1.0, n, s)
+        if totals.shape[1] > 0:
+            for k in range(start, stop):
+                if group_of[raters[k]] >= 0:
+                    totals[d, raters[k], 0] += 1.0
+                    totals[d, raters[k], 1] += values[scores[k]]
+
+
+@compiled
+def add_without(  # noqa: C901
+    offsets, raters, scores, values, group_of, unit_of, units, first, sums, items, totals,
+):  # fmt: skip
+    """Add to the sums of draw d what changes without the ratings of unit ``first + d``.
+
+    ``units`` has that of each rating, or is empty, and then ``unit_of`` has that of each rater.
 
     A unit changes the items that it has ratings of. There its ratings are taken off the sums of their groups, and off
     the places of all others: m ratings of an item cost m², or, where m is large, m times the number of groups.
@@ -174,8 +201,9 @@ def add_without(offsets, raters, scores, values, group_of, units, first, sums, i
         start, stop = offsets[i], offsets[i + 1]
         n_here = 0
         for k in range(stop - 1, start - 1, -1):  # backwards, so that each unit's list runs forwards
-            d = units[k] - first
-            if units[k] >= 0 and 0 <= d < n_units and group_of[raters[k]] >= 0:
+            unit = units[k] if len(units) > 0 else unit_of[raters[k]]
+            d = unit - first
+            if unit >= 0 and 0 <= d < n_units and group_of[raters[k]] >= 0:
                 if head[d] < 0:
                     here[n_here] = d
                     n_here += 1
@@ -289,49 +317,54 @@ def add_totals(offsets, raters, scores, values, inside, totals):
 
 
 @compiled
-def add_squares(offsets, raters, labels, squares):
+def add_squares(offsets, raters, labels, kind, squares):
     """Add to ``squares[d, g]`` Σ n_g²/n and Σ n_g² where rater r is in group ``labels[d, r]``, -1 outside the axis.
 
-    No permutation moves a rater into the axis or out of it. Squares grow by 2·n_g + 1 with each rating, so that an item
-    costs as much as it has ratings, however many groups there are.
+    No permutation moves a rater into the axis or out of it. A few permutations walk over the items together: what a
+    rater adds to the counts of all groups under all of them is one row of zeros and ones, so that an item adds up rows.
+    ``kind`` is an array of the type that counts have; no item has more ratings than it can hold.
     """
     n_draws, n_groups, _ = squares.shape
-    places = np.zeros((labels.shape[1], TOGETHER), np.int32)
-    size = np.zeros((n_groups + 1) * TOGETHER)
-    parts = np.zeros((n_groups + 1) * TOGETHER)
-    whole = np.zeros((n_groups + 1) * TOGETHER)
+    wide = n_groups * TOGETHER
+    ones = np.zeros((labels.shape[1], wide), kind.dtype)
+    counts, parts, whole = np.zeros(wide, kind.dtype), np.zeros(wide), np.zeros(wide)
     for first in range(0, n_draws, TOGETHER):
         together = min(TOGETHER, n_draws - first)
-        for r in range(len(places)):
-            for p in range(TOGETHER):
-                label = labels[first + min(p, together - 1), r]
-                places[r, p] = (label if label >= 0 else n_groups) * TOGETHER + p
+        ones[:] = 0
+        for r in range(len(ones)):
+            for p in range(together):
+                if labels[first + p, r] >= 0:
+                    ones[r, labels[first + p, r] * TOGETHER + p] = 1
         parts[:] = 0.0
         whole[:] = 0.0
-        outside = n_groups * TOGETHER
         for i in range(len(offsets) - 1):
             n = 0
             for k in range(offsets[i], offsets[i + 1]):
-                n += places[raters[k], 0] < outside
-            if n == 0:
-                continue
-            each = 1.0 / n
-            for k in range(offsets[i], offsets[i + 1]):
-                rater = np.uint64(raters[k])
-                for p in range(TOGETHER):
-                    at = np.uint64(places[rater, p])
-                    more = 2.0 * size[at] + 1.0
-                    size[at] += 1.0
-                    whole[at] += more
-                    parts[at] += more * each
-            for k in range(offsets[i], offsets[i + 1]):
-                rater = np.uint64(raters[k])
-                for p in range(TOGETHER):
-                    size[np.uint64(places[rater, p])] = 0.0
+                n += labels[0, raters[k]] >= 0
+                _add_row(counts, ones[raters[k]])
+            if n > 0:
+                _add_counts(counts, 1.0 / n, parts, whole)
         for p in range(together):
             for g in range(n_groups):
                 squares[first + p, g, 0] += parts[g * TOGETHER + p]
                 squares[first + p, g, 1] += whole[g * TOGETHER + p]
+
+
+@compiled
+def _add_row(counts, row):
+    for j in range(len(counts)):
+        counts[j] += row[j]
+
+
+@compiled
+def _add_counts(counts, share, parts, whole):
+    """Add the squares of an item's counts, and start again."""
+    for j in range(len(counts)):
+        own = np.float64(counts[j])
+        square = own * own
+        whole[j] += square
+        parts[j] += square * share
+        counts[j] = 0
 
 
 @compiled

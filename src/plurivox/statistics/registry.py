@@ -10,7 +10,12 @@ import pkgutil
 from collections.abc import Iterator
 
 from plurivox.statistics import (
-    alignment_records, cohesion, drift_records, psychometrics_records, responsiveness_records, soft_records,
+    alignment_records,
+    cohesion,
+    drift_records,
+    psychometrics_records,
+    responsiveness_records,
+    soft_records,
     variation_records,
 )  # fmt: skip
 from plurivox.statistics.records import Statistic

@@ -1,10 +1,10 @@
 """Components of variance for unbalanced data, by Henderson's first method, and the reliability of means made of them.
 
 A score is x = μ + item + group + rater(group) + group × item + rest, each term with mean 0 and a variance of its own.
-For each kind of class A (items, raters, groups, group × item, everything) T_A = Σ_a (Σ x)²/n_a is a sum over classes, and
-its expectation is linear in μ² and the variances: a variance σ²_B counts Σ_a Σ_b n_ab²/n_a times, with n_ab the ratings
-that class a and class b share. So as many equations as unknowns, solved. Nothing is assumed of distributions, and an
-estimate may be negative, which means that its variance is small beside what sampling does.
+For each kind of class A (items, raters, groups, group × item, everything) T_A = Σ_a (Σ x)²/n_a is a sum over classes,
+and its expectation is linear in μ² and the variances: a variance σ²_B counts Σ_a Σ_b n_ab²/n_a times, with n_ab the
+ratings that class a and class b share. So there are as many equations as unknowns. Nothing is assumed of distributions,
+and an estimate may be negative, which means that its variance is small beside what sampling does.
 
 Arrays may have leading dimensions, such as draws and groups, which pass through.
 
@@ -195,4 +195,5 @@ def _stacked(*forms: Floats) -> Floats:
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Divide where there is something to divide by, NaN elsewhere."""
     top, bottom = np.broadcast_arrays(np.asarray(top, dtype=float), np.asarray(bottom, dtype=float))
-    return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
+    found: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
+    return found

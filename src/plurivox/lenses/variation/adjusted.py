@@ -17,7 +17,12 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import raters_who_rated
 from plurivox.engine.intervals import Interval, percentile_interval
 from plurivox.engine.jackknife import (
-    LeftOut, RaterUnits, number_of_blocks, rating_blocks, without_items, without_raters,
+    LeftOut,
+    RaterUnits,
+    number_of_blocks,
+    rating_blocks,
+    without_items,
+    without_raters,
 )  # fmt: skip
 from plurivox.engine.part import Part
 from plurivox.engine.run import Sums, Values, run, total
@@ -232,7 +237,7 @@ class Adjusted:
         for axis, start, reference in zip(self.axes, self.bounds, self.references, strict=False):
             for g in np.flatnonzero(~axis.withheld).tolist():
                 at = start + g
-                ends = [(None, None)] * 3
+                ends: list[tuple[float | None, float | None]] = [(None, None)] * 3
                 if interval is not None:
                     ends = [(float(interval.low[at, s]), float(interval.high[at, s])) for s in range(3)]
                 if axis.groups[g] == reference:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,7 +32,11 @@ NEEDED = {
     "relative_low": pl.Float64, "relative_high": pl.Float64, "absolute": pl.Float64, "absolute_low": pl.Float64,
     "absolute_high": pl.Float64, "ratings_per_item": pl.Float64, "note": pl.String,
 }  # fmt: skip
+_SCALES = {"item": "logit", "rater": "logit", "rest": "logit", "group": "plain", "group_item": "plain"}
 _FIRST = len(COMPARED)
+
+
+_Parts = Callable[[Values], tuple[Values, Values, Values]]  # variance of items, and of relative and absolute errors
 
 
 class Frames(NamedTuple):
@@ -47,8 +51,8 @@ class Frames(NamedTuple):
         """Return empty tables."""
         return cls(*(pl.DataFrame(schema=schema) for schema in (COMPONENTS, RELIABILITY, NEEDED)))
 
-    def __add__(self, other: object) -> Frames:  # type: ignore[override]
-        assert isinstance(other, Frames)
+    def joined(self, other: Frames) -> Frames:
+        """Return the rows of both, one after the other."""
         return Frames(*(pl.concat([one, two]) for one, two in zip(self, other, strict=True)))
 
 
@@ -96,7 +100,8 @@ class Tables:
         """Groups and axis × statistics, as observed."""
         if self.left is not None:
             return self.left.observed
-        return self.measured.finish(self.measured.observed)[0]
+        values: Values = self.measured.finish(self.measured.observed)[0]
+        return values
 
     def _components(self) -> pl.DataFrame:
         if self.axis != "all" and self.overlapping:
@@ -107,7 +112,7 @@ class Tables:
         low = high = np.full(len(names), np.nan)
         if self.left is not None:
             made = self._made(lambda values: shares(values[..., row, here]))
-            ends = made.interval(["logit"] * len(names), [(0.0, 1.0)] * len(names))
+            ends = made.interval([_SCALES[name] for name in names], [(0.0, 1.0)] * len(names))
             low, high = ends.low[0], ends.high[0]
         note = self._why(variances, names)
         sizes = self._sizes(slice(None))
@@ -121,14 +126,13 @@ class Tables:
             schema=COMPONENTS, orient="row",
         )  # fmt: skip
 
-    def _made(self, change: object) -> LeftOut:
+    def _made(self, change: Callable[[Values], Values]) -> LeftOut:
         """Return what a function of all values becomes without each unit; it takes away the dimension of groups."""
         left = self.left
         assert left is not None
-        assert callable(change)
 
         def made(values: Values) -> Values:
-            return np.asarray(change(values))[..., np.newaxis, :]
+            return change(values)[..., np.newaxis, :]
 
         return LeftOut(
             made(left.observed), tuple(made(values) for values in left.each),
@@ -158,8 +162,7 @@ class Tables:
 
         return self._curve(name, slice(at, at + 1), parts, self._why(self.values[at, here], WITHIN))
 
-    def _curve(self, group: str, at: slice, parts: object, note: str) -> Curve:
-        assert callable(parts)
+    def _curve(self, group: str, at: slice, parts: _Parts, note: str) -> Curve:
         item, relative, absolute = (float(part) for part in parts(self.values))
         ends = np.full((2, 2), np.nan)
         if self.left is not None:
@@ -232,7 +235,7 @@ class Curve(NamedTuple):
         For one rater relative reliability is r; for k of them its log odds are those of r plus log k, and so are those
         of the ends of its interval.
         """
-        k = np.arange(1, MOST_RATERS + 1)
+        k = np.arange(1, MOST_RATERS + 1, dtype=float)
         columns = []
         for at, error in enumerate((self.relative, self.absolute)):
             columns += [reliability(self.item, error, k), *(_stepped(end, k) for end in self.ends[at])]

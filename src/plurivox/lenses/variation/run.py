@@ -1,11 +1,11 @@
-"""One call of variation: on every set of items the groups of every axis, contrasts and pairs, and what scores vary by."""
+"""One call of variation: groups of every axis on every set of items, contrasts, pairs, and what scores vary by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -56,7 +56,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         work = Analysis(part, settings, replace(whole, subset=subset))
         groups = [one.decided([own.summed for own in one.each]) for one in shown]
         each += [_Part.of(work, one) for one in groups]
-        frames += _together(work)
+        frames = frames.joined(_together(work))
         if settings.adjust:
             single = _attributes(part, groups, settings)
             adjusted.append(Adjusted.of(part, single, dict(settings.reference)).table(settings, subset, how))
@@ -65,18 +65,18 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)
     rows: list[Row] = []
     draws: list[Draws] = []
-    for part in each:
-        found, own, tables = part.found()
-        rows += found
-        draws += own
-        frames += tables
+    for own in each:
+        found = own.found()
+        rows += found.rows
+        draws += found.draws
+        frames = frames.joined(found.frames)
     _check(settings, axes, rows)
     known = {
         (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
         for one in part.prepared for group in one.groups
     }  # fmt: skip
-    tables = [Table(name, frame) for name, frame in frames._asdict().items()]
-    tables.append(Table("adjusted", pl.concat([pl.DataFrame(schema=SCHEMA), *adjusted])))
+    beside = [Table(name, frame) for name, frame in frames._asdict().items()]
+    beside.append(Table("adjusted", pl.concat([pl.DataFrame(schema=SCHEMA), *adjusted])))
     return Variation(
         rows=tuple(rows),
         withheld={
@@ -90,8 +90,16 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         settings=_remembered(settings, ratings, overlapping, whole),
         pair_rows=tuple(row for part in each for row in part.work.compared(part.pairs, "pair")),
         held_rows=tuple(Analysis(ratings, settings, whole).held(known, rows)),
-        tables=tuple(tables),
+        tables=tuple(beside),
     )  # fmt: skip
+
+
+class _Found(NamedTuple):
+    """Rows of the groups of an axis, the draws behind them, and tables of components and reliability."""
+
+    rows: list[Row]
+    draws: list[Draws]
+    frames: Frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,23 +127,23 @@ class _Part:
                 pairs = [work.versus(axis, two) for two in combinations(axis.shown, 2)]
         return cls(work, one, work.prepare(one), contrasts, pairs)
 
-    def found(self) -> tuple[list[Row], list[Draws], Frames]:
+    def found(self) -> _Found:
         """Return the rows of the groups, their draws, and tables of components and reliability."""
         work, axis = self.work, self.one.axis
         if _of_raters(axis):
-            return work.raters(axis), [], Frames.none()
+            return _Found(work.raters(axis), [], Frames.none())
         rows: list[Row] = []
         spreads, frames = [], Frames.none()
         for one in self.prepared:
             left = work.left_out(one)
             spreads.append(work.spread(one, left))
             rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
-            frames += Tables(
+            frames = frames.joined(Tables(
                 work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), one.measured, left,
                 work.settings.target, self.one.overlapping,
-            ).frames()  # fmt: skip
+            ).frames())  # fmt: skip
         rows += work.compared(self.contrasts, "contrast")
-        return rows, [work.draws(axis.name, self.prepared, spreads)], frames
+        return _Found(rows, [work.draws(axis.name, self.prepared, spreads)], frames)
 
 
 def _of_raters(axis: Axis) -> bool:

@@ -69,13 +69,14 @@ class Rated:
     def _pass(self, part: Part, n_draws: int, raters: NDArray[Any], items: NDArray[Any]) -> Sums:
         from plurivox.kernels import variation as k
 
-        sums = self._empty(n_draws)
+        sums = self.empty(n_draws)
         k.add_items(
             part.offsets, part.raters, part.scores, self.values, self.grouping.codes, raters, items, *sums.values()
         )
         return sums
 
-    def _empty(self, n_draws: int) -> Sums:
+    def empty(self, n_draws: int) -> Sums:
+        """Return sums of nothing."""
         from plurivox.kernels import variation as k
 
         n_raters = len(self.grouping.codes) if self.with_raters else 0
@@ -88,7 +89,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Without:
-    """What is left of a part without the ratings of each unit of raters, or each block of ratings.
+    """What is left of a part without the ratings of a unit of raters, or of a block; or of units of items alone.
 
     Attributes
     ----------
@@ -107,7 +108,7 @@ class Without:
     @property
     def cost(self) -> float:
         """About how many seconds a draw takes."""
-        return self.rated.cost / 4
+        return self.rated.cost / 20  # a unit has few of the ratings, and a batch looks at all of them once
 
     @property
     def width(self) -> int:
@@ -118,10 +119,16 @@ class Without:
         """Return the sums without each unit."""
         from plurivox.kernels import variation as k
 
-        units = rating_blocks(part, self.n_blocks) if draws.units is None else draws.units[part.raters]
-        sums = Sums({name: np.repeat(own, draws.total, axis=0) for name, own in self.whole[part.first].items()})
         given = (part.offsets, part.raters, part.scores, self.rated.values, self.rated.grouping.codes)
-        k.add_without(*given, units, draws.first, *sums.values())
+        if draws.resample == "items":
+            assert draws.units is not None
+            sums = self.rated.empty(draws.total)
+            k.add_units(*given, draws.units[part.items], draws.first, *sums.values())
+            return sums
+        none = np.zeros(0, np.int64)
+        units = (none, rating_blocks(part, self.n_blocks)) if draws.units is None else (draws.units, none)
+        sums = Sums({name: np.repeat(own, draws.total, axis=0) for name, own in self.whole[part.first].items()})
+        k.add_without(*given, *units, draws.first, *sums.values())
         return sums
 
 
@@ -218,8 +225,10 @@ class _Relabelled:
         k.add_labelled(labels, self.totals, sums)
         squares = np.zeros((draws.total, n_groups, 2))
         if self.squares is None:
+            most = max(int(np.diff(part.offsets).max(initial=0)) for part in self.parts)
+            kind = np.zeros(0, np.uint8 if most < 256 else np.uint16 if most < 65_536 else np.uint32)
             for part in self.parts:
-                k.add_squares(part.offsets, part.raters, labels, squares)
+                k.add_squares(part.offsets, part.raters, labels, kind, squares)
         else:
             squares += self.squares
         return compared_values(
@@ -279,7 +288,7 @@ class Measured:
         without = Without(work, whole, number_of_blocks(parts))
         each: list[Values] = []
         if resample in ("items", "both"):
-            each.append(without_items(parts, work, self.observed, finish, how))
+            each.append(without_items(parts, without, self.observed, finish, how))
         if resample in ("raters", "both"):
             rated = np.where(raters_who_rated(self.ratings), self.grouping.codes, -1)
             units = RaterUnits.of(rated, self.grouping.n_groups)
@@ -289,7 +298,7 @@ class Measured:
 
     def without_each_item(self, how: Running) -> LeftOut:
         """Return leniency and dominance without each item."""
-        finish, work = Finish(np.zeros(0, np.int32)), self.rated(with_raters=False)
+        finish, work = Finish(np.zeros(0, np.int32)), Without(self.rated(with_raters=False), {}, 0)
         whole = Sums({name: array if name != "raters" else array[:, :0] for name, array in self.observed.items()})
         return LeftOut(finish(whole)[0], (without_items(self.ratings.parts(), work, whole, finish, how),))
 

@@ -8,8 +8,16 @@ import polars as pl
 
 from plurivox.lenses.variation.result import Variation
 from plurivox.results.result import Row
-from plurivox.results.text import Shown, interval_text, notes_of, number_cell, p_cell, quantile_cells, spread_header
-from plurivox.results.text import value_cell
+from plurivox.results.text import (
+    Shown,
+    interval_text,
+    notes_of,
+    number_cell,
+    p_cell,
+    quantile_cells,
+    spread_header,
+    value_cell,
+)
 from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import LABELS, of_role
 

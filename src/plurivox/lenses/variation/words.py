@@ -23,8 +23,18 @@ def statements(result: Variation) -> list[Statement]:
     def notable(row: Row) -> str:
         return f"Before correction only: {_sentence(result, row)}"
 
-    said = group_statements(result, claimed, notable, result.held_rows)
+    said = [one for one in group_statements(result, claimed, notable, result.held_rows) if not _mirrored(result, one)]
     return said + _varies(result) + _reliable(result) + _left_out(result) + result.withheld_statement()
+
+
+def _mirrored(result: Variation, said: Statement) -> bool:
+    """Tell whether a sentence says of the lower of two groups what another says of the higher."""
+    own = [row for row in result.rows if (row.axis, row.statistic) == (said.axis, "leniency") and row.kind == "group"]
+    values = {row.group: row.value for row in own if row.subset == "all"}
+    if said.statistic != "leniency" or len(values) != 2 or said.group not in values:
+        return False
+    value, other = values.pop(said.group), *values.values()
+    return value < 0 and math.isclose(value, -other, rel_tol=1e-9)
 
 
 def _sentence(result: Variation, row: Row) -> str:
@@ -52,7 +62,7 @@ def _often(result: Variation, row: Row) -> str:
     )  # fmt: skip
     if found is None or math.isnan(found.value):
         return ""
-    return f"; of two raters of an item theirs is the higher score in {found.value:.0%}, ties counted half"
+    return f"; of two raters of an item theirs is the higher score in {100 * found.value:.0f} %, ties counted half"
 
 
 def _after_adjusting(result: Variation, row: Row) -> str:
@@ -72,6 +82,10 @@ def _after_adjusting(result: Variation, row: Row) -> str:
     return f" With {listed(others)} accounted for it is {one['deviation']:+.2f}{ends} beside the mean of all raters."
 
 
+_WORDS = {
+    "item": "items", "rater": "raters", "group": "groups", "group_item": "groups on single items", "rest": "the rest",
+}  # fmt: skip
+
 # What varies ----------------------------------------------------------------------------------------------------------
 
 
@@ -80,9 +94,8 @@ def _varies(result: Variation) -> list[Statement]:
     frame = result.components()
     said = []
     for axis in ["all", *(name for name in result.axes if name != "rater")]:
-        own = {
-            row["component"]: row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis)
-        }  # fmt: skip
+        here = (row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis))
+        own = {row["component"]: row for row in here}
         if own and not math.isnan(own["item"]["variance"]):
             said.append(Statement(_divided(axis, own), 2.1 if axis == "all" else 2.05, axis, "components"))
         elif own:
@@ -100,14 +113,7 @@ def _divided(axis: str, own: dict[str, dict[str, Any]]) -> str:
         parts.append(f"{_percent(own['group_item'], ends=True)} in how these see single items")
     rest = f"{_percent(own['rest'])} is left to single ratings"
     negative = [name for name, row in own.items() if row["variance"] < 0]
-    words = {
-        "item": "items",
-        "rater": "raters",
-        "group": "groups",
-        "group_item": "groups on single items",
-        "rest": "rest",
-    }
-    below = f" (The estimate for {listed(words[name] for name in negative)} is negative and counts as 0.)"
+    below = f" (The estimate for {listed(_WORDS[name] for name in negative)} is negative and counts as 0.)"
     return f"Of the variance in scores {', '.join(parts)}; {rest}.{below if negative else ''}"
 
 
@@ -136,7 +142,8 @@ def _reliable(result: Variation) -> list[Statement]:
         f"A mean of {counted(one['k'], 'rater')}, about as many as items have, tells which item is higher with "
         f"reliability {one['relative']:.2f}{_ends(one)}; {needed['target']:g} takes "
         f"{counted(int(needed['relative']), 'rater')}, and {int(needed['absolute']):,} where other raters may rate "
-        f"each item. No model's correlation with such means can be expected above {one['ceiling']:.2f}."
+        f"each item. No model's correlation with such means can be expected above "
+        f"{one['ceiling']:{'.2f' if one['ceiling'] < 0.99 else '.3f'}}."
     )
     return [Statement(text, 2.0, statistic="reliability")]
 
