@@ -526,3 +526,18 @@ def test_intervals_hold_the_value_of_other_items_and_raters() -> None:
         low, high = (found[f"ci_{end}", f"between_ci_{end}"].to_numpy() for end in ("low", "high"))
         held.append((low <= truth) & (truth <= high))
     assert np.mean(held, axis=0).min() >= 0.92
+
+
+def test_convabuse_was_rated_again(real_data: Path) -> None:
+    """480 pairs have two or more ratings; all three against the other package and plain loops."""
+    frame = pl.read_csv(real_data / "convabuse" / "ConvAbuseEMNLPfull.csv", infer_schema=False)
+    chosen = frame.select(pl.col(f"is_abuse.{value}").cast(int) for value in (-3, -2, -1, 0, 1)).to_numpy()
+    item = frame.select(pl.format("{} | {}", pl.col("conv_id"), pl.col("user"))).to_series()
+    long = pl.DataFrame({"item": item, "rater": frame["annotator_id"], "score": np.argmax(chosen, axis=1) - 3})
+    ratings = pv.Ratings.from_frame(long.with_row_index("time"), scale="-3:1", duplicates="keep", time="time")
+    found = repeated(ratings).rows(named=True)
+    expected = by_loops(ratings, set(ratings.raters["rater"]), set(ratings.raters["rater"]), "ordinal")
+    for row in found:
+        assert (row["within"], row["between"]) == pytest.approx(expected[row["statistic"]], abs=1e-12)
+        assert (row["n_raters"], row["n_items"], row["n_pairs"]) == (8, 363, 480)
+        assert row["ci_low"] < row["within"] < row["ci_high"]
