@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from plurivox.statistics import (
     alignment_records,
     cohesion,
-    drift_records,
     psychometrics_records,
     responsiveness_records,
     soft_records,
