@@ -100,7 +100,10 @@ def _after_adjusting(result: Variation, row: Row) -> str:
         return ""
     one = own[0]
     ends = "" if one["deviation_low"] is None else f" ({one['deviation_low']:.2f} to {one['deviation_high']:.2f})"
-    return f" With {listed(others)} accounted for it is {one['deviation']:+.2f}{ends} beside the mean of all raters."
+    return (
+        f" Beside the mean of all raters that is {one['deviation_unadjusted']:+.2f}, and {one['deviation']:+.2f}{ends} "
+        f"with {listed(others)} accounted for."
+    )
 
 
 _WORDS = {
@@ -157,10 +160,7 @@ def _reliable(result: Variation) -> list[Statement]:
     if math.isnan(needed["relative"]):
         return [Statement(f"How reliable means are cannot be told: {needed['note']}.", 0.5, statistic="reliability")]
     k = max(1, round(needed["ratings_per_item"]))
-    one = next(
-        row for row in result.reliability().iter_rows(named=True)
-        if (row["subset"], row["axis"], row["k"]) == ("all", "all", min(k, 100))
-    )  # fmt: skip
+    one = {"k": k, **_stepped(_first(result.reliability().iter_rows(named=True)), k)}
     text = (
         f"A mean of {counted(one['k'], 'rater')}, about as many as items have, tells which item is higher with "
         f"reliability {one['relative']:.2f}{_ends(one)}; {needed['target']:g} takes "
@@ -169,6 +169,15 @@ def _reliable(result: Variation) -> list[Statement]:
         f"{one['ceiling']:{'.2f' if one['ceiling'] < 0.99 else '.3f'}}."
     )
     return [Statement(text, 2.0, statistic="reliability")]
+
+
+def _stepped(one: dict[str, Any] | None, k: int) -> dict[str, Any]:
+    """Return what holds for k raters, of what holds for one (Spearman and Brown)."""
+    assert one is not None
+    names = ("relative", "relative_low", "relative_high", "ceiling")
+    known = {name: one[name] ** 2 if name == "ceiling" else one[name] for name in names}
+    found = {name: k * value / (1 + (k - 1) * value) for name, value in known.items()}
+    return {**found, "ceiling": math.sqrt(found["ceiling"])}
 
 
 def _ends(row: dict[str, Any]) -> str:
