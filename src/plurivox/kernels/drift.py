@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from plurivox.kernels import compiled
-from plurivox.kernels.shuffling import _mixed
+from plurivox.kernels.shuffling import mixed
 
 
 @compiled
@@ -26,7 +26,7 @@ def shuffled_products(times, scores, bounds, groups, seed, first, sums):
     for d in range(len(sums)):
         number = first + d
         # Another stream than that of the groups of raters, which are shuffled beside.
-        state = _mixed(
+        state = mixed(
             (np.uint64(seed) ^ np.uint64(0xA0761D6478BD642F)) + np.uint64(number) * np.uint64(0xD1342543DE82EF95)
         )
         for r in range(len(bounds) - 1):
@@ -38,7 +38,7 @@ def shuffled_products(times, scores, bounds, groups, seed, first, sums):
                 j = np.int64(i)
                 if number > 0 and i > 0:
                     state += np.uint64(0x9E3779B97F4A7C15)
-                    j = np.int64(((_mixed(state) >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+                    j = np.int64(((mixed(state) >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
                 total += room[j] * scores[start + i]
                 room[j] = room[i]
             for a in range(len(groups)):

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from plurivox.statistics import (
     alignment_records,
     cohesion,
-    drift_records,
     psychometrics_records,
     responsiveness_records,
     soft_records,
     variation_records,
-)  # fmt: skip
+)
 from plurivox.statistics.records import Statistic
 
 
@@ -56,7 +55,6 @@ def refresh() -> None:
         *soft_records.RECORDS,
         *alignment_records.RECORDS,
         *variation_records.RECORDS,
-        *drift_records.RECORDS,
     )
     STATISTICS.clear()
     STATISTICS.update({record.name: record for record in records})
