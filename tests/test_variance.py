@@ -284,6 +284,7 @@ def by_lme4(ratings: pv.Ratings, folder: Path) -> dict[str, float]:
     return {name: float(values[own]) for own, name in names.items()}
 
 
+@pytest.mark.slow
 def test_balanced_data_against_lme4(tmp_path: Path) -> None:
     """All rated, groups of equal size, no estimate negative: restricted maximum likelihood solves the same."""
     table = drawn(5, 20, 6, 5)
@@ -292,6 +293,7 @@ def test_balanced_data_against_lme4(tmp_path: Path) -> None:
     assert found == pytest.approx(by_lme4(rated(table), tmp_path), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_unbalanced_data_against_lme4(tmp_path: Path) -> None:
     """Two thirds missing: the two differ by less than twice the standard error of Henderson's estimate.
 
