@@ -28,6 +28,7 @@ _CHARTS = {
     "planes": ("mpa_wra_plane",),
     "psychometrics": ("item_severity", "score_curves"),
     "soft": ("prior_sensitivity", "soft_by_bin", "soft_ranking"),
+    "variation": ("adjusted_effects", "leniency_forest", "rater_reliability", "variance_shares"),
 }
 _HOMES = {name: module for module, charts in _CHARTS.items() for chart in charts for name in (chart, f"{chart}_data")}
 _HOMES |= {"responsiveness_study": "studies", "to_svg": "writing", "write_chart": "writing"}

@@ -14,7 +14,7 @@ from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, numbers_told
+from plurivox.plots.pieces import across, numbers_told, vertical
 from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.poles import Poles
 from plurivox.results.result import GroupResult
@@ -30,7 +30,7 @@ def gai_forest_data(
     result: Cohesion, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:
     """Return what :func:`gai_forest` draws: one row per group, undefined values included."""
-    return _data(result, ("gai",), axis, subset, max_groups)
+    return forest_data(result, ("gai",), axis, subset, max_groups)
 
 
 def gai_forest(
@@ -49,7 +49,7 @@ def gai_forest(
     data = gai_forest_data(result, axis, subset=subset, max_groups=max_groups)
     title = "Who agrees among themselves: GAI of each group"
     title += f", {result.settings['level']} level"
-    return _forest(result, data, title, axis, len(g.group_rows(result, ("gai",), axis, subset)))
+    return forest(result, data, title, axis, len(g.group_rows(result, ("gai",), axis, subset)))
 
 
 @once
@@ -58,7 +58,7 @@ def responsiveness_forest_data(
     subset: str | None = None, max_groups: int | None = 40,
 ) -> pl.DataFrame:  # fmt: skip
     """Return what :func:`responsiveness_forest` draws: one row per group and statistic, undefined ones included."""
-    return _data(result, tuple(statistics), axis, subset, max_groups)
+    return forest_data(result, tuple(statistics), axis, subset, max_groups)
 
 
 def responsiveness_forest(
@@ -70,7 +70,7 @@ def responsiveness_forest(
     data = responsiveness_forest_data(result, axis, names, subset=subset, max_groups=max_groups)
     tell = Poles.of(result.settings).fill("Whose scores tell {high} from {low}")
     title = f"{tell}: {' and '.join(g.name_of(name) for name in names)}"
-    return _forest(result, data, title, axis, len(g.group_rows(result, names, axis, subset)))
+    return forest(result, data, title, axis, len(g.group_rows(result, names, axis, subset)))
 
 
 @once
@@ -78,7 +78,7 @@ def scale_forest_data(
     result: Psychometrics, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
 ) -> pl.DataFrame:
     """Return what :func:`scale_forest` draws: one row per group and statistic, undefined ones included."""
-    return _data(result, ("mokken_h", "grm_a"), axis, subset, max_groups)
+    return forest_data(result, ("mokken_h", "grm_a"), axis, subset, max_groups)
 
 
 def scale_forest(
@@ -88,12 +88,13 @@ def scale_forest(
     data = scale_forest_data(result, axis, subset=subset, max_groups=max_groups)
     title = "Whose scores go with the others', and how sharply they rise"
     total = len(g.group_rows(result, ("mokken_h", "grm_a"), axis, subset))
-    return _forest(result, data, title, axis, total, "by the delta method for H, by the information for a")
+    return forest(result, data, title, axis, total, "by the delta method for H, by the information for a")
 
 
-def _data(
+def forest_data(
     result: GroupResult, statistics: Sequence[str], axis: str | None, subset: str | None, max_groups: int | None
 ) -> pl.DataFrame:
+    """Return one row per group and statistic, the most notable groups, undefined values included."""
     rows = g.group_rows(result, statistics, axis, subset)
     shown = set(g.most_notable(result, rows, subset, max_groups))
     first = statistics[0] if statistics else ""
@@ -108,10 +109,15 @@ def _data(
     return pl.concat([g.row_frame(listed, *_FIRST), null, g.row_frame(listed, *_LAST)], how="horizontal")
 
 
-def _forest(
-    result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None
-) -> Any:
-    """Draw the frame of :func:`_data`, one panel per statistic; ``how`` tells where intervals are from."""
+def forest(
+    result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None,
+    neutral: float | None = None, measured: str | None = None,
+) -> Any:  # fmt: skip
+    """Draw the frame of :func:`forest_data`, one panel per statistic.
+
+    ``how`` tells where intervals are from; ``neutral`` is the value that says nothing, which has a line; ``measured``
+    stands under the axis instead of the statistic's name.
+    """
     drawn = defined(data, "value")
     if drawn.is_empty():
         return saying(title, _nothing(data, axis))
@@ -121,22 +127,25 @@ def _forest(
     width = (WIDTH - rows.width - 20 * len(names)) // len(names)
     scales = g.state_scales(drawn["finding"].to_list(), **rows.legend(28))
     panels = [
-        _panel(rows.place(drawn.filter(statistic=name)), name, rows, scales, labels=name == names[0]).properties(
-            width=width, height=rows.height, name=f"panel_{at}"
-        )
+        _panel(
+            rows.place(drawn.filter(statistic=name)), measured or name, rows, scales, neutral, labels=name == names[0]
+        ).properties(width=width, height=rows.height, name=f"panel_{at}")
         for at, name in enumerate(names)
     ]
     chart = panels[0] if len(panels) == 1 else alt.hconcat(*panels, spacing=20)
     return themed(chart, title, _legend(result, data, drawn, total, how))
 
 
-def _panel(placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], *, labels: bool) -> Any:
+def _panel(
+    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, *, labels: bool
+) -> Any:
     alt = load_altair()
     around = [value for column in ("ci low", "ci high", "chance low", "chance high") for value in placed[column]]
-    x = across(name, extent([*placed["value"], *placed["chance"]], around), 5)
+    x = across(name, extent([*placed["value"], *placed["chance"], neutral], around), 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
-    layers = [
+    layers = [] if neutral is None else [vertical(neutral, x)]
+    layers += [
         base.mark_bar(height=11, color=QUIET, opacity=opacity, clip=True).encode(x=x(first), x2=alt.X2(last))
         for first, last, opacity in _BANDS
     ]

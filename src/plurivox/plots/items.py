@@ -10,7 +10,7 @@ from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
 from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, numbers_told
+from plurivox.plots.pieces import across, numbers_told, vertical
 from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.text import p_cell
 
@@ -63,7 +63,7 @@ def items_divided(items: Items, n: int = 20) -> Any:
     colour = alt.Color("finding:N", legend=None, scale=alt.Scale(domain=[CERTAIN, CHANCE], range=[COLOURS[0], QUIET]))
     layers = [
         base.mark_bar(height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2=alt.X2("chance")),
-        alt.Chart(inline(pl.DataFrame({"zero": [0.0]}))).mark_rule(color=QUIET).encode(x=x("zero")),
+        vertical(0.0, x, QUIET),
         base.mark_tick(thickness=2, size=11, color=INK).encode(x=x("difference"), tooltip=tooltip),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x("shrunken"), color=colour, tooltip=tooltip),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plurivox.plots.layout import Rows, pixels
-from plurivox.plots.theme import WIDTH, load_altair
+from plurivox.plots.theme import INK, WIDTH, load_altair
 
 
 def across(title: str, ends: tuple[float, float], n_ticks: int = 6) -> Callable[[str], Any]:
@@ -14,6 +14,12 @@ def across(title: str, ends: tuple[float, float], n_ticks: int = 6) -> Callable[
     alt = load_altair()
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     return lambda column: alt.X(f"{column}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=n_ticks))
+
+
+def vertical(value: float, x: Callable[[str], Any], colour: str = INK) -> Any:
+    """Return a line from top to bottom at a value of what :func:`across` encodes."""
+    alt = load_altair()
+    return alt.Chart(alt.InlineData(values=[{"at": value}])).mark_rule(color=colour, strokeWidth=1).encode(x=x("at"))
 
 
 def numbers_told(*columns: str, form: str = ".3f") -> list[Any]:

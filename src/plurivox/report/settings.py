@@ -23,7 +23,7 @@ class ReportSettings(Settings):
     within: tuple[str, ...] | None = shared.within()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()
-    n_lenses: int = shared.n_lenses(3)
+    n_lenses: int = shared.n_lenses(4)
     interval: str | None = shared.interval()
     resample: str = shared.resample()
     bootstrap: int = shared.bootstrap(0, help="Draws for intervals by the bootstrap.")

@@ -322,6 +322,11 @@ class Result(ABC):
 class GroupResult(Result):
     """A result whose rows are of groups, so that axis, group and statistic name a value."""
 
+    @property
+    def subsets(self) -> list[str]:
+        """The sets of items, ``"all"`` first."""
+        return list(dict.fromkeys(row.subset for row in self.rows))
+
     def row(self, axis: str, group: str, statistic: str, subset: str = "all") -> Row:
         """Return one row."""
         for row in self.rows:

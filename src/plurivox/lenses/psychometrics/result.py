@@ -43,11 +43,6 @@ class Psychometrics(GroupResult):
         groups = len({(row.axis, row.group) for row in self.rows if row.kind != "scale"})
         return f"<Psychometrics: {groups} raters or groups on {len(self.axes)} axes>"
 
-    @property
-    def subsets(self) -> list[str]:
-        """The sets of items, ``"all"`` first."""
-        return list(dict.fromkeys(row.subset for row in self.rows))
-
     def severity(self) -> pl.DataFrame:
         """Return the severity that the model gives each item, in standard deviations from the mean, with its error.
 

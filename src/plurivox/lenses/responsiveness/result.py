@@ -100,11 +100,6 @@ class Responsiveness(GroupResult):
             f"<Responsiveness: {groups} groups on {len(self.axes)} axes against {self.settings['reference']['name']}>"
         )
 
-    @property
-    def subsets(self) -> list[str]:
-        """The sets of items, ``"all"`` first."""
-        return list(dict.fromkeys(row.subset for row in self.rows))
-
     def to_frame(self) -> pl.DataFrame:
         """Return one row per axis, group, subset and statistic, with how many boundaries its value is the mean of."""
         counts = [

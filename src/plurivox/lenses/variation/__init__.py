@@ -18,5 +18,7 @@ LENS = Lens(
     csv_tables=("values", "components", "reliability", "needed", "adjusted", "pairs", "repeats"),
     result="plurivox.lenses.variation.result:Variation",
     notes="plurivox.lenses.variation.tables:notes",
+    chart="plurivox.plots.variation:together",
+    section="plurivox.report.sections.variation:section",
     kernel="plurivox.kernels.variation:add_items",
 )

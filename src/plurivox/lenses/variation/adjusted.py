@@ -38,7 +38,8 @@ _NO_OVERLAP = "no rater of this group rated an item with raters of others, or on
 SCHEMA = {
     "subset": pl.String, "attribute": pl.String, "group": pl.String, "reference": pl.String, "effect": pl.Float64,
     "ci_low": pl.Float64, "ci_high": pl.Float64, "unadjusted": pl.Float64, "unadjusted_low": pl.Float64,
-    "unadjusted_high": pl.Float64, "deviation": pl.Float64, "deviation_low": pl.Float64, "deviation_high": pl.Float64,
+    "unadjusted_high": pl.Float64, "deviation_unadjusted": pl.Float64,
+    "deviation": pl.Float64, "deviation_low": pl.Float64, "deviation_high": pl.Float64,
     "n_raters": pl.Int64, "note": pl.String,
 }  # fmt: skip
 
@@ -244,7 +245,7 @@ class Adjusted:
                     ends[0] = ends[1] = (None, None)
                 rows.append((
                     subset, axis.name, axis.groups[g], reference, values[at, 0], *ends[0], values[at, 1], *ends[1],
-                    values[at, 2], *ends[2], int(self.sizes[at]), notes[at],
+                    values[at, 3], values[at, 2], *ends[2], int(self.sizes[at]), notes[at],
                 ))  # fmt: skip
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 

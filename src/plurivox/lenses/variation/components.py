@@ -34,6 +34,7 @@ NEEDED = {
 }  # fmt: skip
 _SCALES = {"item": "logit", "rater": "logit", "rest": "logit", "group": "plain", "group_item": "plain"}
 _FIRST = len(COMPARED)
+_NORMAL = 1.959963984540054  # the quantile of a 95 % interval
 
 
 _Parts = Callable[[Values], tuple[Values, Values, Values]]  # variance of items, and of relative and absolute errors
@@ -112,8 +113,12 @@ class Tables:
         low = high = np.full(len(names), np.nan)
         if self.left is not None:
             made = self._made(lambda values: shares(values[..., row, here]))
-            ends = made.interval([_SCALES[name] for name in names], [(0.0, 1.0)] * len(names))
+            ranges = [(-np.inf, np.inf) if name == "group" else (0.0, 1.0) for name in names]
+            ends = made.interval([_SCALES[name] for name in names], ranges)
             low, high = ends.low[0], ends.high[0]
+            if row < 0:
+                at = names.index("group")
+                low[at], high[at] = np.clip(self._widened(low[at], high[at], variances), 0.0, 1.0)
         note = self._why(variances, names)
         sizes = self._sizes(slice(None))
         found = np.clip(shares(variances), 0.0, 1.0)
@@ -125,6 +130,25 @@ class Tables:
             ],
             schema=COMPONENTS, orient="row",
         )  # fmt: skip
+
+    def _widened(self, low: float, high: float, variances: Values) -> tuple[float, float]:
+        """Return an interval of the share of groups that knows what sampling does where groups hardly differ.
+
+        The estimate is a mean square of group means less what sampling adds to it, τ. Near 0 a square hardly moves when
+        a unit is left out, so the jackknife misses the variance 2τ²/(G − 1) that the mean square has by itself.
+        """
+        from plurivox.kernels.variation import CELLS, RATINGS
+
+        sums, codes = self.measured.observed, self.measured.grouping.codes
+        groups = sums["groups"][0]
+        rated = groups[:, RATINGS] > 0
+        counts = np.bincount(codes[codes >= 0], sums["raters"][0, codes >= 0, 0] ** 2, minlength=len(groups))
+        n, cells, raters = groups[rated, RATINGS], groups[rated, CELLS], counts[rated]
+        _, _, rater, crossed, rest = np.maximum(variances, 0.0)
+        sampling = float(np.mean(rater * raters / n**2 + crossed / cells + rest / n))
+        spread = math.sqrt(2 / max(len(n) - 1, 1)) * sampling / float(np.maximum(variances, 0.0).sum())
+        middle, half = (low + high) / 2, math.hypot((high - low) / 2, _NORMAL * spread)
+        return middle - half, middle + half
 
     def _made(self, change: Callable[[Values], Values]) -> LeftOut:
         """Return what a function of all values becomes without each unit; it takes away the dimension of groups."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from plurivox.results.claims import group_statements
@@ -18,13 +19,15 @@ def statements(result: Variation) -> list[Statement]:
     """Return who rates higher, what scores vary by, what more raters would buy, and what was withheld."""
 
     def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
-        return f"{_sentence(result, rows[0])}{_after_adjusting(result, rows[0])}", rows[0]
+        return " ".join(f"{_sentence(result, row)}{_after_adjusting(result, row)}" for row in rows), rows[0]
 
     def notable(row: Row) -> str:
         return f"Before correction only: {_sentence(result, row)}"
 
     said = [one for one in group_statements(result, claimed, notable, result.held_rows) if not _mirrored(result, one)]
-    return said + _varies(result) + _reliable(result) + _left_out(result) + result.withheld_statement()
+    said = [replace(one, rests_on=_TIMES.format(one.rests_on)) if one.statistic == "drift" else one for one in said]
+    beside = _varies(result) + _reliable(result) + _again(result) + _left_out(result)
+    return said + beside + result.withheld_statement()
 
 
 def _mirrored(result: Variation, said: Statement) -> bool:
@@ -38,7 +41,9 @@ def _mirrored(result: Variation, said: Statement) -> bool:
 
 
 def _sentence(result: Variation, row: Row) -> str:
-    """Say how much higher or lower a group rates."""
+    """Say how much higher or lower a group rates, or that its scores drift."""
+    if row.statistic == "drift":
+        return _drifts(result, row)
     where = "" if row.subset == "all" else f"On {row.subset}, "
     by = f"{_points(abs(row.value))} {'higher' if row.value > 0 else 'lower'} than the others"
     if row.ci_low is not None and row.ci_high is not None and not math.isnan(row.ci_low):
@@ -48,6 +53,22 @@ def _sentence(result: Variation, row: Row) -> str:
     after = " after correction" if row.claim else ""
     often = _often(result, row)
     return f"{where}{named(row.axis, row.group)} rate the same items {by}, {p_text(p or 0.0)}{after}{often}."
+
+
+def _drifts(result: Variation, row: Row) -> str:
+    """Say how scores move over time."""
+    ends = ""
+    if row.ci_low is not None and row.ci_high is not None and not math.isnan(row.ci_low):
+        low, high = sorted((row.ci_low, row.ci_high) if row.value > 0 else (-row.ci_high, -row.ci_low))
+        ends = f" ({low:.2g} to {high:.2g} over {resampled(result.settings)})"
+    p = row.p_adjusted if row.claim else row.p_value
+    after = " after correction" if row.claim else ""
+    unit = "day" if result.settings["time_unit"] == "days" else "unit of time"
+    moves = f"{'rise' if row.value > 0 else 'fall'} over time, compared with all ratings of the same items"
+    return (
+        f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {moves}, by {abs(row.value):.2g} points per "
+        f"{unit}{ends}, {p_text(p or 0.0)}{after}."
+    )
 
 
 def _points(value: float) -> str:
@@ -67,7 +88,7 @@ def _often(result: Variation, row: Row) -> str:
 
 def _after_adjusting(result: Variation, row: Row) -> str:
     """Say what is left of a difference when other attributes are accounted for."""
-    if row.subset != "all":
+    if row.subset != "all" or row.statistic != "leniency":
         return ""
     frame = result.adjusted()
     own = [
@@ -79,12 +100,17 @@ def _after_adjusting(result: Variation, row: Row) -> str:
         return ""
     one = own[0]
     ends = "" if one["deviation_low"] is None else f" ({one['deviation_low']:.2f} to {one['deviation_high']:.2f})"
-    return f" With {listed(others)} accounted for it is {one['deviation']:+.2f}{ends} beside the mean of all raters."
+    return (
+        f" Beside the mean of all raters that is {one['deviation_unadjusted']:+.2f}, and {one['deviation']:+.2f}{ends} "
+        f"with {listed(others)} accounted for."
+    )
 
 
 _WORDS = {
     "item": "items", "rater": "raters", "group": "groups", "group_item": "groups on single items", "rest": "the rest",
 }  # fmt: skip
+
+_TIMES = "times shuffled within raters, and for who rates higher {}"
 
 # What varies ----------------------------------------------------------------------------------------------------------
 
@@ -134,10 +160,7 @@ def _reliable(result: Variation) -> list[Statement]:
     if math.isnan(needed["relative"]):
         return [Statement(f"How reliable means are cannot be told: {needed['note']}.", 0.5, statistic="reliability")]
     k = max(1, round(needed["ratings_per_item"]))
-    one = next(
-        row for row in result.reliability().iter_rows(named=True)
-        if (row["subset"], row["axis"], row["k"]) == ("all", "all", min(k, 100))
-    )  # fmt: skip
+    one = {"k": k, **_stepped(_first(result.reliability().iter_rows(named=True)), k)}
     text = (
         f"A mean of {counted(one['k'], 'rater')}, about as many as items have, tells which item is higher with "
         f"reliability {one['relative']:.2f}{_ends(one)}; {needed['target']:g} takes "
@@ -148,6 +171,15 @@ def _reliable(result: Variation) -> list[Statement]:
     return [Statement(text, 2.0, statistic="reliability")]
 
 
+def _stepped(one: dict[str, Any] | None, k: int) -> dict[str, Any]:
+    """Return what holds for k raters, of what holds for one (Spearman and Brown)."""
+    assert one is not None
+    names = ("relative", "relative_low", "relative_high", "ceiling")
+    known = {name: one[name] ** 2 if name == "ceiling" else one[name] for name in names}
+    found = {name: k * value / (1 + (k - 1) * value) for name, value in known.items()}
+    return {**found, "ceiling": math.sqrt(found["ceiling"])}
+
+
 def _ends(row: dict[str, Any]) -> str:
     low, high = row["relative_low"], row["relative_high"]
     return "" if low is None or math.isnan(low) else f" ({low:.2f} to {high:.2f})"
@@ -155,6 +187,29 @@ def _ends(row: dict[str, Any]) -> str:
 
 def _first(rows: Any) -> dict[str, Any] | None:
     return next((row for row in rows if (row["subset"], row["axis"]) == ("all", "all")), None)
+
+
+def _again(result: Variation) -> list[Statement]:
+    """Say how far raters agree with themselves, beside each other."""
+    frame = result.repeats()
+    row = next(frame.filter(axis="all", statistic="percent").iter_rows(named=True), None)
+    if row is None:
+        return []
+    if math.isnan(row["within"]):
+        return [Statement(f"How far raters agree with themselves cannot be told: {row['note']}.", 0.5)]
+    text = (
+        f"{counted(row['n_raters'], 'rater')} rated {counted(row['n_pairs'], 'item')} again, counted by rater, and "
+        f"gave the same point in {_share_of(row, 'within', 'ci')} of the repeats"
+    )
+    if not math.isnan(row["between"]):
+        text += f"; two raters of the same items agree in {_share_of(row, 'between', 'between_ci')}"
+    return [Statement(f"{text}.", 2.0, statistic="repeats")]
+
+
+def _share_of(row: dict[str, Any], name: str, ends: str) -> str:
+    low, high = row[f"{ends}_low"], row[f"{ends}_high"]
+    known = low is not None and not math.isnan(low)
+    return f"{100 * row[name]:.0f} %" + (f" ({100 * low:.0f} to {100 * high:.0f})" if known else "")
 
 
 def _left_out(result: Variation) -> list[Statement]:

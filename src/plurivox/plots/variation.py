@@ -1,0 +1,425 @@
+"""Who rates higher, what scores vary by, and what more raters would buy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from plurivox.lenses.variation.result import Variation
+from plurivox.lenses.variation.tables import COMPONENTS
+from plurivox.plots import groups as g
+from plurivox.plots.forests import forest, forest_data
+from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.once import once
+from plurivox.plots.pieces import across, looks, numbers_told, vertical
+from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, STEP, WIDTH, load_altair, saying, themed
+from plurivox.results.wording import interval_method
+
+ORDER = ("item", "rater", "group", "group_item", "rest")
+"""The components from left to right."""
+_FILL = {"item": COLOURS[0], "rater": COLOURS[1], "group": COLOURS[4], "group_item": COLOURS[3], "rest": "#c8c8c8"}
+_DARK = ("item",)  # fills that need light text
+_OF_GROUPS = ("group", "group_item")
+_BAR = 26  # height of a row of the stacked bar, which holds text
+_WHEN = {"alone": "this attribute alone", "accounted for": "with the other attributes accounted for"}
+KINDS = {"relative": "relative: which item is higher", "absolute": "absolute: how high each item is"}
+"""The two reliabilities, and what each is for."""
+
+
+# Who rates higher -----------------------------------------------------------------------------------------------------
+
+
+@once
+def leniency_forest_data(
+    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> pl.DataFrame:
+    """Return what :func:`leniency_forest` draws: one row per group, undefined values included."""
+    return forest_data(result, ("leniency",), axis, subset, max_groups)
+
+
+def leniency_forest(
+    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
+) -> Any:
+    """Draw by how many points each group rates the same items higher than the others, upon what shuffled raters give.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=30, n_raters=40, seed=1)
+    >>> chart = leniency_forest(pv.variation(study.ratings, "age", permutations=19))
+    >>> chart.to_dict()["title"]["text"]
+    'Who rates higher on the same items, in points of the scale'
+    """
+    data = leniency_forest_data(result, axis, subset=subset, max_groups=max_groups)
+    title = "Who rates higher on the same items, in points of the scale"
+    total = len(g.group_rows(result, ("leniency",), axis, subset))
+    return forest(result, data, title, axis, total, neutral=0.0, measured="points higher than the others")
+
+
+# What scores vary by --------------------------------------------------------------------------------------------------
+
+
+@once
+def variance_shares_data(result: Variation, *, subset: str | None = None) -> pl.DataFrame:
+    """Return what :func:`variance_shares` draws: one row per attribute and component, all raters first."""
+    frame = _part(result.components(), result, subset)
+    order = pl.Enum(ORDER)
+    return (
+        frame.with_columns(
+            axis=pl.when(pl.col("axis") == "all").then(pl.lit(ALL_RATERS)).otherwise("axis"),
+            at=pl.col("axis").rle_id(), component=pl.col("component").cast(order),
+        )
+        .sort("at", "component")
+        .select(
+            "axis", pl.col("component").cast(pl.String).replace(COMPONENTS), "variance", "share",
+            pl.col("ci_low").alias("ci low"), pl.col("ci_high").alias("ci high"), "note",
+        )
+    )  # fmt: skip
+
+
+def variance_shares(result: Variation, *, subset: str | None = None) -> Any:
+    """Draw how the variance in scores divides into items, raters, groups and the rest, one bar per attribute."""
+    title = "What scores vary by"
+    data = variance_shares_data(result, subset=subset)
+    drawn = defined(data, "share")
+    if drawn.is_empty():
+        return saying(
+            title, f"It cannot be told: {'; '.join(data['note'].unique(maintain_order=True)) or 'no ratings'}."
+        )
+    alt = load_altair()
+    axes = drawn["axis"].unique(maintain_order=True).to_list()
+    rows = Rows([("all" if axis == ALL_RATERS else axis, axis) for axis in axes], unique_labels(axes))
+    placed = _stacked(drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left"))
+    beside = _beside(placed, rows)
+    room = 0 if beside is None else 2 * _COLUMN + 10
+    bar = _bar(placed, rows, WIDTH - rows.width - 30 - room)
+    chart = bar if beside is None else alt.hconcat(bar, beside, spacing=10)
+    return themed(chart, title, _shares_words(result, data, drawn))
+
+
+_COLUMN = 104  # width of a column of shares with their intervals
+
+
+def _stacked(drawn: pl.DataFrame) -> pl.DataFrame:
+    """Add where each part of a bar starts and ends."""
+    ends = pl.col("share").cum_sum().over("row")
+    return drawn.with_columns(end=ends).with_columns(start=pl.col("end") - pl.col("share"))
+
+
+def _bar(placed: pl.DataFrame, rows: Rows, width: int) -> Any:
+    alt = load_altair()
+    names = [COMPONENTS[name] for name in ORDER if COMPONENTS[name] in set(placed["component"])]
+    fills = {COMPONENTS[name]: _FILL[name] for name in ORDER}
+    legend = alt.Legend(title=None, symbolType="square", **rows.legend(26))
+    fill = alt.Fill("component:N", legend=legend, scale=alt.Scale(domain=names, range=[fills[name] for name in names]))
+    axis = alt.Axis(format="%", tickCount=5)
+
+    def x(column: str) -> Any:
+        return alt.X(f"{column}:Q", title="share of the variance in scores", scale=alt.Scale(domain=[0, 1]), axis=axis)
+
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    told = [
+        "axis:N",
+        "component:N",
+        *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("share", "ci low", "ci high")),
+    ]
+    parts = base.mark_bar(height=18).encode(x=x("start"), x2=alt.X2("end"), fill=fill, tooltip=told)
+    written = alt.Chart(inline(_labelled(placed, width))).encode(y=rows.y(), x=x("middle"), text="text:N")
+    texts = [
+        written.transform_filter(alt.datum.dark == dark).mark_text(fontSize=11, color=colour)
+        for dark, colour in ((True, ON_DARK), (False, ON_LIGHT))
+    ]
+    return alt.layer(parts, *texts).properties(width=width, height=alt.Step(_BAR), name="bars")
+
+
+def _labelled(placed: pl.DataFrame, width: int) -> pl.DataFrame:
+    """Return what is written upon the parts of bars: name and share, the share alone, or nothing, as there is room."""
+    cells = []
+    for row in placed.iter_rows(named=True):
+        share = f"{100 * row['share']:.0f} %"
+        fits = [text for text in (f"{row['component']} {share}", share) if pixels([text]) <= row["share"] * width]
+        if fits:
+            dark = row["component"] in {COMPONENTS[name] for name in _DARK}
+            cells.append((row["row"], (row["start"] + row["end"]) / 2, fits[0], dark))
+    schema = {"row": pl.Int64, "middle": pl.Float64, "text": pl.String, "dark": pl.Boolean}
+    return pl.DataFrame(cells, schema=schema, orient="row")
+
+
+def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
+    """Return the shares of groups, mostly too small to be seen in a bar, as text; None where there are no groups."""
+    alt = load_altair()
+    cells = [
+        {"row": row["row"], "column": at, "text": _in_percent(row)}
+        for row in placed.iter_rows(named=True)
+        for at, name in enumerate(_OF_GROUPS)
+        if row["component"] == COMPONENTS[name]
+    ]
+    if not cells:
+        return None
+    heads = row_axis([f"{COMPONENTS[name]}, %" for name in _OF_GROUPS], orient="top", labelAngle=0)
+    return (
+        alt.Chart(alt.InlineData(values=cells))
+        .mark_text(fontSize=11, color=INK)
+        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=False), text="text:N")
+        .properties(width=2 * _COLUMN, height=alt.Step(_BAR), name="of_groups")
+    )
+
+
+def _in_percent(row: dict[str, Any]) -> str:
+    share, low, high = (row[name] for name in ("share", "ci low", "ci high"))
+    ends = "" if low is None or low != low else f" ({100 * low:.1f}–{100 * high:.1f})"
+    return f"{100 * share:.1f}{ends}"
+
+
+def _shares_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame) -> str:
+    text = ""
+    missing = [axis for axis in data["axis"].unique(maintain_order=True) if axis not in set(drawn["axis"])]
+    if missing:
+        text += f"It cannot be told for {', '.join(map(shorten, missing))}. "
+    if drawn["ci low"].is_not_null().any() and drawn["component"].is_in([COMPONENTS["group"]]).any():
+        text += f"In brackets: 95 % interval {interval_method(result.settings)}. "
+    negative = drawn.filter(pl.col("variance") < 0)
+    if negative.height:
+        which = ", ".join(f"{row['component']} ({shorten(row['axis'])})" for row in negative.iter_rows(named=True))
+        text += f"Estimates below 0 are counted as 0: {which}. "
+    return text + "Rest: single ratings, noise included."
+
+
+# What more raters would buy -------------------------------------------------------------------------------------------
+
+_CURVE = {
+    "axis": "axis", "group": "group", "k": "raters", "relative": "relative", "relative_low": "relative low",
+    "relative_high": "relative high", "absolute": "absolute", "absolute_low": "absolute low",
+    "absolute_high": "absolute high", "ceiling": "ceiling",
+}  # fmt: skip
+
+
+@once
+def rater_reliability_data(
+    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 6
+) -> pl.DataFrame:
+    """Return what :func:`rater_reliability` draws: one row per group and number of raters, all raters first."""
+    g.check_axis(result, axis)
+    frame = _part(result.reliability(), result, subset)
+    whole = frame.filter(axis="all").with_columns(group=pl.lit(ALL_RATERS))
+    rows = g.group_rows(result, ("leniency",), axis, subset) if axis is not None else {}
+    largest = sorted(rows, key=lambda key: -(rows[key]["leniency"].n_raters or 0))[:max_groups]
+    shown = [group for _, group in rows if (axis, group) in largest]
+    own = frame.filter(pl.col("axis") == (axis or ""), pl.col("group").is_in(shown))
+    return pl.concat([whole, own]).select(pl.col(name).alias(shown) for name, shown in _CURVE.items())
+
+
+def rater_reliability(
+    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int = 6
+) -> Any:
+    """Draw how reliable the mean of so many raters is, and where it reaches the target.
+
+    Parameters
+    ----------
+    axis
+        The axis whose groups to show beside all raters, by their relative reliability; by default all raters alone,
+        with both reliabilities and their intervals.
+    max_groups
+        If there are more groups, the largest are shown; at most six.
+    """
+    max_groups = min(max_groups, len(COLOURS) - 1)
+    title = "What more raters buy" if axis is None else f"What more raters buy, by {shorten(axis)}"
+    data = rater_reliability_data(result, axis, subset=subset, max_groups=max_groups)
+    drawn = defined(data, "relative")
+    if drawn.filter(pl.col("axis") == (axis or "all")).is_empty():
+        return saying(title, _no_curve(result, axis, subset))
+    lines = _of_all(drawn) if axis is None else _of_groups(drawn)
+    chart = _curves(lines, float(result.settings["target"]), bands=axis is None)
+    return themed(chart, title, _curve_words(result, axis, subset, data, drawn))
+
+
+def _no_curve(result: Variation, axis: str | None, subset: str | None) -> str:
+    if axis is not None:
+        return g.RATERS_UNNAMED if g.names_raters(axis) else "There is no group to show."
+    why = _part(result.needed(), result, subset).filter(axis="all")["note"]
+    return f"It cannot be told: {why[0] or 'items do not differ'}." if len(why) else "It cannot be told."
+
+
+def _of_all(drawn: pl.DataFrame) -> pl.DataFrame:
+    """Return both reliabilities of all raters, one line each."""
+    frames = [
+        drawn.select("raters", line=pl.lit(label), value=name, low=f"{name} low", high=f"{name} high")
+        for name, label in KINDS.items()
+    ]
+    return pl.concat(frames).with_columns(dashed=pl.lit(False))
+
+
+def _of_groups(drawn: pl.DataFrame) -> pl.DataFrame:
+    """Return the relative reliability of all raters and of each group, one line each."""
+    keys = drawn.select("axis", "group").unique(maintain_order=True)
+    names = keys.with_columns(line=pl.Series(unique_labels(keys["group"]), dtype=pl.String))
+    known = drawn.join(names, on=["axis", "group"], how="left", maintain_order="left")
+    return known.select(
+        "raters", "line", value="relative", low="relative low", high="relative high", dashed=pl.col("axis") == "all"
+    )
+
+
+def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
+    alt = load_altair()
+    names = lines["line"].unique(maintain_order=True).to_list()
+    whole = set(lines.filter("dashed")["line"])
+    hues = iter(COLOURS)
+    colours = [QUIET if name in whole else next(hues) for name in names]
+    dashes = [[4, 3] if name in whole or name == KINDS["absolute"] else [1, 0] for name in names]
+    legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(names) + 40)), symbolType="stroke", symbolOpacity=1)
+    scales = looks("line", names, legend, color=colours, strokeDash=dashes)
+    ticks = [k for k in (1, 2, 3, 5, 10, 20, 30, 50, 100) if k <= lines["raters"].max()]  # type: ignore[operator]
+    x = alt.X(
+        "raters:Q", title="raters whose mean is taken", scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=ticks, format="d", grid=True),
+    )  # fmt: skip
+
+    def y(column: str) -> Any:
+        return alt.Y(f"{column}:Q", title="reliability of the mean", scale=alt.Scale(domain=[0, 1]))
+
+    base = alt.Chart(inline(lines)).encode(x=x, color=scales["color"])
+    layers = []
+    if bands and defined(lines, "low", "high").height:
+        layers.append(base.mark_area(opacity=0.18, clip=True).encode(y=y("low"), y2=alt.Y2("high")))
+    told = ["line:N", "raters:Q", *numbers_told("value")]
+    layers.append(base.mark_line(strokeWidth=2.2 if bands else 1.5).encode(
+        y=y("value"), strokeDash=scales["strokeDash"], tooltip=told
+    ))  # fmt: skip
+    goal = alt.Chart(alt.InlineData(values=[{"at": target, "text": f"target {target:g}"}])).encode(y=y("at"))
+    layers.append(goal.mark_rule(color=INK, strokeWidth=1, strokeDash=[2, 3]))
+    layers.append(goal.mark_text(color=INK, align="right", dx=-4, dy=-7, fontSize=11).encode(
+        x=alt.value(WIDTH - 70), text="text:N"
+    ))  # fmt: skip
+    return alt.layer(*layers).properties(width=WIDTH - 70, height=260, name="curves")
+
+
+def _curve_words(
+    result: Variation, axis: str | None, subset: str | None, data: pl.DataFrame, drawn: pl.DataFrame
+) -> str:
+    text = ""
+    if axis is not None:
+        total = len(g.group_rows(result, ("leniency",), axis, subset))
+        listed = data.filter(pl.col("axis") != "all")["group"].n_unique()
+        shown = drawn.filter(pl.col("axis") != "all")["group"].n_unique()
+        text += g.shown_words(shown, listed, total, "the largest") + "Relative reliability. "
+    elif drawn["relative low"].is_not_null().any():
+        text += f"Bands: 95 % intervals {interval_method(result.settings)}. "
+    return text + _reached(result, axis, subset)
+
+
+def _reached(result: Variation, axis: str | None, subset: str | None) -> str:
+    """Say how many raters reach the target."""
+    needed = _part(result.needed(), result, subset).filter(axis="all")
+    if axis is not None or needed.is_empty():
+        return ""
+    row = needed.row(0, named=True)
+    told = [f"{name} {int(row[name]):,}" for name in KINDS if row[name] is not None and row[name] == row[name]]
+    return f"Raters for {row['target']:g}: {', '.join(told)}." if told else ""
+
+
+# All attributes at once -----------------------------------------------------------------------------------------------
+
+
+@once
+def adjusted_effects_data(result: Variation, *, subset: str | None = None, max_groups: int | None = 40) -> pl.DataFrame:
+    """Return what :func:`adjusted_effects` draws: one row per group, its effect before and after the others count."""
+    names = {
+        "attribute": "axis", "group": "group", "reference": "reference", "unadjusted": "alone",
+        "unadjusted_low": "alone low", "unadjusted_high": "alone high", "effect": "accounted for",
+        "ci_low": "accounted for low", "ci_high": "accounted for high", "n_raters": "raters", "note": "note",
+    }  # fmt: skip
+    frame = _part(result.adjusted(), result, subset)
+    largest = frame.with_row_index("at").sort("n_raters", "at", descending=[True, False])
+    kept = (largest if max_groups is None else largest.head(max_groups)).sort("at")
+    return kept.select(pl.col(name).alias(shown) for name, shown in names.items())
+
+
+def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups: int | None = 40) -> Any:
+    """Draw how much higher each group rates than the reference, before and after other attributes are accounted for."""
+    title = "Before and after the other attributes are accounted for"
+    data = adjusted_effects_data(result, subset=subset, max_groups=max_groups)
+    drawn = defined(data, "accounted for").filter(pl.len().over("axis") > 1)  # a reference alone says nothing
+    if drawn.is_empty():
+        asked = "All attributes at once were not asked for (adjust), or no group is shown."
+        return saying(title, asked if data.is_empty() else "It cannot be told for any group.")
+    alt = load_altair()
+    rows = Rows.of(drawn.select("axis", "group").iter_rows())
+    rows = rows._replace(labels=_with_reference(rows, drawn))
+
+    ends = [value for name in _WHEN for end in (" low", " high") for value in drawn[f"{name}{end}"]]
+    x = across("points higher than the reference group", extent([*drawn["alone"], *drawn["accounted for"], 0.0], ends))
+    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(28))
+    scales = looks("when", list(_WHEN.values()), legend, color=COLOURS[1::-1], shape=("square", "circle"))
+    placed = rows.place(drawn)
+    held = alt.Chart(inline(placed.filter(pl.col("group") == pl.col("reference")))).encode(y=rows.y(), x=x("alone"))
+    layers = [vertical(0.0, x), held.mark_point(size=45, color=INK, opacity=1, strokeWidth=1.5)]
+    for at, (name, words) in enumerate(_WHEN.items()):
+        layers += _dots(placed, rows, name, words, x, scales, 4 * (2 * at - 1))
+    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=alt.Step(STEP + 6), name="effects")
+    total = _part(result.adjusted(), result, subset).height
+    return themed(chart, title, _adjusted_words(result, data, drawn, total))
+
+
+def _dots(
+    placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Callable[[str], Any], scales: dict[str, Any], down: int
+) -> list[Any]:
+    """Return the dots and intervals of one fit, so many pixels below the middle of their row."""
+    alt = load_altair()
+    own = placed.filter(pl.col("group") != pl.col("reference")).with_columns(when=pl.lit(words))
+    base = alt.Chart(inline(own)).encode(y=rows.y(), color=scales["color"])
+    told = ["axis:N", "group:N", "when:N", *numbers_told(name, f"{name} low", f"{name} high")]
+    return [
+        base.mark_rule(strokeWidth=1.5, clip=True, yOffset=down).encode(x=x(f"{name} low"), x2=alt.X2(f"{name} high")),
+        base.mark_point(filled=True, size=55, opacity=1, yOffset=down).encode(
+            x=x(name), shape=scales["shape"], tooltip=told
+        ),
+    ]
+
+
+def _with_reference(rows: Rows, drawn: pl.DataFrame) -> list[str]:
+    """Return the labels, those of reference groups marked."""
+    references = set(drawn.select("axis", "reference").iter_rows())
+    return [
+        f"{label} (reference)" if key in references else label
+        for key, label in zip(rows.keys, rows.labels, strict=True)
+    ]
+
+
+def _adjusted_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame, total: int) -> str:
+    left = data.filter(pl.len().over("axis") == 1)["axis"]
+    text = g.shown_words(drawn.height, data.height - left.len(), total - left.len(), "the largest")
+    if left.len():
+        text += f"Of {', '.join(map(shorten, left))} only the reference group is shown, so it is left out. "
+    if drawn["accounted for low"].is_not_null().any():
+        text += f"Line: 95 % interval {interval_method(result.settings)}. "
+    return text + "Each group beside the reference group of its attribute, on the same items."
+
+
+# All of it ------------------------------------------------------------------------------------------------------------
+
+
+def together(result: Variation) -> Any:
+    """Draw who rates higher, what scores vary by, what more raters buy, and effects before and after, on one sheet."""
+    alt = load_altair()
+    charts = [leniency_forest(result)] if g.group_rows(result, ("leniency",), None, None) else []
+    charts += [adjusted_effects(result)] if result.adjusted().height else []
+    charts += [variance_shares(result), rater_reliability(result)]
+    sheet = alt.vconcat(*(_unthemed(one) for one in charts), spacing=28)
+    sheet = sheet.resolve_scale(color="independent", fill="independent", shape="independent", strokeDash="independent")
+    sheet.config = charts[0].config
+    return sheet
+
+
+def _unthemed(chart: Any) -> Any:
+    """Return a chart as part of a sheet, which alone says how it looks."""
+    bare = chart.copy(deep=False)
+    bare.config = load_altair().Undefined
+    return bare
+
+
+def _part(frame: pl.DataFrame, result: Variation, subset: str | None) -> pl.DataFrame:
+    """Return the rows of one set of items, all of them by default."""
+    known = list(dict.fromkeys(["all", *frame["subset"]]))
+    return frame.filter(pl.col("subset") == g.known("subset", subset or "all", known)).drop("subset")

@@ -1,0 +1,142 @@
+"""Variation: who rates higher on the same items, and what scores vary by."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plurivox.lenses.variation.result import Variation
+from plurivox.lenses.variation.tables import COMPONENTS
+from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
+from plurivox.statistics.registry import names_of
+
+LEAD = (
+    "Who gives higher scores to the same items, and how much does it matter? Leniency is by how many points of the "
+    "scale a group rates higher than the others, on the items that both rated. Dominance is how often one of its "
+    "raters gives the higher of two scores; one half means neither."
+)
+SHARES = (
+    "Scores differ because items differ, because some raters give higher scores to everything (rater), because whole "
+    "groups do (group), and because groups see single items differently (group × item). The rest is left to single "
+    "ratings: a rater's own view of an item, and noise. Each component is a share of all variance. That between "
+    "groups is measured on the few groups at hand, so its interval is wide."
+)
+RELIABILITY = (
+    "A mean of several raters is less noisy than one score. Its relative reliability tells how surely it puts items "
+    "in order if the same raters rate all items; the absolute one tells how sure it is of each item's level, where "
+    "other raters may rate each item. The ceiling, the square root of the first, is the highest correlation with such "
+    "means that any model can be expected to reach."
+)
+ADJUSTED = (
+    "Attributes travel together: a difference by age may be one of gender. So all attributes are fitted at once, on "
+    "the same items, and each group is held beside the largest group of its attribute, the reference. Where a group "
+    "keeps its distance from the reference, the other attributes do not explain it."
+)
+MAX_ROWS = 200
+MAX_PARTS = 6  # parts of the items with a chart of their own
+MAX_CURVES = 6  # groups of an attribute up to which each has a curve
+
+
+def section(brief: Brief) -> Section:
+    """Compare the scores of groups on the same items, and divide their variance."""
+    if not brief.ratings.has_raters:
+        remark = "Who rates higher cannot be told: nobody knows who gave the ratings."
+        return Section("variation", "Who rates higher", LEAD, remarks=[remark])
+    found: Variation = brief.ask("variation", adjust=_several_attributes(brief))
+    blocks: list[Block] = []
+    if found.axes:
+        blocks += [_forest(found), *_adjusted(found)]
+    blocks += [Prose(SHARES), _shares(found), Prose(RELIABILITY), *_reliability(found), *_parts(found), *_tables(found)]
+    findings = findings_of(
+        found, "variation-forest", {"components": "variation-shares", "reliability": "variation-reliability"}
+    )
+    remarks = remarks_of(found) + undefined_remarks(found, "leniency")
+    if not found.axes:
+        remarks.append("Who rates higher needs groups of raters: give them with --by.")
+    return Section("variation", "Who rates higher", LEAD, blocks, findings, remarks)
+
+
+def _several_attributes(brief: Brief) -> bool:
+    """Tell whether there are two attributes, on their own, that could explain each other."""
+    return len({one for one in brief.axes if len(one) == 1} - {(name,) for name in brief.asked.several}) > 1
+
+
+def _forest(found: Variation, subset: str = "all", number: int = 0) -> Figure:
+    where = "" if subset == "all" else f" on {subset}"
+    return drawn(
+        "leniency_forest", found, f"variation-part-{number}" if number else "variation-forest",
+        f"Leniency of each group{where}",
+        f"By how many points each group rates the same items higher{where}, with 95 % intervals, over the values of "
+        "random groups of the same size.",
+        "Right of the line, a group rates higher than the others. The further a point lies outside its grey strip, the "
+        "less it looks like chance.",
+        subset=subset,
+    )  # fmt: skip
+
+
+def _parts(found: Variation) -> list[Figure]:
+    return [_forest(found, subset, at) for at, subset in enumerate(found.subsets[1 : MAX_PARTS + 1], 1)]
+
+
+def _adjusted(found: Variation) -> list[Block]:
+    """Return effects before and after the other attributes are accounted for, where two attributes can be held so."""
+    shown = found.adjusted().filter(pl.col("subset") == "all").filter(pl.len().over("attribute") > 1)
+    if shown["attribute"].n_unique() < 1 or found.adjusted()["attribute"].n_unique() < 2:
+        return []
+    return [Prose(ADJUSTED), drawn(
+        "adjusted_effects", found, "variation-adjusted", "Before and after the other attributes are accounted for",
+        "By how many points each group rates higher than the reference group of its attribute, alone and with the other "
+        "attributes accounted for, with 95 % intervals.",
+        "Two marks at the same place: the other attributes change nothing. A mark that moves to the line: they explain "
+        "the difference.",
+    )]  # fmt: skip
+
+
+def _shares(found: Variation) -> Figure:
+    return drawn(
+        "variance_shares", found, "variation-shares", "What scores vary by",
+        "One bar per attribute, divided into the shares of variance of item, rater, group, group × item and the rest.",
+        "A long first part: items differ, and raters see it. A long second part: some raters give higher scores to "
+        "everything. The parts of groups are how much the attribute matters in all.",
+    )  # fmt: skip
+
+
+def _reliability(found: Variation) -> list[Block]:
+    blocks: list[Block] = [drawn(
+        "rater_reliability", found, "variation-reliability", "What more raters buy",
+        "Reliability of a mean against the number of raters, relative and absolute, with 95 % intervals.",
+        "Where a curve crosses the dotted line, so many raters are enough. Where it is flat, more raters buy little.",
+    )]  # fmt: skip
+    for axis in found.axes:
+        groups = {row.group for row in found.rows if row.axis == axis and row.kind == "group"}
+        if 1 < len(groups) <= MAX_CURVES:
+            blocks.append(drawn(
+                "rater_reliability", found, slug("variation-reliability", axis), f"What more raters buy: {axis}",
+                f"Relative reliability of a mean against the number of raters, for groups of {axis}.",
+                "A higher curve: raters of that group agree more on which item is higher, so that fewer are enough.", axis,
+            ))  # fmt: skip
+    return blocks
+
+
+def _tables(found: Variation) -> list[DataTable]:
+    """Return all values, shares of variance, and how many raters are needed."""
+    frame = tested_values(found.to_frame().filter(pl.col("group") != ""), "subset")
+    tables = [table(
+        "variation-table", "All values of leniency and dominance", frame, MAX_ROWS * len(names_of("higher")), search=True
+    )]  # fmt: skip
+    shares = found.components().select(
+        pl.col("axis").replace("all", "all raters"), "subset", pl.col("component").replace(COMPONENTS), "variance", "share",
+        low="ci_low", high="ci_high", raters="n_raters", items="n_items", ratings="n_ratings", note="note",
+    )  # fmt: skip
+    tables.append(table("variation-components", "Components of variance", shares, MAX_ROWS, search=True))
+    needed = found.needed().filter((pl.col("axis") == "all") | (pl.col("group") != "all")).select(
+        pl.col("axis"), pl.col("group").replace("all", "all raters"), "subset", pl.col("ratings_per_item"), "relative",
+        pl.col("relative_low"), pl.col("relative_high"), "absolute", pl.col("absolute_low"), pl.col("absolute_high"), "note",
+    ).rename({
+        "ratings_per_item": "ratings per item", "relative_low": "relative low", "relative_high": "relative high",
+        "absolute_low": "absolute low", "absolute_high": "absolute high",
+    })  # fmt: skip
+    digits = {name: 0 for name in needed.columns if name.startswith(("relative", "absolute"))} | {"ratings per item": 1}
+    title = f"How many raters a mean needs for a reliability of {found.settings['target']:g}"
+    tables.append(table("variation-needed", title, needed, MAX_ROWS, digits=digits, search=True))
+    return tables
