@@ -97,6 +97,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.cohesion
+	$(BIN)/python -m benchmarks.variation
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.psychometrics
 	$(BIN)/python -m benchmarks.plan

@@ -1,12 +1,12 @@
 """How long who rates higher and what varies takes on ten million ratings, beside numpy, and in how much memory.
 
-``python -m benchmarks.variation [RATINGS]``. 100 ratings of an item by 10,007 raters, five attributes of four groups each
-at random, a scale of five points. The whole call is that of a user: leniency and dominance of 20 groups under 1,000
-shuffles of the raters, intervals over items and raters, components of variance, reliability, and all attributes at once.
-Only shuffling further where a p-value is undecided is off, so that every run does the same.
+``python -m benchmarks.variation [RATINGS]``. 100 ratings of an item by 10,007 raters, five attributes of four groups
+each at random, a scale of five points. The whole call is that of a user: leniency and dominance of 20 groups under
+1,000 shuffles of the raters, intervals over items and raters, components of variance, reliability, and then all
+attributes at once, too. Only shuffling further where a p-value is undecided is off, so that every run does the same.
 
-The numpy version does the shuffles alone, as a careful user would write them: one ``bincount`` by item, group and point,
-from which both statistics of all groups follow. A few of its shuffles are timed in the same run, and multiplied.
+The numpy version does the shuffles alone, as a careful user would write them: one ``bincount`` by item, group and
+point, from which both statistics of all groups follow. A few of its shuffles are timed in the same run, and multiplied.
 """
 
 from __future__ import annotations
