@@ -630,3 +630,59 @@ def westfall_young(observed: Sequence[float], null: Sequence[Sequence[float]]) -
         found[first] = before
         left = left[1:]
     return found
+
+
+# Who rates higher, and what varies
+
+
+Rating = tuple[Any, Any, float]
+"""An item, a rater and a score."""
+
+
+def dominance(ratings: Sequence[Rating], group: Mapping[Any, Any], one: Any) -> float | None:
+    """Return how often a rater of a group gave an item more than one of the others, ties counted half."""
+    higher, pairs = Fraction(0), 0
+    sides = [[row for row in ratings if (group[row[1]] == one) == own and group[row[1]] is not None] for own in (1, 0)]
+    for item, _, score in sides[0]:
+        for other, _, beside in sides[1]:
+            if item == other:
+                higher += Fraction(1, 2) if score == beside else score > beside
+                pairs += 1
+    return float(higher / pairs) if pairs else None
+
+
+def absorbed(ratings: Sequence[Rating], columns: Sequence[Callable[[Any], bool]]) -> NDArray[np.float64] | None:
+    """Regress scores on indicators of raters and on an indicator of every item, and return the first coefficients.
+
+    None where the design leaves any of them open.
+    """
+    items = sorted({item for item, _, _ in ratings})
+    design = np.array([
+        [*(column(rater) for column in columns), *(item == own for own in items)] for item, rater, _ in ratings
+    ], dtype=float)  # fmt: skip
+    scores = np.array([score for _, _, score in ratings], dtype=float)
+    found, _, rank, _ = np.linalg.lstsq(design, scores, rcond=None)
+    return found[: len(columns)] if rank == design.shape[1] else None
+
+
+def henderson(ratings: Sequence[Rating], group: Mapping[Any, Any] | None = None) -> dict[str, float]:
+    """Equate quadratic forms x'P_A x with their expectations, by matrices of who is in which class (Henderson 1953).
+
+    P_A projects on the indicators Z_A of classes of one kind, and σ²_B counts trace(P_A Z_B Z_B') times.
+    """
+    kinds: dict[str, list[Any]] = {"mean": [0] * len(ratings), "item": [item for item, _, _ in ratings]}
+    if group is not None:
+        kinds["group"] = [group[rater] for _, rater, _ in ratings]
+    kinds["rater"] = [rater for _, rater, _ in ratings]
+    if group is not None:
+        kinds["group_item"] = list(zip(kinds["group"], kinds["item"], strict=True))
+    kinds["rest"] = list(range(len(ratings)))
+    scores = np.array([score for _, _, score in ratings], dtype=float)
+    places = {name: {one: at for at, one in enumerate(dict.fromkeys(own))} for name, own in kinds.items()}
+    numbered = {name: np.array([places[name][one] for one in own]) for name, own in kinds.items()}
+    shared = {name: np.equal.outer(own, own).astype(float) for name, own in numbered.items()}
+    project = {name: same / same.sum(axis=1, keepdims=True) for name, same in shared.items()}
+    left = np.array([[np.sum(p * same) for same in shared.values()] for p in project.values()])  # trace of the product
+    right = np.array([scores @ p @ scores for p in project.values()])
+    found = np.linalg.solve(left, right)
+    return dict(zip(list(kinds)[1:], found[1:].tolist(), strict=True))

@@ -174,7 +174,7 @@ def test_warnings_are_shown(write: Write, program: Program) -> None:
     ("arguments", "problem"),
     [
         (["--wide", "--totals"], "either --wide or --totals"),
-        (["--duplicates", "newest"], "error, first, last, mode, not 'newest'"),
+        (["--duplicates", "newest"], "error, first, last, mode, keep, not 'newest'"),
         (["--format", "xls"], "csv, tsv, jsonl, parquet, not 'xls'"),
         (["--where", "age"], "ATTRIBUTE=VALUE"),
         (["--by", "mood"], "raters have no attribute 'mood'"),

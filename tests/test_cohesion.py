@@ -171,7 +171,7 @@ def test_shuffles_are_uniform() -> None:
     times: dict[tuple[int, ...], int] = {}
     for number in range(1, 24_001):
         codes = np.arange(4)
-        shuffling._shuffle(codes, np.array([0, 4]), np.uint64(shuffling._mixed(np.uint64(number))))
+        shuffling._shuffle(codes, np.array([0, 4]), np.uint64(shuffling.mixed(np.uint64(number))))
         times[tuple(codes.tolist())] = times.get(tuple(codes.tolist()), 0) + 1
     assert len(times) == 24
     assert sum((n - 1000) ** 2 / 1000 for n in times.values()) < 49.7

@@ -151,7 +151,7 @@ def test_no_two_parts_draw_from_the_same_child_of_the_seed(monkeypatch: pytest.M
 
     original = simulation._rng
     monkeypatch.setattr(simulation, "_rng", spy)
-    simulate(**SMALL, **DEMO, missing=0.1, missing_attributes=0.1, seed=1)
+    simulate(**SMALL, **DEMO, missing=0.1, missing_attributes=0.1, repeated=0.1, seed=1)
     assert len(asked) == len(set(asked))
     assert {part for _, part, *_ in asked} == set(simulation._PARTS)
     assert len({original(*args).random() for args in asked}) == len(asked)

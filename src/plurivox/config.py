@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FILE_NAME = "plurivox.toml"
 _KNOWN: dict[str, Kinds] = {
     "": {"min_group_size": int},
-    "columns": {"item": str, "rater": str, "score": str, "layout": str, "duplicates": str, "encoding": str},
+    "columns": dict.fromkeys(("item", "rater", "score", "layout", "duplicates", "time", "encoding"), str),
     "scale": KEYS,
     "raters": {"file": str, "columns": list, "by": list, "bins": dict, "several": dict},
     "items": {"file": str, "columns": list},
@@ -52,6 +52,7 @@ class Config:
     score: str | None = None
     layout: str | None = None
     duplicates: str | None = None
+    time: str | None = None
     encoding: str | None = None
     scale: Scale | None = None
     missing: tuple[str, ...] = ()
@@ -100,6 +101,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         score=columns.get("score"),
         layout=columns.get("layout"),
         duplicates=columns.get("duplicates"),
+        time=columns.get("time"),
         encoding=columns.get("encoding"),
         scale=scale_of(scale, name) if "labels" in scale else None,
         missing=tuple(str(token) for token in scale.get("missing", ())),
@@ -131,11 +133,12 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
         "[columns]",
     ]
     if intake.layout == "long":
-        lines += [f"{role} = {_quoted(intake.columns[role])}" for role in ("item", "rater", "score")]
+        known = [role for role in ("item", "rater", "score", "time") if role in intake.columns]
+        lines += [f"{role} = {_quoted(intake.columns[role])}" for role in known]
     else:
         lines += [f"item = {_quoted(intake.columns['item'])}", f"layout = {_quoted(intake.layout)}"]
     lines += [
-        f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode: what counts of repeats",
+        f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode, keep: what counts of repeats",
         "",
         "[scale]",
         "# The points from lowest to highest, also those nobody used.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,8 @@ from plurivox.ratings import Ratings, label_column, with_parts
 from plurivox.scale import Label
 
 RULES = ("highest", "lowest")
+_NO_TIMES: dict[str, Any] = {"kept_repeats": 0, "time_unit": "", "missing_times": 0}
+"""Of first answers one is made, which was given at no single time."""
 
 
 @checked
@@ -71,6 +74,7 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
         first.intake,
         columns={**first.intake.columns, "score": f"{rule if isinstance(rule, str) else 'first'} of {len(questions)}"},
         missing_scores=sum(ratings.intake.missing_scores for ratings in questions.values()),
+        **_NO_TIMES,
     )
     return with_parts(combined, intake=intake)
 

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from plurivox.arguments import Frame, Kind, checked, fits
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError, few
+from plurivox.intake.again import Again, EveryRating, same_times
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
 from plurivox.intake.check import Checked, Intake, LongTable, check
 from plurivox.intake.order import Duplicates
+from plurivox.intake.times import time_column
 from plurivox.quoting import short
 from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -52,6 +54,12 @@ class Ratings:
         The ratings of item ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]``.
     intake
         What was noticed while reading: missing scores, repeats, unknown raters.
+    times
+        When each rating was given, if that was read: numbers, or days since 1970, as ``intake.time_unit`` tells; NaN
+        where it is not known.
+    again
+        Later ratings of pairs of item and rater that were rated more than once, if they were kept; the first one is
+        among the ratings themselves.
     """
 
     scale: Scale
@@ -64,12 +72,14 @@ class Ratings:
     intake: Intake
     offsets: NDArray[np.int64] = field(init=False)
     _parts: list[Part] = field(init=False, default_factory=list)
+    times: NDArray[np.float64] | None = None
+    again: Again | None = None
 
     def __post_init__(self) -> None:
         bounds = np.arange(self.items.height + 1, dtype=np.int32)
         offsets = np.searchsorted(self.item_codes, bounds).astype(np.int64)
         object.__setattr__(self, "offsets", offsets)
-        for array in (self.item_codes, self.rater_codes, self.scores, self.multiplicity, offsets):
+        for array in (self.item_codes, self.rater_codes, self.scores, self.multiplicity, offsets, self.times):
             if array is not None:
                 array.flags.writeable = False
 
@@ -86,6 +96,7 @@ class Ratings:
         poles: GivenPoles | None = None,
         missing: Iterable[Label] = (),
         duplicates: Duplicates = "error",
+        time: str | None = None,
         rater_attributes: Sequence[str] = (),
         item_attributes: Sequence[str] = (),
         raters: Frame | None = None,
@@ -108,7 +119,11 @@ class Ratings:
             Answers besides blank, NA, NaN and null that mean "no rating".
         duplicates
             What to do when a rater rated an item twice: ``"error"``, or keep the ``"first"``, ``"last"`` or
-            most frequent (``"mode"``) score; a tie for the most frequent leaves the pair unrated.
+            most frequent (``"mode"``) score; a tie for the most frequent leaves the pair unrated. ``"keep"`` analyses
+            the first and keeps the others beside it, in ``again``.
+        time
+            The column with when each rating was given: numbers of occasions or batches, or dates. What is first goes by
+            it; without it, or where it is the same, by the order of rows.
         rater_attributes, item_attributes
             Columns of ``frame`` that describe raters or items.
         raters, items
@@ -122,8 +137,10 @@ class Ratings:
         """
         long = to_polars(frame)
         roles = {"item": item, "rater": rater, "score": score}
+        if time is not None:
+            roles["time"] = time
         require_columns(long.columns, [*roles.values(), *rater_attributes, *item_attributes], "frame")
-        require_apart([*rater_attributes, *item_attributes], "frame")
+        require_apart([*rater_attributes, *item_attributes], "frame", timed=time is not None)
         table = LongTable(
             source="frame",
             pieces=[pick(long, roles, [*rater_attributes, *item_attributes])],
@@ -169,6 +186,8 @@ class Ratings:
         return (
             self.scale == other.scale
             and all(np.array_equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)
+            and same_times(self.times, other.times)
+            and self.again == other.again
             and self.items.equals(other.items)
             and self.raters.equals(other.raters)
         )
@@ -229,7 +248,10 @@ class Ratings:
         return flat.reshape(self.n_items, len(self.scale)).astype(np.int64, copy=False)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the ratings as a long polars frame of ids and labels, sorted by item and rater."""
+        """Return the ratings as a long polars frame of ids and labels, sorted by item and rater.
+
+        Of pairs that were rated more than once the first rating is here; :meth:`repeats` has all of them.
+        """
         labels = label_column(self.scale)
         frame = pl.DataFrame({"item": self.items["item"].gather(self.item_codes)})
         if self.rater_codes is not None:
@@ -237,7 +259,30 @@ class Ratings:
         frame = frame.with_columns(labels.gather(self.scores.astype(np.uint32)))
         if self.multiplicity is not None:
             frame = frame.with_columns(pl.Series("count", self.multiplicity))
+        if self.times is not None:
+            frame = frame.with_columns(time_column(self.times, self.intake.time_unit))
         return frame
+
+    def repeats(self) -> pl.DataFrame:
+        """Return all ratings of pairs that were rated more than once, with the number of their occasion from 1.
+
+        There are none unless the ratings were read with ``duplicates="keep"``.
+        """
+        every = self.every_rating()
+        chosen = every.repeated
+        columns: list[pl.Series] = [
+            self.items["item"].gather(every.item_codes[chosen]),
+            self.raters["rater"].gather(every.rater_codes[chosen]),
+            pl.Series("occasion", every.occasions[chosen]),
+            label_column(self.scale).gather(every.scores[chosen].astype(np.uint32)),
+        ]
+        if every.times is not None:
+            columns.append(time_column(every.times[chosen], self.intake.time_unit))
+        return pl.DataFrame(columns)
+
+    def every_rating(self) -> EveryRating:
+        """Return the ratings together with those given again, in the order of item, rater and occasion."""
+        return EveryRating.of(self.item_codes, self.codes_of_raters, self.scores, self.times, self.again)
 
     @checked
     def where(self, *, raters: Wanted | None = None, items: Wanted | None = None) -> Ratings:
@@ -258,26 +303,17 @@ class Ratings:
         """
         if not raters and not items:
             return self
-        keep = np.ones(len(self.scores), dtype=bool)
-        if items:
-            keep &= chosen_rows(self.items, items, "item")[self.item_codes]
-        if raters:
-            keep &= chosen_rows(self.raters, raters, "rater")[self.codes_of_raters]
-        item_codes, item_rows = _renumbered(self.item_codes[keep], self.n_items)
-        rater_codes, rater_frame = None, self.raters
-        if self.rater_codes is not None:
-            rater_codes, rater_rows = _renumbered(self.rater_codes[keep], self.n_raters)
-            rater_frame = self.raters[rater_rows]
-        return Ratings(
-            self.scale,
-            self.items[item_rows],
-            rater_frame,
-            item_codes,
-            rater_codes,
-            self.scores[keep],
-            None if self.multiplicity is None else self.multiplicity[keep],
-            replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters)),
+        found = ratings_of(
+            self,
+            items=chosen_rows(self.items, items, "item") if items else None,
+            raters=chosen_rows(self.raters, raters, "rater") if raters else None,
         )
+        rated = np.bincount(found.item_codes, minlength=self.n_items) > 0
+        rating = None
+        if found.rater_codes is not None:
+            rating = np.bincount(found.rater_codes, minlength=self.n_raters) > 0
+        intake = replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters))
+        return replace(without_others(found, items=rated, raters=rating), intake=intake)
 
     @checked
     def with_poles(self, poles: GivenPoles | None) -> Ratings:
@@ -304,17 +340,48 @@ class Ratings:
 
 def with_items(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
     """Return the ratings of some items by the same raters, also those who rated none of them."""
-    keep = chosen[ratings.item_codes]
-    return Ratings(
-        ratings.scale,
-        ratings.items.filter(pl.Series(chosen)),
-        ratings.raters,
-        (np.cumsum(chosen) - 1).astype(np.int32)[ratings.item_codes[keep]],
-        None if ratings.rater_codes is None else ratings.rater_codes[keep],
-        ratings.scores[keep],
-        None if ratings.multiplicity is None else ratings.multiplicity[keep],
-        ratings.intake,
+    return without_others(ratings_of(ratings, items=chosen), items=chosen)
+
+
+def ratings_of(
+    ratings: Ratings, *, items: NDArray[np.bool_] | None = None, raters: NDArray[np.bool_] | None = None
+) -> Ratings:
+    """Return the ratings of some items by some raters; the others stay, without any."""
+    keep = np.ones(len(ratings.scores), dtype=bool)
+    if items is not None:
+        keep &= items[ratings.item_codes]
+    if raters is not None:
+        keep &= raters[ratings.codes_of_raters]
+    again = ratings.again
+    if again is not None:
+        left = np.ones(len(again), bool) if items is None else items[again.item_codes]
+        again = again.some(left if raters is None else left & raters[again.rater_codes])
+    return replace(
+        ratings,
+        item_codes=ratings.item_codes[keep],
+        rater_codes=None if ratings.rater_codes is None else ratings.rater_codes[keep],
+        scores=ratings.scores[keep],
+        multiplicity=None if ratings.multiplicity is None else ratings.multiplicity[keep],
+        times=None if ratings.times is None else ratings.times[keep],
+        again=again,
     )
+
+
+def without_others(
+    ratings: Ratings, *, items: NDArray[np.bool_] | None = None, raters: NDArray[np.bool_] | None = None
+) -> Ratings:
+    """Return the ratings without items or raters that have none, all but those named; the codes of these are dense."""
+    changes: dict[str, Any] = {}
+    again = ratings.again
+    if items is not None and not items.all():
+        rank = (np.cumsum(items) - 1).astype(np.int32)
+        changes |= {"items": ratings.items.filter(pl.Series(items)), "item_codes": rank[ratings.item_codes]}
+        again = again and replace(again, item_codes=rank[again.item_codes])
+    if raters is not None and not raters.all():
+        rank = (np.cumsum(raters) - 1).astype(np.int32)
+        changes |= {"raters": ratings.raters.filter(pl.Series(raters)), "rater_codes": rank[ratings.codes_of_raters]}
+        again = again and replace(again, rater_codes=rank[again.rater_codes])
+    return replace(ratings, **changes, again=again)
 
 
 def with_parts(
@@ -325,16 +392,8 @@ def with_parts(
     scale: Scale | None = None,
 ) -> Ratings:
     """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
-    return Ratings(
-        ratings.scale if scale is None else scale,
-        ratings.items,
-        ratings.raters if raters is None else raters,
-        ratings.item_codes,
-        ratings.rater_codes,
-        ratings.scores,
-        ratings.multiplicity,
-        ratings.intake if intake is None else intake,
-    )
+    given: dict[str, Any] = {"raters": raters, "intake": intake, "scale": scale}
+    return replace(ratings, **{name: part for name, part in given.items() if part is not None})
 
 
 def label_column(scale: Scale) -> pl.Series:
@@ -377,12 +436,12 @@ def require_columns(found: Sequence[str], wanted: Iterable[str], source: str) ->
 ROLES = ("item", "rater", "score", "count")
 
 
-def require_apart(attributes: Sequence[str], source: str) -> None:
+def require_apart(attributes: Sequence[str], source: str, *, timed: bool = False) -> None:
     """Raise a ColumnError if a column is named twice as an attribute, or called like what every table has."""
     for place, name in enumerate(attributes):
         if name in attributes[:place]:
             raise ColumnError(f"the attribute '{name}' is named twice", source=source, hint="Name it once.")
-        if name in ROLES:
+        if name in ROLES or (timed and name == "time"):
             raise ColumnError(
                 f"an attribute is called '{name}', as every table of ratings calls another column",
                 source=source, hint="Rename the column.",
@@ -390,17 +449,9 @@ def require_apart(attributes: Sequence[str], source: str) -> None:
 
 
 def pick(frame: pl.DataFrame, roles: Mapping[str, str], others: Iterable[str]) -> pl.DataFrame:
-    """Return the columns that are used, the three main ones under the name of their role."""
+    """Return the columns that are used, the main ones under the name of their role."""
     named = [frame[name].alias(role) for role, name in roles.items()]
     return pl.DataFrame([*named, *(frame[name] for name in others)])
-
-
-def _renumbered(codes: NDArray[np.int32], n_codes: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Return dense codes in the same order, and which of the old ones are left."""
-    left = np.flatnonzero(np.bincount(codes, minlength=n_codes))
-    rank = np.zeros(n_codes, dtype=np.int32)
-    rank[left] = np.arange(len(left), dtype=np.int32)
-    return rank[codes], left
 
 
 def chosen_rows(frame: pl.DataFrame, wanted: Wanted, what: str) -> NDArray[np.bool_]:

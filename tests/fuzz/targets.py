@@ -95,7 +95,9 @@ def tables(draw: Draw) -> Case:
     if kind in ("wide", "totals"):
         given["layout"] = kind
     if draw(st.integers(0, 3)) == 0:
-        given["duplicates"] = draw(st.sampled_from(["first", "last", "mode"]))
+        given["duplicates"] = draw(st.sampled_from(["first", "last", "mode", "keep"]))
+    if draw(st.integers(0, 3)) == 0:
+        given["time"] = draw(st.sampled_from(["score", "item", "rater", "time"]))
     return Case(
         f"read_ratings({name!r}, **{given})", lambda: pv.describe(pv.read_ratings(name, **given)), {name: content}
     )
@@ -110,6 +112,9 @@ def _parquet() -> dict[str, bytes]:
 
     with tempfile.TemporaryDirectory() as folder:
         pv.write_ratings(study().ratings, f"{folder}/stored.parquet")
+        twice = pl.concat([study().ratings.to_frame().head(40).with_columns(time=day) for day in (1.0, 2.5)])
+        kept = pv.Ratings.from_frame(twice, scale=study().ratings.scale, duplicates="keep", time="time")
+        pv.write_ratings(kept, f"{folder}/repeats.parquet")
         for kind in ("ratings", "wide", "totals"):
             pl.read_csv(files()[f"{kind}.csv"]).write_parquet(f"{folder}/{kind}.parquet")
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}

@@ -69,7 +69,7 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    given = [name for name in ("raters", "items", "rater", "score", "where", "by") if getattr(reading, name)]
+    given = [name for name in ("raters", "items", "rater", "score", "time", "where", "by") if getattr(reading, name)]
     if given:
         raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
     say(f"no ratings; scale {scale}")
@@ -143,9 +143,10 @@ def read_items(
 
 
 def _read(reading: InputOptions, config: "Config") -> "Ratings":
+    from plurivox.intake.order import RULES
     from plurivox.intake.read import read_ratings
 
-    rules, formats = ("error", "first", "last", "mode"), ("csv", "tsv", "jsonl", "parquet")
+    formats = ("csv", "tsv", "jsonl", "parquet")
     scale = read_scale(reading.scale) or config.scale
     return read_ratings(
         reading.file,
@@ -155,7 +156,8 @@ def _read(reading: InputOptions, config: "Config") -> "Ratings":
         scale=scale,
         poles=reading.poles or (scale and scale.poles) or config.poles,
         missing=reading.missing or config.missing,
-        duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error", rules),
+        duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error", RULES),
+        time=reading.time or config.time,
         raters=reading.raters or config.raters,
         items=reading.items or config.items,
         rater_attributes=_names(reading.rater_attributes) or config.rater_attributes,

@@ -15,9 +15,9 @@ Text = str | None
 Texts = list[str] | None
 
 
-def option(help: str, metavar: str | None = None, **more: Any) -> Any:  # noqa: A002
-    """Return an option that is called like its parameter."""
-    return typer.Option(help=help, metavar=metavar, **more)
+def option(help: str, metavar: str | None = None, *names: str, **more: Any) -> Any:  # noqa: A002
+    """Return an option that is called like its parameter, or by the names given."""
+    return typer.Option(*names, help=help, metavar=metavar, **more)
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,20 @@ class InputOptions:
         Texts, option("An answer that means no rating, besides blank, NA, NaN and null. Repeatable.", "ANSWER")
     ] = None
     duplicates: Annotated[
-        Text, option("If a rater rated an item twice: error (default), first, last, or mode.", "RULE")
-    ] = None
+        Text,
+        option(
+            "If a rater rated an item twice: error (default), first, last, mode, or keep (the first counts, the others "
+            "stay beside it).",
+            "RULE", "--duplicates", "--repeats",
+        ),
+    ] = None  # fmt: skip
+    time: Annotated[
+        Text,
+        option(
+            "Column with when a rating was given: numbers of occasions or batches, or ISO dates.",
+            "COLUMN", "--time", "--occasion",
+        ),
+    ] = None  # fmt: skip
     by: Annotated[Texts, option("Rater attribute, or several to cross: race,gender. Repeatable.", "ATTRIBUTES")] = None
     where: Annotated[
         Texts, option("Keep only raters or items with this value: removed=False. Repeatable.", "ATTRIBUTE=VALUE")
@@ -146,16 +158,18 @@ def attribute_value(texts: Texts, option: str) -> dict[str, str]:
 def taking(record: type, command: Callable[..., None], *, after: int | None = None) -> Callable[..., None]:
     """Give a command all options of a record; it gets them as its first argument.
 
-    They come after so many of the command's own, or after all of them.
+    They come after so many of the command's own, or after all of them. Where both have an option of a name, the
+    command's own is meant, and the record has its default.
     """
     parameter, only = inspect.Parameter, inspect.Parameter.KEYWORD_ONLY
+    own = [one.replace(kind=only) for one in list(inspect.signature(command, eval_str=True).parameters.values())[1:]]
     shared = [
         parameter(
             one.name, only, annotation=one.type, default=parameter.empty if one.default is MISSING else one.default
         )
         for one in fields(record)
+        if one.name not in [known.name for known in own]
     ]
-    own = [one.replace(kind=only) for one in list(inspect.signature(command, eval_str=True).parameters.values())[1:]]
     after = len(own) if after is None else after
 
     @functools.wraps(command)

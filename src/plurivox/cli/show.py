@@ -129,10 +129,10 @@ def _groups(axis: AxisSummary) -> str:
 
 def _remarks(found: Description) -> Iterable[str]:
     yield f"Missing scores: {found.missing_scores:,}." if found.missing_scores else "No score is missing."
-    if found.repeated_pairs:
+    if found.repeated_pairs and found.duplicates != "keep":  # else there is a note on it
         tied = f", {found.tied_repeats:,} of them tied and left unrated" if found.tied_repeats else ""
         yield f"Rated more than once: {found.repeated_pairs:,} item–rater pairs, {found.duplicates} kept{tied}."
-    elif found.has_raters:
+    elif found.has_raters and not found.repeated_pairs:
         yield "No rater rated an item twice."
     if found.unrated_items:
         yield f"Items without any rating: {found.unrated_items:,}."

@@ -27,6 +27,9 @@ def simulate(
     ] = None,
     attribute: Annotated[Texts, option("Rater attribute: 'gender: Man 0.5, Woman 0.5'. Repeatable.", "SPEC")] = None,
     missing_attributes: Annotated[float, option("Fraction of attribute values left blank.")] = 0.0,
+    repeated: Annotated[
+        float, option("Fraction of item–rater pairs rated a second time; ratings then have a time.")
+    ] = 0.0,
     effect: Annotated[
         Texts,
         option(
@@ -105,8 +108,8 @@ def simulate(
         given["predictors"] = tuple(map(_predictor, predictor or ()))
     made = make(
         n_items=items, n_raters=raters, scale=scale, missing=missing,
-        ratings_per_item=_per_item(ratings_per_item), missing_attributes=missing_attributes, rater_sd=rater_sd,
-        noise_sd=noise_sd, trained=trained, seed=seed, **given,
+        ratings_per_item=_per_item(ratings_per_item), missing_attributes=missing_attributes, repeated=repeated,
+        rater_sd=rater_sd, noise_sd=noise_sd, trained=trained, seed=seed, **given,
     )  # fmt: skip
     for path in write_study(made, folder, force=force):
         put(path)

@@ -197,6 +197,16 @@ def without_raters(
     return tuple(np.split(values, units.bounds[1:-1]))
 
 
+def in_block(items: ArrayLike, raters: ArrayLike, n_blocks: int) -> Ints:
+    """Return the block of each rating, by its item and rater.
+
+    A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
+    """
+    item, rater = np.asarray(items).astype(np.uint64), np.asarray(raters).astype(np.uint64)
+    mixed = (item * _MIX[0] + rater * _MIX[1]) >> np.uint64(33)
+    return np.asarray(mixed % np.uint64(n_blocks), dtype=np.int64)
+
+
 class OfRatings(Contribution, Protocol):
     """A contribution that may hold ratings itself, and can do without some of them."""
 
@@ -205,18 +215,17 @@ class OfRatings(Contribution, Protocol):
 
 
 def rating_blocks(part: Part, n_blocks: int) -> Ints:
-    """Return the block of each rating of a part, -1 without a rater.
-
-    A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
-    """
-    item = (part.item_of_each() + part.first).astype(np.uint64)
-    mixed = (item * _MIX[0] + part.raters.astype(np.uint64) * _MIX[1]) >> np.uint64(33)
-    return np.where(part.raters < 0, -1, (mixed % np.uint64(n_blocks)).astype(np.int64))
+    """Return the block of each rating of a part, -1 without a rater."""
+    return np.where(part.raters < 0, -1, in_block(part.item_of_each() + part.first, part.raters, n_blocks))
 
 
 def number_of_blocks(parts: Sequence[Part]) -> int:
     """Return how many blocks of ratings are left out in turn."""
-    n_ratings = sum(len(part.raters) for part in parts)
+    return most_blocks(sum(len(part.raters) for part in parts))
+
+
+def most_blocks(n_ratings: int) -> int:
+    """Return into how many blocks so many ratings are cut."""
     return min(MOST_BLOCKS if n_ratings <= LARGE else int(FEWER * MOST_BLOCKS), n_ratings)
 
 

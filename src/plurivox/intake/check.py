@@ -27,9 +27,11 @@ from plurivox.errors import (
     few,
     open_quote,
 )
+from plurivox.intake.again import Again
 from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner, where
 from plurivox.intake.code import ABSENT, Coded, Coder
-from plurivox.intake.order import Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
+from plurivox.intake.order import RULES, Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
+from plurivox.intake.times import Times
 from plurivox.scale import Label, Scale, infer_scale, text_of
 
 MAX_DISTINCT_SCORES = 100_000  # a column with more different entries holds no scale
@@ -39,8 +41,8 @@ MAX_DISTINCT_SCORES = 100_000  # a column with more different entries holds no s
 class LongTable:
     """A table with one row per rating (or per item, point and count), in pieces.
 
-    The pieces have the columns ``item``, ``rater`` or ``count``, ``score``, and attributes under their own names;
-    ``names`` tells what each is called in the source.
+    The pieces have the columns ``item``, ``rater`` or ``count``, ``score``, ``time`` if ``names`` has it, and
+    attributes under their own names; ``names`` tells what each is called in the source.
     """
 
     source: str
@@ -72,6 +74,9 @@ class Intake:
     idle_items: int = 0
     selected: bool = False  # whether only some of what came in was kept
     selected_raters: bool = False  # whether these are raters who were selected by what they are
+    kept_repeats: int = 0  # later ratings of repeated pairs that are kept beside the first
+    time_unit: str = ""  # number or days, where times were read
+    missing_times: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,8 @@ class Checked:
     scores: NDArray[np.uint8] | NDArray[np.int16]
     multiplicity: NDArray[np.int64] | None
     intake: Intake
+    times: NDArray[np.float64] | None = None
+    again: Again | None = None
 
 
 def check(
@@ -98,19 +105,22 @@ def check(
     items: AttributeTable | None = None,
 ) -> Checked:
     """Turn a table into checked codes, or raise one error that says what is wrong and where."""
-    if duplicates not in ("error", "first", "last", "mode"):
-        raise InputError(f"duplicates is {duplicates!r}", hint="It is one of error, first, last, mode.")
-    coded, multiplicity = _coded_columns(table)
+    if duplicates not in RULES:
+        raise InputError(f"duplicates is {duplicates!r}", hint=f"It is one of {', '.join(RULES)}.")
+    given_times = Times(table.source, table.names["time"], table.locate) if "time" in table.names else None
+    coded, multiplicity = _coded_columns(table, given_times)
+    times, unit = (None, "") if given_times is None else given_times.finish()
     n_rows = len(coded["score"].codes)
     for role in ("item", "rater"):
         if role in coded:
             _check_ids(table, role, coded[role])
     known_scale, positions = _positions(table, coded["score"], scale, missing)
     rater_codes = coded["rater"].codes if "rater" in coded else None
-    rows = Entries(coded["item"].codes, rater_codes, positions, multiplicity)
+    rows = Entries(coded["item"].codes, rater_codes, positions, multiplicity, times)
     kept, repeats = _ordered(table, rows, coded, known_scale, duplicates)
     item_frame, item_match = _attributes(table, "item", coded, items)
     rater_frame, rater_match = _attributes(table, "rater", coded, raters)
+    again = _again(repeats.later, known_scale)
     intake = Intake(
         source=table.source,
         layout=table.layout,
@@ -125,23 +135,42 @@ def check(
         idle_raters=rater_match.idle,
         unknown_items=item_match.unknown,
         idle_items=item_match.idle,
+        kept_repeats=0 if again is None else len(again),
+        time_unit=unit,
+        missing_times=_without_time(kept.time) + _without_time(again.times if again else None),
     )
     item_codes = kept.item.astype(np.int32, copy=False)
     scores: Any = kept.score.astype(known_scale.dtype, copy=False)
-    return Checked(known_scale, item_frame, rater_frame, item_codes, kept.rater, scores, kept.count, intake)
+    return Checked(
+        known_scale, item_frame, rater_frame, item_codes, kept.rater, scores, kept.count, intake, kept.time, again
+    )
 
 
-def _coded_columns(table: LongTable) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
+def _without_time(times: NDArray[np.float64] | None) -> int:
+    return 0 if times is None else int(np.count_nonzero(np.isnan(times)))
+
+
+def _again(later: Entries | None, scale: Scale) -> Again | None:
+    """Return the ratings that are kept beside the first ones."""
+    if later is None or later.rater is None:
+        return None
+    return Again(later.item, later.rater, later.score.astype(scale.dtype, copy=False), later.time)
+
+
+def _coded_columns(table: LongTable, times: Times | None) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
     coders: dict[str, Coder] = {}
     counts: list[NDArray[np.int64]] = []
+    apart = ("count",) if times is None else ("count", "time")
     with ThreadPoolExecutor(3, thread_name_prefix="plurivox-code") as pool:  # one of them reads ahead
         for piece in _ahead(table.pieces, pool):
             for name in piece.columns:
-                if name not in coders and name != "count":
+                if name not in coders and name not in apart:
                     coders[name] = Coder(text=table.text)
             if "count" in piece.columns:
                 counts.append(piece["count"].to_numpy())
-            columns = [name for name in piece.columns if name != "count"]
+            if times is not None:
+                times.add(piece["time"])
+            columns = [name for name in piece.columns if name not in apart]
             list(pool.map(lambda name, piece=piece: coders[name].add(piece[name]), columns))
         coded = dict(zip(coders, pool.map(lambda coder: coder.finish(), coders.values()), strict=True))
     if not coded or not len(coded["score"].codes):

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.errors import InputError
 
-Duplicates = Literal["error", "first", "last", "mode"]
+Duplicates = Literal["error", "first", "last", "mode", "keep"]
+RULES: tuple[Duplicates, ...] = get_args(Duplicates)
+"""What to do with repeats: refuse them, keep one rating of each pair, or keep all."""
 Words = NDArray[np.uint64]
 
 
@@ -23,13 +25,14 @@ Words = NDArray[np.uint64]
 class Entries:
     """One row per rating: codes of item and rater, position of the score.
 
-    Totals have no rater, and a count that tells how many ratings an entry stands for.
+    Totals have no rater, and a count that tells how many ratings an entry stands for. Times are NaN where not known.
     """
 
     item: NDArray[Any]
     rater: NDArray[Any] | None
     score: NDArray[Any]
     count: NDArray[np.int64] | None = None
+    time: NDArray[np.float64] | None = None
 
     def __getitem__(self, rows: NDArray[Any]) -> Entries:
         """Return some of the rows."""
@@ -38,16 +41,22 @@ class Entries:
             None if self.rater is None else self.rater[rows],
             self.score[rows],
             None if self.count is None else self.count[rows],
+            None if self.time is None else self.time[rows],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Which (item, rater) pairs were rated more than once, and how many had no single most frequent score."""
+    """Which (item, rater) pairs were rated more than once.
+
+    ``tied`` tells how many had no single most frequent score; ``later`` holds all ratings but the first of each pair,
+    if they are to be kept.
+    """
 
     item: NDArray[np.int64]
     rater: NDArray[np.int64]
     tied: int = 0
+    later: Entries | None = None
 
     def __len__(self) -> int:
         return len(self.item)
@@ -56,23 +65,47 @@ class Repeats:
 def sorted_ratings(
     rows: Entries, n_items: int, n_raters: int, n_points: int, rule: Duplicates
 ) -> tuple[Entries, Repeats]:
-    """Order ratings by item and rater; of repeats keep what the rule says, or all of them under ``"error"``."""
+    """Order ratings by item and rater; of repeats keep what the rule says, or all of them under ``"error"``.
+
+    First and last go by time, then by the order of rows; ratings without a time come after those with one.
+    """
     assert rows.rater is not None
     bits = ((n_raters - 1).bit_length(), (n_points - 1).bit_length())
     if (n_items - 1).bit_length() + sum(bits) > 64:
         raise InputError(f"{n_items:,} items × {n_raters:,} raters × {n_points:,} points are too many to index")
     words = _packed(rows.item, rows.rater, rows.score, bits)
-    if rule in ("first", "last"):
-        words = words[np.argsort(words >> np.uint64(bits[1]), kind="stable")]
+    times = rows.time
+    if rule in ("first", "last", "keep") or times is not None:
+        order = np.argsort(words >> np.uint64(bits[1]), kind="stable")
+        words = words[order]
+        times = None if times is None else _by_time(words, times[order], bits[1])
     else:
         words.sort()
     again = _same_pair(words, bits[1])
     pairs = np.unique(words[1:][again] >> np.uint64(bits[1]))
-    tied = 0
+    tied, later = 0, None
     if len(pairs) and rule != "error":
-        words, tied = _without_repeats(words, again, rule, bits[1])
-    repeats = Repeats((pairs >> np.uint64(bits[0])).astype(np.int64), (pairs & _mask(bits[0])).astype(np.int64), tied)
-    return _unpacked(words, bits), repeats
+        kept, tied = _one_of_each(words, again, rule, bits[1])
+        if rule == "keep":
+            rest = np.flatnonzero(again) + 1
+            later = _unpacked(words[rest], bits, None if times is None else times[rest])
+        words, times = words[kept], None if times is None else times[kept]
+    repeats = Repeats(
+        (pairs >> np.uint64(bits[0])).astype(np.int64), (pairs & _mask(bits[0])).astype(np.int64), tied, later
+    )
+    return _unpacked(words, bits, times), repeats
+
+
+def _by_time(words: Words, times: NDArray[np.float64], score_bits: int) -> NDArray[np.float64]:
+    """Put words of the same pair, and their times, into the order of these times, in place; return the times."""
+    again = _same_pair(words, score_bits)
+    repeated = np.zeros(len(words), dtype=bool)
+    repeated[1:] |= again
+    repeated[:-1] |= again
+    places = np.flatnonzero(repeated)
+    turn = places[np.lexsort((times[places], words[places] >> np.uint64(score_bits)))]  # stable, NaN last
+    words[places], times[places] = words[turn], times[turn]
+    return times
 
 
 def sorted_totals(rows: Entries) -> tuple[Entries, int | None]:
@@ -94,7 +127,7 @@ def _packed(item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: 
     return words
 
 
-def _unpacked(words: Words, bits: tuple[int, int]) -> Entries:
+def _unpacked(words: Words, bits: tuple[int, int], times: NDArray[np.float64] | None = None) -> Entries:
     item, rater = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
     score = np.empty(len(words), np.uint8 if bits[1] <= 8 else np.int16)
     for part in _parts(len(words)):
@@ -102,7 +135,7 @@ def _unpacked(words: Words, bits: tuple[int, int]) -> Entries:
         score[part] = words[part] & _mask(bits[1])
         rater[part] = pair & _mask(bits[0])
         item[part] = pair >> np.uint64(bits[0])
-    return Entries(item, rater, score)
+    return Entries(item, rater, score, time=times)
 
 
 def _mask(bits: int) -> np.uint64:
@@ -123,18 +156,20 @@ def _parts(length: int, size: int = 1 << 16) -> Iterator[slice]:
     return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
-def _without_repeats(words: Words, again: NDArray[np.bool_], rule: Duplicates, score_bits: int) -> tuple[Words, int]:
-    """Keep the first, last or most frequent word of each pair; a tie for the most frequent drops the pair."""
+def _one_of_each(
+    words: Words, again: NDArray[np.bool_], rule: Duplicates, score_bits: int
+) -> tuple[NDArray[np.intp], int]:
+    """Return where the first, last or most frequent word of each pair is; a tie for the latter drops the pair."""
     starts = np.flatnonzero(np.concatenate(([True], ~again)))
-    if rule == "first":
-        return words[starts], 0
+    if rule in ("first", "keep"):
+        return starts, 0
     if rule == "last":
-        return words[np.append(starts[1:], len(words)) - 1], 0
-    distinct, times = np.unique(words, return_counts=True)
+        return np.append(starts[1:], len(words)) - 1, 0
+    distinct, place, times = np.unique(words, return_index=True, return_counts=True)
     pair = distinct >> np.uint64(score_bits)
     first = np.flatnonzero(np.concatenate(([True], pair[1:] != pair[:-1])))
     most = np.maximum.reduceat(times, first)
     owner = np.repeat(np.arange(len(first)), np.diff(first, append=len(distinct)))
     best = times == most[owner]
     single = np.bincount(owner[best], minlength=len(first)) == 1
-    return distinct[best & single[owner]], int(np.count_nonzero(~single))
+    return place[best & single[owner]], int(np.count_nonzero(~single))

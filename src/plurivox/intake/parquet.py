@@ -1,7 +1,8 @@
 """Ratings in a Parquet file of their own that loses nothing.
 
-The file is an ordinary table of item, rater and score (or count) that any tool can read. Its metadata carry the
-scale, the intake and the attribute tables, so that reading it back gives an equal object.
+The file is an ordinary table of item, rater and score (or count) that any tool can read; ratings given again are rows
+of a later ``occasion``. Its metadata carry the scale, the intake and the attribute tables, so that reading it back
+gives an equal object.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import hashlib
 import io
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,20 @@ from numpy.typing import NDArray
 from plurivox.arguments import FilePath, check_fields, checked, shown
 from plurivox.errors import FileError
 from plurivox.files import writing
+from plurivox.intake.again import Again
 from plurivox.intake.check import Intake
 from plurivox.intake.panics import without_panics
+from plurivox.intake.times import UNITS
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
 KEY = "plurivox"
-VERSION = 1
+VERSION = 2
+"""The form with times or occasions; ratings without them are written in form 1, which earlier versions read."""
 AGAIN = "Write it again with write_ratings, from the table that it was made of."
 _ROWS_PER_BYTE = 100
 _MOST_COUNT = 2**62
+_LATER = ("kept_repeats", "time_unit", "missing_times")
 
 
 @checked
@@ -45,22 +50,39 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
         refused.
     """
     described = {
-        "version": VERSION,
+        "version": VERSION if ratings.intake.time_unit or ratings.again is not None else 1,
         "scale": ratings.scale.to_dict(),
-        "intake": asdict(ratings.intake),
+        "intake": _told(ratings.intake),
         "items": _packed(ratings.items),
         "raters": _packed(ratings.raters),
     }
     described["digest"] = _digest(described, ratings)
-    columns = {"item": ratings.item_codes, "rater": ratings.rater_codes}
+    frame = _with_codes(ratings)
+    if ratings.again is not None:
+        every = ratings.every_rating()
+        whole = replace(
+            ratings, item_codes=every.item_codes, rater_codes=every.rater_codes, scores=every.scores, times=every.times,
+            again=None,
+        )  # fmt: skip
+        frame = _with_codes(whole).with_columns(pl.Series("occasion", every.occasions))
+    with writing(path, [ratings.intake.source]) as file:
+        frame.write_parquet(file, metadata={KEY: json.dumps(described)})
+
+
+def _told(intake: Intake) -> dict[str, Any]:
+    """Return what was noticed; of repeats and times only if there are any, so that earlier versions can read it."""
+    found = asdict(intake)
+    return {name: part for name, part in found.items() if part or name not in _LATER}
+
+
+def _with_codes(ratings: Ratings) -> pl.DataFrame:
+    """Return the ratings with codes beside ids: codes are what is read back, ids are for everybody else."""
     frame = ratings.to_frame()
-    # The codes travel beside the ids: they are what is read back, the ids are for everybody else.
-    for role, codes in columns.items():
+    for role, codes in {"item": ratings.item_codes, "rater": ratings.rater_codes}.items():
         if codes is not None:
             frame = frame.with_columns(pl.Series(f"{role}_code", codes))
     frame = frame.with_columns(pl.Series("score_code", ratings.scores))
-    with writing(path, [ratings.intake.source]) as file:
-        frame.write_parquet(file, metadata={KEY: json.dumps(described)})
+    return frame if ratings.times is None else frame.with_columns(pl.Series("time_value", ratings.times))
 
 
 def description(data: str | bytes) -> dict[str, Any] | None:
@@ -106,21 +128,25 @@ def restore(data: str | bytes, described: dict[str, Any], name: str) -> Ratings:
 
 def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
     """Rebuild the ratings, or raise a ValueError, or what else is raised of damaged data."""
-    if described["version"] != VERSION:
+    if described["version"] not in (1, VERSION):
         raise ValueError("it does not say in which form it is")
     scale = Scale.from_dict(described["scale"])
     intake = Intake(**described["intake"])
     check_fields(intake)
+    if intake.time_unit not in ("", *UNITS):
+        raise ValueError("it does not say in what times are counted")
     items, raters = _unpacked(described["items"], "item"), _unpacked(described["raters"], "rater")
     with_raters = "rater_code" in frame.columns
     item = _codes(frame["item_code"], items.height)
     score = _codes(frame["score_code"], len(scale))
     second = _codes(frame["rater_code"], raters.height) if with_raters else score
-    if not _sorted(item, second):
+    occasion = _codes(frame["occasion"], _MOST_COUNT) if "occasion" in frame.columns else np.ones(len(item), np.int64)
+    if not _sorted(item, second, occasion):
         raise ValueError("its rows are not in order, or some are there twice")
     counts = None if with_raters else _codes(frame["count"], _MOST_COUNT)
     if counts is not None and (counts < 1).any():
         raise ValueError("a count is below 1")
+    times = _times(frame["time_value"]) if intake.time_unit else None
     found = Ratings(
         scale,
         items,
@@ -130,7 +156,10 @@ def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
         score.astype(scale.dtype),  # type: ignore[arg-type]
         counts,
         intake,
+        times=times,
     )
+    if (occasion > 1).any():
+        found = _apart(found, occasion)
     if "digest" in described:
         if described["digest"] != _digest(described, found):
             raise ValueError("its content is not what was written")
@@ -143,10 +172,34 @@ def _digest(described: dict[str, Any], ratings: Ratings) -> str:
     """Return a checksum of all that is read back."""
     known = {name: part for name, part in described.items() if name != "digest"}
     whole = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
-    for array in (ratings.item_codes, ratings.rater_codes, ratings.scores, ratings.multiplicity):
+    again = ratings.again
+    arrays = [ratings.item_codes, ratings.rater_codes, ratings.scores, ratings.multiplicity, ratings.times]
+    arrays += [] if again is None else [again.item_codes, again.rater_codes, again.scores, again.times]
+    for array in arrays:
         if array is not None:
             whole.update(np.ascontiguousarray(array).data)
     return whole.hexdigest()
+
+
+def _apart(ratings: Ratings, occasion: NDArray[np.int64]) -> Ratings:
+    """Return ratings of all occasions as first ones, with the others beside them."""
+    first, raters, times = occasion == 1, ratings.codes_of_raters, ratings.times
+    again = Again(ratings.item_codes, raters, ratings.scores, times).some(~first)
+    return replace(
+        ratings,
+        item_codes=ratings.item_codes[first],
+        rater_codes=raters[first],
+        scores=ratings.scores[first],
+        times=None if times is None else times[first],
+        again=again,
+    )
+
+
+def _times(column: pl.Series) -> NDArray[np.float64]:
+    """Return times, which are finite or unknown."""
+    if column.dtype != pl.Float64 or column.null_count() or column.is_infinite().any():
+        raise ValueError(f"{column.name} does not hold times throughout")
+    return column.to_numpy()
 
 
 def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:
@@ -158,10 +211,12 @@ def _codes(column: pl.Series, n: int) -> NDArray[np.int64]:
     return column.to_numpy().astype(np.int64)
 
 
-def _sorted(item: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
-    """Tell whether rows are sorted by item, then by rater or score, and no two are of the same."""
-    step = np.diff(item)
-    return bool(((step > 0) | ((step == 0) & (np.diff(second) > 0))).all())
+def _sorted(item: NDArray[np.int64], second: NDArray[np.int64], occasion: NDArray[np.int64]) -> bool:
+    """Tell whether rows are sorted by item, then by rater or score; of one and the same they are numbered from 1."""
+    step, inner = np.diff(item), np.diff(second)
+    new = (step > 0) | ((step == 0) & (inner > 0))
+    same = (step == 0) & (inner == 0) & (np.diff(occasion) == 1)
+    return bool((new | same).all() and (occasion[:1] == 1).all() and (occasion[1:][new] == 1).all())
 
 
 def _packed(frame: pl.DataFrame) -> str:

@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +50,7 @@ def read_ratings(
     poles: GivenPoles | None = None,
     missing: Iterable[Label] = (),
     duplicates: Duplicates = "error",
+    time: str | None = None,
     raters: Source | Frame | None = None,
     items: Source | Frame | None = None,
     rater_attributes: Sequence[str] = (),
@@ -75,7 +77,10 @@ def read_ratings(
     missing
         Answers besides blank, NA, NaN and null that mean "no rating".
     duplicates
-        What to do when a rater rated an item twice: ``"error"``, ``"first"``, ``"last"`` or ``"mode"``.
+        What to do when a rater rated an item twice: ``"error"``, ``"first"``, ``"last"``, ``"mode"``, or ``"keep"``,
+        which analyses the first rating and keeps the others beside it.
+    time
+        The column with when each rating was given: numbers of occasions or batches, or ISO dates.
     raters, items
         Files or frames with one row per rater or item.
     rater_attributes, item_attributes
@@ -100,11 +105,12 @@ def read_ratings(
     """
     known, missing = as_scale(scale), tuple(missing)
     attributes = (*rater_attributes, *item_attributes)
+    beside = attributes if time is None else (*attributes, time)
     with _raw_table(source, format, encoding, connection) as table:
         if isinstance(table, Ratings):
             return _stored(table, raters, items).with_poles(poles)
-        require_columns(table.columns, attributes, table.name)
-        require_apart(attributes, table.name)
+        require_columns(table.columns, beside, table.name)
+        require_apart(attributes, table.name, timed=time is not None)
         head = table.first().head(1000)
         given = {"item": item, "rater": rater, "score": score}
         found = recognise(
@@ -114,7 +120,7 @@ def read_ratings(
             given=given,
             layout=layout,
             scale=known,
-            attributes=attributes,
+            attributes=beside,
             missing=missing,
         )
         if found.layout != "long" and rater_attributes:
@@ -124,7 +130,13 @@ def read_ratings(
                 hint="Give them in a table of their own with --raters; if rows are respondents and columns questions, "
                 "make one row for each respondent and question first.",
             )
+        if found.layout != "long" and time is not None:
+            raise InputError(
+                f"a {found.layout} table has no column of times", source=table.name, column=time,
+                hint="Give a long table, with one row for each rating and its time.",
+            )  # fmt: skip
         known = known or _scale_of_totals(found)
+        found = replace(found, time=time)
         long = _LAYOUTS[found.layout](table, found, tuple(rater_attributes), tuple(item_attributes))
         rater_table = _attribute_table(raters, "rater", found.rater or "rater", encoding)
         item_table = _attribute_table(items, "item", found.item, encoding)
@@ -306,6 +318,8 @@ def _long(
     assert found.rater is not None
     assert found.score is not None
     names = {"item": found.item, "rater": found.rater, "score": found.score}
+    if found.time is not None:
+        names["time"] = found.time
     pieces = table.bounded(pick(piece, names, [*rater_attributes, *item_attributes]) for piece in table.pieces)
     return LongTable(table.name, pieces, names, "long", table.text, table.locate, rater_attributes, item_attributes)
 

@@ -45,6 +45,7 @@ class Recognised:
     item: str
     rater: str | None = None
     score: str | None = None
+    time: str | None = None
     values: tuple[str, ...] = ()  # wide: one column per rater; totals: one per point, in the scale's order
 
 

@@ -9,7 +9,7 @@ from plurivox.kernels import compiled
 
 
 @compiled
-def _mixed(word):
+def mixed(word):
     """Return a well-mixed word of a counter (splitmix64)."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -25,7 +25,7 @@ def _shuffle(order, bounds, key):
             state += np.uint64(0x9E3779B97F4A7C15)
             width = np.uint64(i - bounds[s] + 1)
             # The upper half of a 32 × 32 bit product is uniform on 0..width-1, up to width in 2³².
-            j = bounds[s] + np.int64(((_mixed(state) >> np.uint64(32)) * width) >> np.uint64(32))
+            j = bounds[s] + np.int64(((mixed(state) >> np.uint64(32)) * width) >> np.uint64(32))
             order[i], order[j] = order[j], order[i]
 
 
@@ -43,7 +43,7 @@ def permute(group_of, everyone, bounds, seed, number, permuted):
                 permuted[r] = group_of[r]
         return
     order = everyone.copy()
-    _shuffle(order, bounds, _mixed(np.uint64(seed) + np.uint64(number) * np.uint64(0xD1342543DE82EF95)))
+    _shuffle(order, bounds, mixed(np.uint64(seed) + np.uint64(number) * np.uint64(0xD1342543DE82EF95)))
     for s in range(len(bounds) - 1):
         j = bounds[s]
         for i in range(bounds[s], bounds[s + 1]):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from plurivox.kernels import compiled
+from plurivox.kernels.shuffling import mixed
 
 # Of each group: Σ n_g, Σ s_g, Σ x², Σ s_g − n_g·s/n, Σ n_g·(n − n_g)/n, the sum over pairs of a rater of the group and
 # another of ½, 0 or −½ as the first gave more, the same or less, Σ n_g·(n − n_g), Σ n_g², items it rated, Σ s_g²/n_g,
@@ -381,8 +382,6 @@ def add_labelled(labels, totals, sums):
 def add_signs(first_item, offsets, raters, signs):
     """Add a word for each item to the sign of every rater who rated it: the same items, the same sign."""
     for i in range(len(offsets) - 1):
-        word = (np.uint64(first_item + i) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        word = mixed((np.uint64(first_item + i) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
         for k in range(offsets[i], offsets[i + 1]):
-            signs[raters[k]] += word ^ (word >> np.uint64(31))
+            signs[raters[k]] += word

@@ -67,7 +67,7 @@ DEFAULT_STYLES = {"normal": 1.0}
 # The position is the number of the seed's child, so new parts go to the end.
 _PARTS = (
     *("severity", "violation", "text", "attribute", "withheld", "rater bias", "shared deviation", "noise"),
-    *("style", "style draws", "design", "trained", "model", "predictor"),
+    *("style", "style draws", "design", "trained", "model", "predictor", "repeats"),
 )
 _TEXT = (
     ("jokes about", "complains about", "boasts about", "asks about", "spreads a rumour about"),
@@ -104,7 +104,8 @@ class Simulation:
     Attributes
     ----------
     ratings_frame
-        ``item``, ``rater``, ``score`` (a label of the scale), sorted by rater and item.
+        ``item``, ``rater``, ``score`` (a label of the scale), sorted by rater and item; where some are rated again also
+        ``time``, second ratings after all first ones.
     raters, items
         What an analyst would know: ``rater`` and attributes; ``item``, ``text``, ``violation``.
     trained_frame
@@ -141,8 +142,11 @@ class Simulation:
 
     @property
     def ratings(self) -> Ratings:
-        """The crowd's ratings with the attributes of raters and items."""
-        return Ratings.from_frame(self.ratings_frame, scale=self.scale, raters=self.raters, items=self.items)
+        """The crowd's ratings with the attributes of raters and items, second ones kept beside the first."""
+        again: dict[str, Any] = {}
+        if "time" in self.ratings_frame.columns:
+            again = {"duplicates": "keep", "time": "time"}
+        return Ratings.from_frame(self.ratings_frame, scale=self.scale, raters=self.raters, items=self.items, **again)
 
     @property
     def trained(self) -> Ratings | None:
@@ -180,6 +184,7 @@ def simulate(
     missing: float = 0.0,
     ratings_per_item: int | tuple[int, int] | None = None,
     missing_attributes: float = 0.0,
+    repeated: float = 0.0,
     trained: int = 30,
     trained_mean: float = 70.0,
     trained_sd: float = 12.0,
@@ -213,6 +218,9 @@ def simulate(
         with ``(2, 20)`` that number is itself drawn for each item, evenly from 2 to 20.
     missing_attributes
         The fraction of attribute values that are null. They still act on the ratings.
+    repeated
+        The fraction of (item, rater) pairs that are rated a second time, with noise of its own. Then ratings have a
+        ``time``: 1, 2, 3, … in the order in which each rater answered, first ratings before second ones.
     trained, trained_mean, trained_sd, trained_range
         The number of trained raters and how their strictness varies; see :func:`strictness`.
     models
@@ -256,10 +264,17 @@ def simulate(
 
     rater, item = _design(n_items, n_raters, missing, ratings_per_item, _rng(seed, "design"))
     perceived = _perceived(world, rater, item, bias, members)
+    seen = perceived.copy() if repeated else perceived
     if noise_sd > 0:
         perceived += _rng(seed, "noise").normal(0.0, noise_sd, len(perceived))
     positions = np.searchsorted(cuts, perceived).astype(scale.dtype)
     _apply_styles(positions, perceived, rater, habits, len(scale), style_options or {}, seed)
+
+    times = None
+    if repeated:
+        chosen, more, times = _again(rater, seen, cuts, habits, repeated, noise_sd, style_options or {}, seed)
+        rater, item = np.append(rater, rater[chosen]), np.append(item, item[chosen])
+        positions = np.append(positions, more.astype(scale.dtype))
 
     rater_ids = _ids("rater", n_raters)
     everywhere = np.array([effect.bias if effect.violation is None else 0.0 for effect in effects])
@@ -267,7 +282,7 @@ def simulate(
     spread = math.hypot(rater_sd, noise_sd)
     percentiles = strictness(trained, _rng(seed, "trained"), trained_mean, trained_sd, trained_range)
     return Simulation(
-        ratings_frame=_long(world.item_ids, item, rater_ids, rater, world.labels.gather(positions)),
+        ratings_frame=_long(world.item_ids, item, rater_ids, rater, world.labels.gather(positions), times),
         raters=_rater_table(rater_ids, people, missing_attributes, seed),
         items=_item_table(world, topics),
         trained_frame=_trained_frame(world, percentiles) if trained else None,
@@ -361,8 +376,36 @@ def _apply_styles(
         positions[own] = chosen
 
 
-def _long(items: pl.Series, item: Ints, raters: pl.Series, rater: Ints, score: pl.Series) -> pl.DataFrame:
-    return pl.DataFrame({"item": items.gather(item), "rater": raters.gather(rater), "score": score})
+def _again(
+    rater: Ints, seen: Floats, cuts: Floats, habits: Texts, share: float, noise_sd: float,
+    options: Mapping[str, Mapping[str, float]], seed: int,
+) -> tuple[Ints, Ints, Ints]:  # fmt: skip
+    """Return which ratings are given again, their positions, and the times of all: first ones, then these."""
+    rng = _rng(seed, "repeats")
+    chosen = np.flatnonzero(rng.random(len(rater)) < share)
+    perceived = seen[chosen] + rng.normal(0.0, noise_sd, len(chosen))
+    positions = np.searchsorted(cuts, perceived)
+    _apply_styles(positions, perceived, rater[chosen], habits, len(cuts) + 1, options, int(rng.integers(2**32)))
+    return (
+        chosen,
+        positions,
+        np.append(_turns(rater, rng), np.bincount(rater)[rater[chosen]] + _turns(rater[chosen], rng)),
+    )
+
+
+def _turns(rater: Ints, rng: np.random.Generator) -> Ints:
+    """Return each rating's place in a random order of its rater's, from 1; ratings are sorted by rater."""
+    order = np.lexsort((rng.random(len(rater)), rater))
+    turns = np.empty(len(rater), np.int64)
+    turns[order] = np.arange(len(rater)) - np.searchsorted(rater, rater) + 1
+    return turns
+
+
+def _long(
+    items: pl.Series, item: Ints, raters: pl.Series, rater: Ints, score: pl.Series, times: Ints | None = None
+) -> pl.DataFrame:
+    frame = pl.DataFrame({"item": items.gather(item), "rater": raters.gather(rater), "score": score})
+    return frame if times is None else frame.with_columns(time=times)
 
 
 def _rater_table(ids: pl.Series, people: Mapping[str, Texts], missing: float, seed: int) -> pl.DataFrame:

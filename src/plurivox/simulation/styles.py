@@ -237,7 +237,7 @@ def check_numbers(given: Mapping[str, Any]) -> None:
     """Raise unless sizes, fractions and spreads, by the names of the arguments, are in range."""
     for name, least in {"n_items": 1, "n_raters": 1, "trained": 0, "seed": 0}.items():
         _require_count(name, given[name], least, MOST[name])
-    for name in ("missing", "missing_attributes"):
+    for name in ("missing", "missing_attributes", "repeated"):
         _require_fraction(name, given[name])
     for name in ("rater_sd", "noise_sd", "cut_reach"):
         _require_spread(name, given[name])

@@ -68,7 +68,7 @@ class Statistic:
         weight of samples with each score that the reference calls unsafe and safe), or ratings beside a
         ``"prediction"`` (counts and predicted probabilities, of which the function gives a value for each item) or
         ``"answers"`` (counts, and one position per item or None), or raters beside each other (``"scores"``, items ×
-        raters), or those of two ``"sides"`` (two such tables).
+        raters), or those of two ``"sides"`` (two such tables), or ratings and their ``"times"``.
     symmetric
         Whether exchanging the two sides of a pair changes nothing.
     range
@@ -114,7 +114,7 @@ class Statistic:
 
     name: str
     label: str
-    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores", "sides"]
+    needs: Literal["group", "pair", "axis", "reference", "prediction", "answers", "scores", "sides", "times"]
     range: tuple[float, float]
     equation: str
     meaning: str
@@ -123,7 +123,7 @@ class Statistic:
     function: Callable[..., float] | None = None
     symmetric: bool = False
     column: str = ""
-    role: Literal["tested", "beside", "whole", "main", "traditional", "scaled", "higher", ""] = ""
+    role: Literal["tested", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", ""] = ""
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None
     slot: int = -1

@@ -16,7 +16,7 @@ from plurivox.statistics import (
     responsiveness_records,
     soft_records,
     variation_records,
-)  # fmt: skip
+)
 from plurivox.statistics.records import Statistic
 
 

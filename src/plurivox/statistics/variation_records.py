@@ -1,4 +1,4 @@
-"""The records of who rates higher."""
+"""The records of who rates higher, and whose scores drift."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from plurivox.statistics.records import Statistic
 RECORDS = (
     Statistic(
         name="leniency", label="leniency", column="higher by", needs="pair", range=(-float("inf"), float("inf")),
-        role="higher", order=10, traits=("stated", "claims"),
+        role="higher", order=10, traits=("claims",),
         equation="Σ_i w_i (x̄_gi − x̄_ri) / Σ_i w_i over items that group and rest rated, w_i = n_gi n_ri/(n_gi + n_ri)",
         meaning="by how many points of the scale a group scores the same items higher than the others: its coefficient "
         "in a regression with an effect of every item",
@@ -23,5 +23,15 @@ RECORDS = (
         higher_means="higher scores on the same items; ½ means neither",
         reference="Vargha and Delaney (2000), A critique and improvement of the CL common language effect size "
         "statistics",
+    ),
+    Statistic(
+        name="drift", label="drift", column="drift", needs="times", range=(-float("inf"), float("inf")), role="drift",
+        order=10, traits=("claims",),
+        equation="Σ_r Σ_k (t_k − t̄_r)(x_k − x̄_i) / Σ_r Σ_k (t_k − t̄_r)² over raters r of the group and their ratings k",
+        meaning="by how many points of the scale raters of a group score higher from one unit of time to the next, "
+        "compared with all ratings of the same items",
+        higher_means="scores that rise over time on the same items; 0 means steady ones",
+        reference="Myford and Wolfe (2009), Monitoring rater performance over time: a framework for detecting "
+        "differential accuracy and differential scale category use",
     ),
 )  # fmt: skip

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plurivox.actions.plan.crowd import Crowd, Floats, coarse
 from plurivox.actions.plan.power import FEWEST_ITEMS, MOST_RATERS, MOST_RATINGS
@@ -23,7 +22,7 @@ from plurivox.lenses.cohesion.rows import Analysis, Prepared
 from plurivox.lenses.cohesion.settings import CohesionSettings
 from plurivox.lenses.cohesion.sums import place_of
 from plurivox.lenses.inference import Inference
-from plurivox.ratings import Ratings, with_items
+from plurivox.ratings import Ratings, ratings_of, with_items
 from plurivox.statistics.checks import level_of, usual_level
 from plurivox.statistics.registry import of_role, with_trait
 
@@ -177,13 +176,4 @@ def _fewer_raters(ratings: Ratings, exchange: Exchange, seed: int) -> Ratings:
     chosen = numbers[order[: max(n_whole, 1)]]
     kept = np.zeros(ratings.n_raters, bool)
     kept[rng.permutation(who[np.isin(strata, chosen)])[:MOST_RATERS]] = True
-    return _with_raters(ratings, kept)
-
-
-def _with_raters(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:
-    """Return the ratings of some raters; the others stay, without any."""
-    keep = chosen[ratings.codes_of_raters]
-    return Ratings(
-        ratings.scale, ratings.items, ratings.raters, ratings.item_codes[keep], ratings.codes_of_raters[keep],
-        ratings.scores[keep], None, ratings.intake,
-    )  # fmt: skip
+    return ratings_of(ratings, raters=kept)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.actions.select.choosing import Judged
@@ -21,7 +20,7 @@ from plurivox.engine.running import Running
 from plurivox.lenses.responsiveness.peers import FAR, LEAST_SLOPES, against_peers, linked, spread
 from plurivox.lenses.responsiveness.references import ReferenceLike
 from plurivox.lenses.responsiveness.run import responsiveness
-from plurivox.ratings import Ratings
+from plurivox.ratings import Ratings, ratings_of, without_others
 from plurivox.results.result import Row
 from plurivox.results.wording import counted
 
@@ -96,12 +95,7 @@ def judge(
 
 def only(ratings: Ratings, raters: NDArray[np.bool_]) -> Ratings:
     """Return the ratings of the same items by some raters."""
-    keep = raters[ratings.codes_of_raters]
-    codes = (np.cumsum(raters) - 1).astype(np.int32)[ratings.codes_of_raters[keep]]
-    frame = ratings.raters.filter(pl.Series(raters))
-    return Ratings(
-        ratings.scale, ratings.items, frame, ratings.item_codes[keep], codes, ratings.scores[keep], None, ratings.intake
-    )
+    return without_others(ratings_of(ratings, raters=raters), raters=raters)
 
 
 def others_per_item(ratings: Ratings, members: NDArray[np.bool_]) -> float:

@@ -18,6 +18,7 @@ from plurivox.engine.running import Running
 from plurivox.lenses.overview.settings import DescriptionSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Statement, told
+from plurivox.results.wording import counted
 from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS = 50
@@ -226,10 +227,29 @@ def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
             "The scale was inferred from the scores: end points that nobody used are invisible. "
             "Give it with --scale to be sure."
         )
+    notes += _occasions(ratings)
     notes += [
         f"{axis.name} has {len(axis):,} different values. If they are numbers, such as ages, "
         "sort them into bins in plurivox.toml."
         for axis in axes
         if len(axis.attributes) == 1 and len(axis) > MAX_GROUPS_TO_CROSS
     ]
+    return notes
+
+
+def _occasions(ratings: Ratings) -> list[str]:
+    """Say what is known of ratings given again, and of times."""
+    notes, intake, again = [], ratings.intake, ratings.again
+    if again is not None:
+        pairs = np.unique(again.item_codes.astype(np.int64) * ratings.n_raters + again.rater_codes)
+        notes.append(
+            f"{counted(len(pairs), 'item–rater pair was', 'item–rater pairs were')} rated more than once: the first "
+            f"rating counts, and {counted(len(again), 'later one is', 'later ones are')} kept beside it."
+        )
+    if ratings.times is not None:
+        unit = ", counted in days" if intake.time_unit == "days" else f": the numbers in {intake.columns['time']}"
+        every = ratings.times if again is None or again.times is None else np.concatenate([ratings.times, again.times])
+        unknown = int(np.count_nonzero(np.isnan(every)))
+        told = f"; {counted(unknown, 'rating has', 'ratings have')} none" if unknown else ""
+        notes.append(f"Ratings have times{unit}{told}.")
     return notes

@@ -195,7 +195,7 @@ class Tables:
     def _why(self, variances: Values, names: Sequence[str]) -> str:
         """Tell why components cannot be told apart."""
         if np.isfinite(variances).all():
-            return ""
+            return "" if (variances > 0).any() else "all scores are the same"
         from plurivox.kernels.variation import CELLS, RATINGS
 
         n_raters, n_items, n_ratings = self._sizes(slice(None))

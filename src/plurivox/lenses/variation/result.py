@@ -67,6 +67,14 @@ class Variation(GroupResult):
         """
         return self._table("adjusted")
 
+    def repeats(self) -> pl.DataFrame:
+        """Return one row per group and statistic: how far raters agree with themselves on items they rated again.
+
+        ``within`` raters beside ``between`` raters on the same items: the share of equal pairs (``percent``),
+        Krippendorff's ``alpha``, and the mean absolute ``change`` in points. Empty unless repeats were kept.
+        """
+        return self._table("repeats")
+
     def pairs(self) -> pl.DataFrame:
         """Return one row per pair of groups and statistic: how much higher ``group`` rates than ``other``."""
         others = pl.Series("other", [row.other for row in self.pair_rows], dtype=pl.String)

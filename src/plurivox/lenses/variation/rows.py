@@ -17,12 +17,13 @@ from plurivox.engine.run import Values
 from plurivox.lenses.held import held
 from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
 from plurivox.lenses.spread import Spread
+from plurivox.lenses.variation.drift import Drifting
 from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, Finish, Measured
 from plurivox.ratings import Ratings
 from plurivox.results.result import Draws, Row
 from plurivox.statistics.records import Statistic
-from plurivox.statistics.registry import of_role
+from plurivox.statistics.registry import STATISTICS, of_role
 
 NOTHING_SHARED = "no item was rated by this group and by others"
 MOST_RATERS = 5_000
@@ -180,6 +181,20 @@ class Analysis:
     def _columns(self) -> list[tuple[int, str]]:
         return list(enumerate(COMPARED))
 
+    # Over time --------------------------------------------------------------------------------------------------------
+
+    def drifted(self, one: Drifting, tested: Shuffled | None) -> list[Row]:
+        """Return how the scores of groups drift, which was tested; or those of raters one by one."""
+        asked, how, spread = self.settings, self.inference.doing(f"resampling times of {one.name}"), Spread()
+        if asked.interval == "bootstrap" and not one.alone:
+            spread = Spread(one.bootstrap(asked.bootstrap, asked.seed, asked.resample, how))
+        elif asked.interval != "none" and len(one.places) <= MOST_RATERS:
+            spread = Spread(left=one.left_out(asked.resample, how))
+        return self.inference.rows(
+            "rater" if one.alone else "group", one.name, one.shown, [(0, "drift")], one.observed[one.places], one.sizes,
+            one.notes, spread.of(one.places).interval([STATISTICS["drift"]]), tested,
+        )  # fmt: skip
+
     # Attributes that travel together ----------------------------------------------------------------------------------
 
     def held(self, prepared: Mapping[tuple[str, str], Prepared], rows: Sequence[Row]) -> list[Row]:
@@ -188,7 +203,8 @@ class Analysis:
         def measure(one: Prepared, strata: NDArray[np.int32]) -> Measured:
             return Measured(self.ratings, Grouping.of(self.ratings, one.axis.codes, len(one.axis), strata))
 
-        return held(self.inference, self.ratings, self.settings.by, rows, prepared, measure)
+        own = [row for row in rows if row.statistic in COMPARED]
+        return held(self.inference, self.ratings, self.settings.by, own, prepared, measure)
 
     def _grouping(self, axis: Axis) -> Grouping:
         return Grouping.of(self.ratings, axis.codes, len(axis), self.inference.exchange.strata)

@@ -18,6 +18,8 @@ from plurivox.lenses.inference import Inference
 from plurivox.lenses.spread import with_interval
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.components import Frames, Tables
+from plurivox.lenses.variation.drift import drifts
+from plurivox.lenses.variation.repeats import repeated
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.rows import Analysis, Prepared, Versus
 from plurivox.lenses.variation.settings import VariationSettings
@@ -58,9 +60,11 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         each += [_Part.of(work, one) for one in groups]
         frames = frames.joined(_together(work))
         if settings.adjust:
-            single = _attributes(part, groups, settings)
-            adjusted.append(Adjusted.of(part, single, dict(settings.reference)).table(settings, subset, how))
-    whole.decide([one.tested for part in each for one in part.prepared])
+            fit = Adjusted.of(part, _attributes(part, groups, settings), dict(settings.reference))
+            adjusted += [fit.table(settings, subset, how)] if fit.axes else []
+    drifting = [(one, one.tested()) for one in drifts(ratings, axes, min_group_size=settings.min_group_size)]
+    by_groups = [one.tested for part in each for one in part.prepared]
+    whole.decide([*by_groups, *(tested for one, tested in drifting if not one.alone)])
     whole.decide([pair.prepared.tested for part in each for pair in part.contrasts])
     whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)
     rows: list[Row] = []
@@ -70,12 +74,19 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         rows += found.rows
         draws += found.draws
         frames = frames.joined(found.frames)
+    on_all = Analysis(ratings, settings, whole)
+    for one, tested in drifting:
+        rows += on_all.drifted(one, None if one.alone else tested)
     _check(settings, axes, rows)
     known = {
         (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
         for one in part.prepared for group in one.groups
     }  # fmt: skip
     beside = [Table(name, frame) for name, frame in frames._asdict().items()]
+    again = repeated(
+        ratings, axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
+    )
+    beside.append(Table("repeats", again))
     beside.append(Table("adjusted", pl.concat([pl.DataFrame(schema=SCHEMA), *adjusted])))
     return Variation(
         rows=tuple(rows),
@@ -89,7 +100,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         draws=tuple(draws),
         settings=_remembered(settings, ratings, overlapping, whole),
         pair_rows=tuple(row for part in each for row in part.work.compared(part.pairs, "pair")),
-        held_rows=tuple(Analysis(ratings, settings, whole).held(known, rows)),
+        held_rows=tuple(on_all.held(known, rows)),
         tables=tuple(beside),
     )  # fmt: skip
 
@@ -189,5 +200,5 @@ def _remembered(
         **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
         "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],
         "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
-        "design": whole.remembered(),
+        "design": whole.remembered(), "time_unit": ratings.intake.time_unit,
     }  # fmt: skip

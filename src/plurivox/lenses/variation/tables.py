@@ -18,7 +18,7 @@ from plurivox.results.text import (
     spread_header,
     value_cell,
 )
-from plurivox.results.wording import interval_method
+from plurivox.results.wording import interval_method, named
 from plurivox.statistics.registry import LABELS, of_role
 
 COMPONENTS = {
@@ -31,7 +31,8 @@ SHOWN_K = (1, 2, 3, 5, 10, 20, 50)
 def tables(found: Variation) -> list[Shown]:
     """Return all tables of a result as text."""
     shown = _groups(found) + _contrasts(found) + _pairs(found) + _adjusted(found)
-    return [one for one in (*shown, *_components(found), *_reliability(found)) if one.rows]
+    shown += [*_drifts(found), *_repeats(found), *_components(found), *_reliability(found)]
+    return [one for one in shown if one.rows]
 
 
 def _headings() -> dict[str, str]:
@@ -46,7 +47,7 @@ def _groups(found: Variation) -> list[Shown]:
         for subset in dict.fromkeys(row.subset for row in found.rows if row.axis == axis):
             rows = [row for row in found.rows if (row.axis, row.subset) == (axis, subset)]
             title = f"{axis}: who rates higher on the same items{'' if subset == 'all' else f', {subset}'}"
-            own = [row for row in rows if row.kind == "group"]
+            own = [row for row in rows if row.kind == "group" and row.statistic in headings]
             lines = [
                 [group, f"{own_rows['leniency'].n_raters:,}", f"{own_rows['leniency'].n_items:,}",
                  *(value_cell(own_rows[name], intervals=True) for name in headings),
@@ -58,9 +59,10 @@ def _groups(found: Variation) -> list[Shown]:
                 shown.append(Shown(f"{title}; 95 % intervals {interval_method(found.settings)}"
                                    if found.settings["interval"] != "none" else title, header, lines))  # fmt: skip
             each = [row for row in rows if row.kind == "rater"]
+            known = [name for name in (*headings, "drift") if any(row.statistic == name for row in each)]
             if each:
                 shown.append(Shown(f"Raters one by one{'' if subset == 'all' else f', {subset}'}", spread_header(), [
-                    [headings[name], *quantile_cells(_values(each, name))] for name in headings
+                    [LABELS[name], *quantile_cells(_values(each, name))] for name in known
                 ]))  # fmt: skip
     return shown
 
@@ -118,6 +120,34 @@ def _adjusted(found: Variation) -> list[Shown]:
     return [Shown(f"All attributes at once, beside the reference ({beside})", header, lines)]
 
 
+def _drifts(found: Variation) -> list[Shown]:
+    unit = "day" if found.settings["time_unit"] == "days" else "unit of time"
+    lines = [
+        [named(row.axis, row.group), f"{row.n_raters:,}", f"{row.n_ratings:,}",
+         interval_text(row.value, row.ci_low, row.ci_high, ".2g", ends=".2g"), p_cell(row.p_value),
+         p_cell(row.p_adjusted)]
+        for row in found.rows
+        if row.statistic == "drift" and row.kind == "group"
+    ]  # fmt: skip
+    header = ["raters", "n", "ratings", f"points per {unit}", "p", "p corrected"]
+    return [Shown("Drift: do scores of the same items rise or fall over time", header, lines)]
+
+
+def _repeats(found: Variation) -> list[Shown]:
+    names = {"percent": "same point", "alpha": "alpha", "change": "mean change"}
+    lines = [
+        [
+            named(row["axis"], row["group"]), f"{row['n_raters']:,}", f"{row['n_pairs']:,}", names[row["statistic"]],
+            interval_text(row["within"], row["ci_low"], row["ci_high"]),
+            interval_text(row["between"], row["between_ci_low"], row["between_ci_high"]),
+        ]
+        for row in found.repeats().iter_rows(named=True)
+        if row["axis"] != "rater"
+    ]  # fmt: skip
+    header = ["raters", "n", "pairs", "statistic", "with themselves", "with each other"]
+    return [Shown("Items rated again: raters with themselves, and with each other on these items", header, lines)]
+
+
 def _components(found: Variation) -> list[Shown]:
     frame = found.components()
     lines = []
@@ -162,7 +192,7 @@ def _reliability(found: Variation) -> list[Shown]:
 def notes(found: Variation) -> list[str]:
     """Return why values are undefined, and what to beware of."""
     main = [row for row in found.rows if row.kind in ("group", "contrast")]
-    said = notes_of(main, _headings())
+    said = notes_of(main, LABELS)
     said += [
         f"{row['attribute']} {row['group']}, all attributes at once: {row['note']}"
         for row in found.adjusted().filter(pl.col("note") != "").iter_rows(named=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from plurivox.results.claims import group_statements
@@ -18,13 +19,15 @@ def statements(result: Variation) -> list[Statement]:
     """Return who rates higher, what scores vary by, what more raters would buy, and what was withheld."""
 
     def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
-        return f"{_sentence(result, rows[0])}{_after_adjusting(result, rows[0])}", rows[0]
+        return " ".join(f"{_sentence(result, row)}{_after_adjusting(result, row)}" for row in rows), rows[0]
 
     def notable(row: Row) -> str:
         return f"Before correction only: {_sentence(result, row)}"
 
     said = [one for one in group_statements(result, claimed, notable, result.held_rows) if not _mirrored(result, one)]
-    return said + _varies(result) + _reliable(result) + _left_out(result) + result.withheld_statement()
+    said = [replace(one, rests_on=_TIMES.format(one.rests_on)) if one.statistic == "drift" else one for one in said]
+    beside = _varies(result) + _reliable(result) + _again(result) + _left_out(result)
+    return said + beside + result.withheld_statement()
 
 
 def _mirrored(result: Variation, said: Statement) -> bool:
@@ -38,7 +41,9 @@ def _mirrored(result: Variation, said: Statement) -> bool:
 
 
 def _sentence(result: Variation, row: Row) -> str:
-    """Say how much higher or lower a group rates."""
+    """Say how much higher or lower a group rates, or that its scores drift."""
+    if row.statistic == "drift":
+        return _drifts(result, row)
     where = "" if row.subset == "all" else f"On {row.subset}, "
     by = f"{_points(abs(row.value))} {'higher' if row.value > 0 else 'lower'} than the others"
     if row.ci_low is not None and row.ci_high is not None and not math.isnan(row.ci_low):
@@ -48,6 +53,21 @@ def _sentence(result: Variation, row: Row) -> str:
     after = " after correction" if row.claim else ""
     often = _often(result, row)
     return f"{where}{named(row.axis, row.group)} rate the same items {by}, {p_text(p or 0.0)}{after}{often}."
+
+
+def _drifts(result: Variation, row: Row) -> str:
+    """Say how scores move over time."""
+    ends = ""
+    if row.ci_low is not None and row.ci_high is not None and not math.isnan(row.ci_low):
+        low, high = sorted((row.ci_low, row.ci_high) if row.value > 0 else (-row.ci_high, -row.ci_low))
+        ends = f" ({low:.2g} to {high:.2g} over {resampled(result.settings)})"
+    p = row.p_adjusted if row.claim else row.p_value
+    after = " after correction" if row.claim else ""
+    unit = "day" if result.settings["time_unit"] == "days" else "unit of time"
+    return (
+        f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {'rise' if row.value > 0 else 'fall'} over time, compared with all "
+        f"ratings of the same items, by {abs(row.value):.2g} points per {unit}{ends}, {p_text(p or 0.0)}{after}."
+    )
 
 
 def _points(value: float) -> str:
@@ -67,7 +87,7 @@ def _often(result: Variation, row: Row) -> str:
 
 def _after_adjusting(result: Variation, row: Row) -> str:
     """Say what is left of a difference when other attributes are accounted for."""
-    if row.subset != "all":
+    if row.subset != "all" or row.statistic != "leniency":
         return ""
     frame = result.adjusted()
     own = [
@@ -86,6 +106,8 @@ _WORDS = {
     "item": "items", "rater": "raters", "group": "groups", "group_item": "groups on single items", "rest": "the rest",
 }  # fmt: skip
 
+_TIMES = "times shuffled within raters, and for who rates higher {}"
+
 # What varies ----------------------------------------------------------------------------------------------------------
 
 
@@ -96,7 +118,7 @@ def _varies(result: Variation) -> list[Statement]:
     for axis in ["all", *(name for name in result.axes if name != "rater")]:
         here = (row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis))
         own = {row["component"]: row for row in here}
-        if own and not math.isnan(own["item"]["variance"]):
+        if own and not math.isnan(own["item"]["share"]):
             said.append(Statement(_divided(axis, own), 2.1 if axis == "all" else 2.05, axis, "components"))
         elif own:
             text = (
@@ -155,6 +177,29 @@ def _ends(row: dict[str, Any]) -> str:
 
 def _first(rows: Any) -> dict[str, Any] | None:
     return next((row for row in rows if (row["subset"], row["axis"]) == ("all", "all")), None)
+
+
+def _again(result: Variation) -> list[Statement]:
+    """Say how far raters agree with themselves, beside each other."""
+    frame = result.repeats()
+    row = next(frame.filter(axis="all", statistic="percent").iter_rows(named=True), None)
+    if row is None:
+        return []
+    if math.isnan(row["within"]):
+        return [Statement(f"How far raters agree with themselves cannot be told: {row['note']}.", 0.5)]
+    text = (
+        f"{counted(row['n_raters'], 'rater')} rated {counted(row['n_pairs'], 'item')} again, counted by rater, and "
+        f"gave the same point in {_share_of(row, 'within', 'ci')} of the repeats"
+    )
+    if not math.isnan(row["between"]):
+        text += f"; two raters of the same items agree in {_share_of(row, 'between', 'between_ci')}"
+    return [Statement(f"{text}.", 2.0, statistic="repeats")]
+
+
+def _share_of(row: dict[str, Any], name: str, ends: str) -> str:
+    low, high = row[f"{ends}_low"], row[f"{ends}_high"]
+    known = low is not None and not math.isnan(low)
+    return f"{100 * row[name]:.0f} %" + (f" ({100 * low:.0f} to {100 * high:.0f})" if known else "")
 
 
 def _left_out(result: Variation) -> list[Statement]:

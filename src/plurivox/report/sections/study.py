@@ -97,7 +97,7 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
     counted = {
         f"{found.missing_scores:,} scores are missing.": found.missing_scores,
         f"{found.repeated_pairs:,} pairs of item and rater were rated more than once; {found.duplicates} kept.":
-            found.repeated_pairs,
+            found.repeated_pairs if found.duplicates != "keep" else 0,  # else there is a note on it
         f"{found.unrated_items:,} items have no rating.": found.unrated_items,
         f"{found.unknown_raters:,} raters are not in the table of raters, so their groups are unknown.":
             found.unknown_raters,

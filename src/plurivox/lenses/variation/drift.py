@@ -1,0 +1,267 @@
+"""Drift: whether raters score the same items higher as time goes on.
+
+Each score is held against the mean of all ratings of its item, and each time against the mean of its rater's times.
+The slope of a group is Σ (t − t̄_r)(x − x̄_i) / Σ (t − t̄_r)² over the ratings of its raters. Without drift a rater's
+times may be exchanged with each other, so that is what is shuffled; only the products change, and a shuffle of all
+raters serves all groups of all axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurivox.axis import OUTSIDE, names_raters
+from plurivox.engine.draws import Draws
+from plurivox.engine.grouping import Compared, counting
+from plurivox.engine.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
+from plurivox.engine.pool import batched
+from plurivox.engine.run import Values
+from plurivox.engine.running import Running
+from plurivox.lenses.inference import Shuffled, Sizes
+from plurivox.lenses.variation.timed import NANOSECONDS, STEADY, Timed, Together, Weighted, added, moments, products_of
+from plurivox.ratings import Ratings
+
+NAMES = ("drift",)
+NO_TIMES = "nobody has ratings at two different times"
+NO_COMPANY = "no item has two ratings at known times"
+ALIKE = "everyone gave the same point to the same items"
+SAME_TIME = "each item was rated at one time by all, so that a drift of all cannot be told apart from the item"
+TOO_FEW = "too few raters have ratings at two different times"
+_MOST_KEPT = 20_000_000  # values without items that are held at once, of very many raters
+Ints = NDArray[np.int64]
+
+
+# Groups of an axis ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Drifting:
+    """The drift of the groups of one axis: observed, shuffled, resampled.
+
+    Attributes
+    ----------
+    name, groups
+        The axis and all of its groups.
+    places
+        Which of them are shown.
+    codes
+        The group of each rater, -1 outside.
+    timed
+        The ratings.
+    together, at
+        Who shuffles for all axes, and which of them this is.
+    withheld
+        Whether too few raters have two times for anything to be told.
+    """
+
+    name: str
+    groups: tuple[str, ...]
+    places: list[int]
+    codes: NDArray[np.int32]
+    timed: Timed
+    together: Together
+    at: int
+    withheld: bool = False
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the groups that are shown."""
+        return tuple(self.groups[g] for g in self.places)
+
+    @property
+    def alone(self) -> bool:
+        """Whether groups are single raters, so that nothing is known of how raters vary."""
+        return names_raters(self.name)
+
+    @cached_property
+    def squares(self) -> Values:
+        """What slopes are divided by; 0 where a slope is undefined."""
+        found = self._added(self.timed.squares)
+        found[[bool(reason) for reason in self.reasons]] = 0.0
+        return found
+
+    @cached_property
+    def reasons(self) -> list[str]:
+        """Why the slope of each group is undefined, empty where it is not."""
+        moving = self._added(self.timed.squares) > 0
+        spread = self._added(added(self.timed.raters, self.timed.scores**2, len(self.codes)))
+        several = len(np.unique(self.timed.items)) < len(self.timed)
+        flat = ALIKE if several else NO_COMPANY
+        whole = len(self.groups) == 1 and not (self.codes < 0).any()
+        confounded = SAME_TIME if whole and self.timed.item_is_time else ""
+        return [
+            TOO_FEW if self.withheld else NO_TIMES if not moves else flat if square < STEADY else confounded
+            for moves, square in zip(moving, spread, strict=True)
+        ]
+
+    @cached_property
+    def observed(self) -> Values:
+        """The slope of each group, groups × 1."""
+        return self._slopes(self._added(self.timed.products))
+
+    def null(self, shuffles: Draws, how: Running) -> Values:
+        """Return the slopes with the times of each rater shuffled, draws × groups × 1."""
+        return self._slopes(self.together(self.at, shuffles, how))
+
+    def tested(self, what: str | None = None) -> Shuffled:
+        """Return the test of the groups shown, ready to be decided together with others."""
+
+        def make(shuffles: Draws, how: Running) -> Values:
+            return self.null(shuffles, how)[:, self.places]
+
+        nobody = np.zeros(len(self.places), bool)
+        return Shuffled(what or f"times of {self.name}", NAMES, self.observed[self.places], make, nobody)
+
+    @property
+    def notes(self) -> list[dict[str, str]]:
+        """Why values of the groups that are shown are undefined, by statistic."""
+        return [{"drift": self.reasons[g]} if self.reasons[g] else {} for g in self.places]
+
+    @cached_property
+    def sizes(self) -> list[Sizes]:
+        """Of each group shown its raters with two different times, their items and their ratings."""
+        moving = self.timed.squares > 0
+        group = np.where(moving, self.codes, OUTSIDE)[self.timed.raters]
+        inside = group >= 0
+        ratings = np.bincount(group[inside], minlength=len(self.groups))
+        cells = np.unique(group[inside].astype(np.int64) * self.timed.n_items + self.timed.items[inside])
+        items = np.bincount(cells // max(self.timed.n_items, 1), minlength=len(self.groups))
+        raters = self._added(moving.astype(float))
+        return [(int(raters[g]), int(items[g]), int(ratings[g])) for g in self.places]
+
+    def _added(self, of_raters: Values) -> Values:
+        """Add up what raters of each group have, along the last dimension."""
+        inside = self.codes >= 0
+        rows = of_raters.reshape(-1, len(self.codes))
+        n_groups = len(self.groups)
+        found = [added(self.codes[inside], row[inside], n_groups) for row in rows]
+        return np.array(found).reshape(*of_raters.shape[:-1], n_groups)
+
+    def _slopes(self, products: Values, squares: Values | None = None) -> Values:
+        """Return slopes along a new last dimension; undefined without squares, and where the observed one is."""
+        below = np.broadcast_to(self.squares if squares is None else squares, products.shape)
+        defined = (below > 0) & (self.squares > 0)
+        found = np.full(products.shape, np.nan)
+        np.divide(products, below, out=found, where=defined)
+        return found[..., np.newaxis]
+
+    # Other items and raters -------------------------------------------------------------------------------------------
+
+    def left_out(self, resample: str, how: Running) -> LeftOut:
+        """Return the slopes without each item, each rater of a group, or both; of single raters without items alone."""
+        each: list[Values] = []
+        both = resample == "both" and not self.alone
+        if resample in ("items", "both"):
+            each.append(self._without_items())
+        if resample == "raters" or both:
+            each.extend(self._without_raters())
+        return LeftOut(self.observed, tuple(each), self._without_ratings(how) if both else None)
+
+    def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
+        """Return the slopes when items, raters (within their groups) or both are drawn with replacement."""
+        return self._weighted(Draws.resampled(draws, seed, resample), np.zeros(0, np.int64), how)
+
+    def _without_items(self) -> Values:
+        """Take the ratings of each unit of items out of the sums of the raters who gave them."""
+        timed, n_raters = self.timed, len(self.codes)
+        most = max(10, min(MOST_ITEMS, _MOST_KEPT // max(len(self.groups), 1)))
+        unit = blocks(timed.n_items, most)[timed.items]
+        order = np.argsort(unit, kind="stable")
+        bounds = np.searchsorted(unit[order], np.arange(int(blocks(timed.n_items, most).max(initial=-1)) + 2))
+        sums = moments(timed, slice(None), timed.raters, n_raters)
+        products, squares = self._added(timed.products), self._added(timed.squares)
+        found = np.zeros((2, len(bounds) - 1, len(self.groups)))
+        for u in range(len(bounds) - 1):
+            own = order[bounds[u] : bounds[u + 1]]
+            who, place = np.unique(timed.raters[own], return_inverse=True)
+            rest = sums[:, who] - moments(timed, own, place, len(who))
+            change = products_of(rest, timed.squares[who]) - np.stack([timed.products[who], timed.squares[who]])
+            inside = self.codes[who] >= 0
+            for part, whole, moved in zip(found, (products, squares), change, strict=True):
+                part[u] = whole + np.bincount(self.codes[who][inside], moved[inside], minlength=len(self.groups))
+        return self._slopes(found[0], np.where(found[1] > STEADY * squares, found[1], 0.0))
+
+    def _without_raters(self) -> tuple[Values, ...]:
+        """Take each unit of raters out of its group, and out of the means of the items that they rated."""
+        timed, n_groups = self.timed, len(self.groups)
+        rated = np.where(np.diff(timed.bounds) > 0, self.codes, OUTSIDE)
+        units = RaterUnits.of(rated, n_groups)
+        # Σ (t − t̄_r) of each group and item: what a change of an item's mean is multiplied with.
+        group = self.codes[timed.raters]
+        inside = group >= 0
+        cells = group[inside].astype(np.int64) * timed.n_items + timed.items[inside]
+        weights = np.bincount(cells, timed.times[inside], minlength=n_groups * timed.n_items)
+        weights = weights.reshape(n_groups, timed.n_items)
+        n_of = np.bincount(timed.items, minlength=timed.n_items)
+        unit = units.units[timed.raters]
+        order = np.argsort(unit, kind="stable")
+        bounds = np.searchsorted(unit[order], np.arange(int(units.units.max(initial=-1)) + 2))
+        found = np.zeros((2, len(bounds) - 1, n_groups))
+        found[0], found[1] = self._added(timed.products), self._added(timed.squares)
+        for u in range(len(bounds) - 1):
+            own = order[bounds[u] : bounds[u + 1]]
+            items, place = np.unique(timed.items[own], return_inverse=True)
+            left = n_of[items] - np.bincount(place, minlength=len(items))
+            means = -np.bincount(place, timed.scores[own], minlength=len(items)) / np.maximum(left, 1)
+            # The unit's own raters lie in one stratum, which may hold single raters of other groups.
+            of_own = self.codes[timed.raters[own]].astype(np.int64)
+            rest = weights[:, items].copy()
+            np.subtract.at(rest, (of_own, place), timed.times[own])
+            found[0, u] -= np.bincount(of_own, timed.times[own] * timed.scores[own], minlength=n_groups) + rest @ means
+            found[1, u] -= np.bincount(of_own, timed.times[own] ** 2, minlength=n_groups)
+        values = self._slopes(found[0], np.where(found[1] > STEADY * self._added(timed.squares), found[1], 0.0))
+        for g in np.flatnonzero(units.alone):
+            first, last = units.bounds[units.strata[g] : units.strata[g] + 2]
+            values[first:last, g] = np.nan
+        return tuple(np.split(values, units.bounds[1:-1])) if len(values) else ()
+
+    def _without_ratings(self, how: Running) -> Values | None:
+        """Leave out blocks of single ratings."""
+        n_blocks = most_blocks(len(self.timed))
+        if not n_blocks:
+            return None
+        return self._weighted(Draws.of_units(np.arange(n_blocks), "items"), self._blocks(n_blocks), how)
+
+    def _blocks(self, n_blocks: int) -> Ints:
+        return in_block(self.timed.items, self.timed.raters, n_blocks)
+
+    def _weighted(self, draws: Draws, block_of: Ints, how: Running) -> Values:
+        work = Weighted(self.timed, self.codes, draws, block_of)
+        cost = max(len(self.timed), 1) * 4 * NANOSECONDS
+        width = len(self.codes) + 3 * self.timed.n_items
+        made = batched(work, draws.total, how, cost=cost, width=max(width, 1))
+        sums = np.concatenate([np.zeros((0, 2, len(self.codes))), *made])
+        return self._slopes(self._added(sums[:, 0]), self._added(sums[:, 1]))
+
+
+def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: int = 5) -> list[Drifting]:
+    """Return the drift of all raters, then of the groups of each axis, with what its test and interval need.
+
+    Parameters
+    ----------
+    ratings
+        With times; nothing is returned without.
+    axes
+        The groups to tell apart. Withheld are those of which too few raters have ratings at two different times.
+        Overlapping groups are an axis each.
+    min_group_size
+        With fewer raters who have ratings at two different times, nothing is told of all of them together.
+    """
+    if ratings.times is None:
+        return []
+    timed = Timed.of(ratings)
+    moving = timed.squares > 0
+    shown = [(axis, places) for one in counting(axes, moving) for axis, places in one.shown] if axes else []
+    codes = [np.zeros(ratings.n_raters, np.int32), *(axis.codes for axis, _ in shown)]
+    names = [("all", ("all",), [0]), *((axis.name, axis.groups, places) for axis, places in shown)]
+    together = Together(timed, [(own, len(groups)) for own, (_, groups, _) in zip(codes, names, strict=True)])
+    few = 0 < int(np.count_nonzero(moving)) < min_group_size
+    return [
+        Drifting(name, groups, places, own, timed, together, at, withheld=few and at == 0)
+        for at, (own, (name, groups, places)) in enumerate(zip(codes, names, strict=True))
+    ]
