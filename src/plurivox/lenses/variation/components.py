@@ -145,8 +145,11 @@ class Tables:
         counts = np.bincount(codes[codes >= 0], sums["raters"][0, codes >= 0, 0] ** 2, minlength=len(groups))
         n, cells, raters = groups[rated, RATINGS], groups[rated, CELLS], counts[rated]
         _, _, rater, crossed, rest = np.maximum(variances, 0.0)
+        whole = float(np.maximum(variances, 0.0).sum())
+        if whole == 0.0:  # all scores are the same
+            return low, high
         sampling = float(np.mean(rater * raters / n**2 + crossed / cells + rest / n))
-        spread = math.sqrt(2 / max(len(n) - 1, 1)) * sampling / float(np.maximum(variances, 0.0).sum())
+        spread = math.sqrt(2 / max(len(n) - 1, 1)) * sampling / whole
         middle, half = (low + high) / 2, math.hypot((high - low) / 2, _NORMAL * spread)
         return middle - half, middle + half
 
