@@ -134,3 +134,20 @@ def test_its_claims_are_corrected_with_those_of_the_other_lenses() -> None:
     assert shown(made.ratings, **plain).brief.asked.n_lenses == 4
     both = shown(made.ratings, answers=made.answers, predictions=made.predictions, **plain)
     assert both.brief.asked.n_lenses == 6
+
+
+def test_repeats_and_drift_have_charts_where_there_are_any() -> None:
+    rows = [(item, rater, (item + rater) % 3, item) for rater in range(12) for item in range(5)]
+    rows += [(0, rater, rater % 2, 5) for rater in range(12)]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "time"], orient="row")
+    raters = pl.DataFrame({"rater": range(12), "team": ["a", "b"] * 6})
+    plain = {"permutations": 0, "interval": "none"}
+    for options, expected in (
+        ({}, set()),
+        ({"time": "time", "duplicates": "keep"}, {"variation-repeats", "variation-drift"}),
+    ):
+        ratings = pv.Ratings.from_frame(
+            frame if options else frame.unique(["item", "rater"]), scale="0:2", raters=raters, **options
+        )
+        report = shown(ratings, "team", **plain)
+        assert set(ids(report, Figure)) & {"variation-repeats", "variation-drift"} == expected
