@@ -22,8 +22,8 @@ LEAD = (
 SHARES = (
     "Scores differ because items differ, because some raters give higher scores to everything (rater), because whole "
     "groups do (group), and because groups see single items differently (group × item). The rest is left to single "
-    "ratings: a rater's own view of an item, and noise. Each component is a share of all variance. That between "
-    "groups is measured on the few groups at hand, so its interval is wide."
+    "ratings: a rater's own view of an item, and noise. Each component is a share of all variance. That between groups "
+    "is of the groups at hand; its interval tells how it would move with other items and other raters."
 )
 RELIABILITY = (
     "A mean of several raters is less noisy than one score. Its relative reliability tells how surely it puts items "
