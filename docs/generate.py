@@ -20,6 +20,7 @@ COMMANDS = (
     "demo",
     "describe",
     "simulate",
+    "variation",
     "cohesion",
     "responsiveness",
     "scale",

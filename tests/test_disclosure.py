@@ -22,6 +22,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.axis import Axis
 from plurivox.errors import SelectionError
 from plurivox.report.build import make_report
 from support import Write, only_sections, run_cli
@@ -144,7 +145,9 @@ def printed(rows: Iterable[Mapping[str, Any]], groups: Mapping[tuple[str, str], 
     found = set()
     for row in rows:
         names = {
-            row[column] for column in ("group", "other", "other group", "closest group", "next") if row.get(column)
+            row[column]
+            for column in ("group", "other", "other group", "closest group", "next", "reference")
+            if row.get(column)
         }
         axes = {row["axis"]} if row.get("axis") else {axis for axis, _ in groups}
         found |= {(axis, name) for axis in axes for name in names if (axis, name) in groups}
@@ -217,6 +220,27 @@ def test_no_small_set_of_raters_follows_from_what_a_report_prints_of_items(tmp_p
     assert len(on_items(rows, groups_of(raters), "mean")) == ratings.n_items
 
 
+def test_no_small_set_of_raters_follows_from_who_rates_higher(tmp_path: Path) -> None:
+    """Where everybody rated everything, leniency is a mean less the others' mean: with that of all, a sum."""
+    ratings, raters = study(5)
+    with only_sections("variation"):
+        rows = list(Reading(page_of(ratings, tmp_path / "r.html")).rows())
+    assert check(rows, ratings, raters, "mean") >= 3
+    assert {row["statistic"] for row in rows if row.get("statistic")} == {"leniency", "dominance"}
+
+
+def test_a_lens_that_took_leniency_for_no_sum_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Axis, "summed", property(lambda axis: axis))
+    caught = []
+    for seed in range(10, 18):
+        ratings, raters = study(seed, sparse=seed % 2 == 0, missing=seed % 3 == 0)
+        found = pv.variation(ratings, BY, permutations=0, interval="none")
+        groups, everyone = groups_of(raters), frozenset(range(raters.height))
+        shown = sets_of(printed(found.to_frame().to_dicts(), groups), groups)
+        caught.append(bool(exposed([everyone, *shown], small_sets(groups), everyone)))
+    assert all(caught)
+
+
 def asked(ratings: pv.Ratings, by: Any) -> dict[str, Any]:
     """Return what each lens finds, without tests and intervals."""
     items = ratings.items["item"].to_list()
@@ -229,13 +253,15 @@ def asked(ratings: pv.Ratings, by: Any) -> dict[str, Any]:
         "responsiveness": pv.responsiveness(ratings, "crowd", **plain),
         "soft": pv.soft_scores(ratings, predictions, by=by, bootstrap=0, permutations=0),
         "alignment": pv.alignment(ratings, answers, by=by, bootstrap=0, permutations=0, subsamples=0),
+        "variation": pv.variation(ratings, **plain, adjust=True),
     }  # fmt: skip
 
 
 def frames_of(found: Mapping[str, Any]) -> list[pl.DataFrame]:
     """Return the tables of results."""
-    overview, items = found["overview"], found["items"]
-    whole = [found[name].to_frame() for name in ("description", "soft", "alignment")]
+    overview, items, variation = found["overview"], found["items"], found["variation"]
+    whole = [found[name].to_frame() for name in ("description", "soft", "alignment", "variation")]
+    whole += [variation.adjusted().rename({"attribute": "axis"}), variation.reliability(), variation.needed()]
     scores = found["responsiveness"].scores()
     return [overview.usage, overview.styles, overview.description.to_frame(), items.divided, scores, *whole]
 
@@ -251,7 +277,7 @@ def test_json_and_notebooks_show_the_same_groups() -> None:
     ratings, raters = study(3)
     groups, found = groups_of(raters), asked(ratings, BY)
     shown = printed([row for frame in frames_of(found) for row in frame.to_dicts()], groups)
-    for name in ("description", "items", "soft", "alignment"):
+    for name in ("description", "items", "soft", "alignment", "variation"):
         one = found[name]
         texts = [one.to_json()] if hasattr(one, "to_json") else []
         texts += [one._repr_html_()] if hasattr(one, "_repr_html_") else []
@@ -287,6 +313,9 @@ def test_the_one_of_three_groups_is_not_what_is_left_of_all() -> None:
     scores = pv.responsiveness(ratings, "crowd", by="g", permutations=0, interval="none")
     assert set(scores.scores()["group"]) == {"all", "A"}
     assert set(scores.to_frame()["group"]) == {"all", "A", "B"}
+    higher = pv.variation(ratings, by="g", permutations=0, interval="none")
+    assert set(higher.to_frame()["group"]) == {"A"}
+    assert set(higher.reliability()["group"]) == {"all", "A"}
     known = pv.overview(ratings, by="g", min_group_size=1).usage  # unless one says that one knows
     assert set(known["group"]) == {"all", "A", "B", "C"}
 
@@ -321,6 +350,8 @@ def test_a_group_on_few_items_does_not_follow_from_the_other_parts() -> None:
     assert "B" not in shown["p"]  # in all less in p is in q
     assert len(shown["q"]) < 2  # all raters of q less A and D are B's two
     assert set(found.to_frame().filter(subset="p", axis="g")["group"]) == {"A", "B", "D"}  # areas are no sums
+    higher = pv.variation(ratings, by="g", items_by="kind", permutations=0, interval="none").to_frame()
+    assert {part: set(higher.filter(subset=part)["group"]) for part in shown} == shown  # leniency is one
 
 
 # What is left after selecting
@@ -337,6 +368,7 @@ def test_a_selection_of_few_raters_is_refused_unless_one_says_that_one_knows() -
         lambda **size: pv.items(few, permutations=0, **size), lambda **size: pv.item_view(few, items[0], **size),
         lambda **size: pv.alignment(few, answers, bootstrap=0, permutations=0, **size),
         lambda **size: pv.cohesion(few, by="gender", permutations=0, **size),
+        lambda **size: pv.variation(few, by="gender", permutations=0, **size),
         lambda **size: make_report(few, **size),
     ]  # fmt: skip
     for call in calls:
@@ -354,7 +386,8 @@ def test_few_raters_who_were_not_selected_are_a_study() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["describe", "items", "item i00", "cohesion --by gender", "report -o {folder}/r.html"]
+    "command",
+    ["describe", "items", "item i00", "cohesion --by gender", "variation --by gender", "report -o {folder}/r.html"],
 )
 def test_the_command_line_refuses_a_group_of_one(command: str, write: Write, tmp_path: Path) -> None:
     ratings, raters = study(0, n_items=3)

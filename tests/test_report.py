@@ -79,7 +79,15 @@ def parsed(path: Path) -> Tags:
 def test_everything_a_reader_should_find_is_there_in_order(demo: Path) -> None:
     text = demo.read_text(encoding="utf-8")
     titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", text)
-    assert titles == ["Findings", "The study", "Cohesion", "Responsiveness", "Items to look at", "Methods and glossary"]
+    assert titles == [
+        "Findings",
+        "The study",
+        "Who rates higher",
+        "Cohesion",
+        "Responsiveness",
+        "Items to look at",
+        "Methods and glossary",
+    ]
     # At most ten claims, and what cohesion and responsiveness say of all raters together.
     assert 5 <= len(re.findall(r'<li><span>.*?</span> <a href="#', text)) <= build.MOST + 2
     assert len(re.findall(r"<li><span>All raters together[:,]", text)) == 2

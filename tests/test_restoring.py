@@ -141,7 +141,7 @@ IDS = pl.DataFrame({"item": ["a"] * 12})
 @pytest.mark.parametrize(
     ("described", "said"),
     [
-        ({"version": 2}, "it was written in form 2, and this version reads form 1. Update plurivox."),
+        ({"version": 3}, "it was written in form 3, and this version reads form 2. Update plurivox."),
         ({"version": None}, "it does not say in which form it is"), ({"scale": {}}, "a scale has labels"),
         ({"scale": {"labels": [[1], 2]}}, "labels is [[1], 2]"), ({"intake": {"rows": "many"}}, "rows is 'many'"),
         ({"intake": {"x": 1}}, "unexpected keyword"), ({"items": "x"}, "damaged ("), ({"raters": None}, "damaged ("),

@@ -442,7 +442,8 @@ COUNTED = [r for r in STATISTICS.values() if r.function is not None and r.needs 
 def test_every_statistic_is_classified_and_tested() -> None:
     assert list(STATISTICS) == [record.name for record in STATISTICS.values()]
     assert {name for name, record in STATISTICS.items() if record.function is None} == {
-        *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a", "icc_a1", "icc_ak", "icc_c1", "icc_ck")
+        *("dsi", "hm", "hm_of_means", "closest_gap", "mokken_h", "grm_a", "icc_a1", "icc_ak", "icc_c1", "icc_ck"),
+        *("leniency", "dominance", "drift"),
     }
     assert {*ONE_SIDED, *FURTHER} == {record.name for record in COUNTED if record.needs == "group"}
     assert set(TWO_SIDED) == {record.name for record in COUNTED if record.needs == "pair"}

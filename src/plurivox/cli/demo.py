@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DEMO_AXES = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 
 ASKED = {
+    "variation": "Who rates higher on the same items?",
     "cohesion": "Who sees things alike?",
     "responsiveness": "Whose scores convey severity?",
     "soft_scores": "Who predicts ratings well?",
@@ -23,6 +24,7 @@ ASKED = {
 """Lenses whose tables are shown where no report can be made."""
 
 HINTS = (
+    "variation {folder}/ratings.csv --by age --by ethnicity --adjust",
     "cohesion {folder}/ratings.csv --by age --by gender,ethnicity",
     "responsiveness {folder}/ratings.csv --by age --reference {folder}/trained.csv --reference-scale safe,unsafe",
     "responsiveness {folder}/ratings.csv --by rater --reference crowd",

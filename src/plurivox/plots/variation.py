@@ -19,7 +19,7 @@ from plurivox.results.wording import interval_method
 
 ORDER = ("item", "rater", "group", "group_item", "rest")
 """The components from left to right."""
-_FILL = {"item": COLOURS[0], "rater": COLOURS[1], "group": COLOURS[4], "group_item": COLOURS[3], "rest": "#c8c8c8"}
+_FILL = {"item": COLOURS[0], "rater": COLOURS[1], "group": COLOURS[4], "group_item": COLOURS[3], "rest": "#b4b4b4"}
 _DARK = ("item",)  # fills that need light text
 _OF_GROUPS = ("group", "group_item")
 _BAR = 26  # height of a row of the stacked bar, which holds text

@@ -90,6 +90,7 @@ DEMO: dict[str, Any] = {
         Effect({"age": "18-29"}, bias=0.3, shared_sd=0.8),
         Effect({"gender": "Woman"}, bias=0.5, violation="harassment"),
         Effect({"gender": "Woman", "ethnicity": "Black"}, shared_sd=0.8),
+        Effect({"ethnicity": "White"}, bias=-0.5),
     ),
     "styles": {"normal": 0.8, "extreme": 0.1, "central": 0.05, "conservative": 0.05},
     "models": (SimulatedModel("model-a", like={"age": "18-29"}), *DEFAULT_MODELS[1:]),

@@ -6,7 +6,7 @@ from plurivox.statistics.records import Statistic
 
 RECORDS = (
     Statistic(
-        name="leniency", label="leniency", column="higher by", needs="pair", range=(-float("inf"), float("inf")),
+        name="leniency", label="leniency", column="higher by", needs="sides", range=(-float("inf"), float("inf")),
         role="higher", order=10, traits=("claims",),
         equation="Σ_i w_i (x̄_gi − x̄_ri) / Σ_i w_i over items that group and rest rated, w_i = n_gi n_ri/(n_gi + n_ri)",
         meaning="by how many points of the scale a group scores the same items higher than the others: its coefficient "
@@ -15,7 +15,7 @@ RECORDS = (
         reference="Frisch and Waugh (1933), Partial time regressions as compared with individual trends",
     ),
     Statistic(
-        name="dominance", label="dominance", column="P(higher)", needs="pair", range=(0.0, 1.0), role="higher",
+        name="dominance", label="dominance", column="P(higher)", needs="sides", range=(0.0, 1.0), role="higher",
         order=20,
         equation="Σ_i (#(x_g > x_r) + ½ #(x_g = x_r)) / Σ_i n_gi n_ri over pairs of one rater each on the same item",
         meaning="how often a rater of the group scores an item higher than one of the others, ties counted half; it "

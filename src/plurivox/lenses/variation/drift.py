@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from plurivox.axis import OUTSIDE, names_raters
 from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Compared, counting
-from plurivox.engine.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks, in_block, most_blocks
-from plurivox.engine.pool import batched
+from plurivox.engine.jackknife import MOST_ITEMS, LeftOut, RaterUnits, blocks
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
 from plurivox.lenses.inference import Shuffled, Sizes
-from plurivox.lenses.variation.timed import NANOSECONDS, STEADY, Timed, Together, Weighted, added, moments, products_of
+from plurivox.lenses.variation.timed import STEADY, Timed, Together, Weighted, added, moments, products_of, weighted
 from plurivox.ratings import Ratings
 
 NAMES = ("drift",)
@@ -164,7 +163,9 @@ class Drifting:
 
     def bootstrap(self, draws: int, seed: int, resample: str, how: Running) -> Values:
         """Return the slopes when items, raters (within their groups) or both are drawn with replacement."""
-        return self._weighted(Draws.resampled(draws, seed, resample), np.zeros(0, np.int64), how)
+        drawn = Draws.resampled(draws, seed, resample)
+        made = weighted(Weighted(self.timed, self.codes, drawn, n_groups=len(self.groups)), how)
+        return self._slopes(made[:, 0], made[:, 1])
 
     def _without_items(self) -> Values:
         """Take the ratings of each unit of items out of the sums of the raters who gave them."""
@@ -222,21 +223,8 @@ class Drifting:
 
     def _without_ratings(self, how: Running) -> Values | None:
         """Leave out blocks of single ratings."""
-        n_blocks = most_blocks(len(self.timed))
-        if not n_blocks:
-            return None
-        return self._weighted(Draws.of_units(np.arange(n_blocks), "items"), self._blocks(n_blocks), how)
-
-    def _blocks(self, n_blocks: int) -> Ints:
-        return in_block(self.timed.items, self.timed.raters, n_blocks)
-
-    def _weighted(self, draws: Draws, block_of: Ints, how: Running) -> Values:
-        work = Weighted(self.timed, self.codes, draws, block_of)
-        cost = max(len(self.timed), 1) * 4 * NANOSECONDS
-        width = len(self.codes) + 3 * self.timed.n_items
-        made = batched(work, draws.total, how, cost=cost, width=max(width, 1))
-        sums = np.concatenate([np.zeros((0, 2, len(self.codes))), *made])
-        return self._slopes(self._added(sums[:, 0]), self._added(sums[:, 1]))
+        found = self.together.without_blocks(how)
+        return self._slopes(self._added(found[:, 0]), self._added(found[:, 1])) if len(found) else None
 
 
 def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: int = 5) -> list[Drifting]:

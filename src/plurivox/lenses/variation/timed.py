@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import OUTSIDE
 from plurivox.engine.draws import Draws
+from plurivox.engine.jackknife import in_block, most_blocks
 from plurivox.engine.pool import batched
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
@@ -143,6 +144,7 @@ class Together:
         ]
         self.groups = np.array(numbered, dtype=np.int32).reshape(len(axes), len(timed.bounds) - 1)
         self._made: tuple[Draws, Values] | None = None
+        self._blocks: Values | None = None
 
     def __call__(self, at: int, shuffles: Draws, how: Running) -> Values:
         """Return the products of the groups of an axis under each shuffle, draws × groups."""
@@ -154,22 +156,36 @@ class Together:
             self._made = shuffles, np.concatenate([np.zeros((0, n_groups)), *made])
         return self._made[1][:, self.starts[at] : self.starts[at + 1]]
 
+    def without_blocks(self, how: Running) -> Values:
+        """Return products and squares of each rater without each block of single ratings, blocks × 2 × raters."""
+        if self._blocks is None:
+            timed, n_blocks = self.timed, most_blocks(len(self.timed))
+            block_of = in_block(timed.items, timed.raters, max(n_blocks, 1))
+            draws = Draws.of_units(np.arange(n_blocks), "items")
+            everyone = np.zeros(len(timed.bounds) - 1, np.int32)
+            self._blocks = weighted(Weighted(timed, everyone, draws, block_of), how)
+        return self._blocks
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighted:
-    """Products and squares of each rater with items and raters drawn, or without blocks; draws × 2 × raters."""
+    """Products and squares with items and raters drawn, or without blocks of ratings; draws × 2 × raters or groups.
+
+    Those of groups are told, if there are any, else those of each rater.
+    """
 
     timed: Timed
     codes: NDArray[np.int32]
     draws: Draws
-    block_of: Ints
+    block_of: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    n_groups: int = 0
 
     def __call__(self, first: int, last: int) -> Values:
         """Return some of the draws."""
         from plurivox.kernels.drift import weighted_products
 
         timed, some = self.timed, self.draws.between(first, last)
-        found = np.zeros((some.total, 2, len(self.codes)))
+        found = np.zeros((some.total, 2, self.n_groups or len(self.codes)))
         if not len(timed):
             return found
         nothing = np.zeros((some.total, 0))
@@ -178,12 +194,22 @@ class Weighted:
         raters = some.rater_weights(self.codes).astype(float) if resampled else nothing
         if raters.size:
             raters[:, self.codes < 0] = 1.0  # in nobody's group, but in the means of items
+        inside, made = self.codes >= 0, np.zeros((2, len(self.codes)))
         for d, (item_weights, rater_weights) in enumerate(zip(items, raters, strict=True)):
             weighted_products(
                 timed.items, timed.times, timed.scores, timed.bounds, item_weights, rater_weights, self.block_of,
-                some.first + d, found[d, 0], found[d, 1],
+                some.first + d, made[0], made[1],
             )  # fmt: skip
+            for part, numbers in zip(found[d], made, strict=True):
+                part[:] = added(self.codes[inside], numbers[inside], self.n_groups) if self.n_groups else numbers
         return found
+
+
+def weighted(work: Weighted, how: Running) -> Values:
+    """Return all draws of weighted ratings."""
+    cost = max(len(work.timed), 1) * 4 * NANOSECONDS
+    made = batched(work, work.draws.total, how, cost=cost, width=max(len(work.codes) + 3 * work.timed.n_items, 1))
+    return np.concatenate([np.zeros((0, 2, work.n_groups or len(work.codes))), *made])
 
 
 def moments(timed: Timed, own: Any, place: NDArray[Any], n: int) -> Values:

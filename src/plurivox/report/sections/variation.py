@@ -6,6 +6,7 @@ import polars as pl
 
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
+from plurivox.plots.layout import ALL_RATERS
 from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
 from plurivox.statistics.registry import names_of
@@ -85,8 +86,8 @@ def _adjusted(found: Variation) -> list[Block]:
         return []
     return [Prose(ADJUSTED), drawn(
         "adjusted_effects", found, "variation-adjusted", "Before and after the other attributes are accounted for",
-        "By how many points each group rates higher than the reference group of its attribute, alone and with the other "
-        "attributes accounted for, with 95 % intervals.",
+        "By how many points each group rates higher than the reference group of its attribute, alone and with the "
+        "other attributes accounted for, with 95 % intervals.",
         "Two marks at the same place: the other attributes change nothing. A mark that moves to the line: they explain "
         "the difference.",
     )]  # fmt: skip
@@ -107,36 +108,40 @@ def _reliability(found: Variation) -> list[Block]:
         "Reliability of a mean against the number of raters, relative and absolute, with 95 % intervals.",
         "Where a curve crosses the dotted line, so many raters are enough. Where it is flat, more raters buy little.",
     )]  # fmt: skip
-    for axis in found.axes:
-        groups = {row.group for row in found.rows if row.axis == axis and row.kind == "group"}
-        if 1 < len(groups) <= MAX_CURVES:
-            blocks.append(drawn(
-                "rater_reliability", found, slug("variation-reliability", axis), f"What more raters buy: {axis}",
-                f"Relative reliability of a mean against the number of raters, for groups of {axis}.",
-                "A higher curve: raters of that group agree more on which item is higher, so that fewer are enough.", axis,
-            ))  # fmt: skip
-    return blocks
+    return blocks + [_of_groups(found, axis) for axis in found.axes if 1 < _n_groups(found, axis) <= MAX_CURVES]
+
+
+def _n_groups(found: Variation, axis: str) -> int:
+    return len({row.group for row in found.rows if row.axis == axis and row.kind == "group"})
+
+
+def _of_groups(found: Variation, axis: str) -> Figure:
+    return drawn(
+        "rater_reliability", found, slug("variation-reliability", axis), f"What more raters buy: {axis}",
+        f"Relative reliability of a mean against the number of raters, for groups of {axis}.",
+        "A higher curve: raters of that group agree more on which item is higher, so that fewer are enough.",
+        axis,
+    )  # fmt: skip
 
 
 def _tables(found: Variation) -> list[DataTable]:
     """Return all values, shares of variance, and how many raters are needed."""
-    frame = tested_values(found.to_frame().filter(pl.col("group") != ""), "subset")
-    tables = [table(
-        "variation-table", "All values of leniency and dominance", frame, MAX_ROWS * len(names_of("higher")), search=True
-    )]  # fmt: skip
+    values = tested_values(found.to_frame().filter(pl.col("group") != ""), "subset")
     shares = found.components().select(
-        pl.col("axis").replace("all", "all raters"), "subset", pl.col("component").replace(COMPONENTS), "variance", "share",
-        low="ci_low", high="ci_high", raters="n_raters", items="n_items", ratings="n_ratings", note="note",
+        pl.col("axis").replace("all", ALL_RATERS), "subset", pl.col("component").replace(COMPONENTS), "variance",
+        "share", low="ci_low", high="ci_high", raters="n_raters", items="n_items", ratings="n_ratings", note="note",
     )  # fmt: skip
-    tables.append(table("variation-components", "Components of variance", shares, MAX_ROWS, search=True))
-    needed = found.needed().filter((pl.col("axis") == "all") | (pl.col("group") != "all")).select(
-        pl.col("axis"), pl.col("group").replace("all", "all raters"), "subset", pl.col("ratings_per_item"), "relative",
-        pl.col("relative_low"), pl.col("relative_high"), "absolute", pl.col("absolute_low"), pl.col("absolute_high"), "note",
-    ).rename({
-        "ratings_per_item": "ratings per item", "relative_low": "relative low", "relative_high": "relative high",
-        "absolute_low": "absolute low", "absolute_high": "absolute high",
-    })  # fmt: skip
+    needed = found.needed().filter((pl.col("axis") == "all") | (pl.col("group") != "all"))
+    needed = needed.with_columns(pl.col("group").replace("all", ALL_RATERS)).select(
+        "axis", "group", "subset", "ratings_per_item",
+        *(f"{kind}{end}" for kind in ("relative", "absolute") for end in ("", "_low", "_high")), "note",
+    )  # fmt: skip
+    needed = needed.rename({name: name.replace("_", " ") for name in needed.columns})
     digits = {name: 0 for name in needed.columns if name.startswith(("relative", "absolute"))} | {"ratings per item": 1}
     title = f"How many raters a mean needs for a reliability of {found.settings['target']:g}"
-    tables.append(table("variation-needed", title, needed, MAX_ROWS, digits=digits, search=True))
-    return tables
+    most = MAX_ROWS * len(names_of("higher"))
+    return [
+        table("variation-table", "All values of leniency and dominance", values, most, search=True),
+        table("variation-components", "Components of variance", shares, MAX_ROWS, search=True),
+        table("variation-needed", title, needed, MAX_ROWS, digits=digits, search=True),
+    ]
