@@ -242,8 +242,9 @@ def test_the_interval_of_leniency_over_items_is_that_of_a_weighted_mean() -> Non
     assert (row.ci_low, row.ci_high) == pytest.approx((row.value - reach, row.value + reach), abs=1e-10)
 
 
-def test_bootstrap_draws_are_copies_of_items_and_raters() -> None:
-    ratings = study(10, "sparse", n_items=12, missing=0.4)
+@pytest.mark.parametrize(("shape", "missing"), [("sparse", 0.4), ("many points", 0.6)])
+def test_bootstrap_draws_are_copies_of_items_and_raters(shape: str, missing: float) -> None:
+    ratings = study(10, shape, n_items=12, missing=missing)
     work, axis = measured(ratings)
     rows, group = rows_of(ratings), groups_of(ratings, "g")
     for resample in ("items", "raters", "both"):
