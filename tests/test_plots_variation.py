@@ -175,7 +175,7 @@ def test_a_reference_alone_is_left_out_and_that_is_said(found: Variation) -> Non
     tables = [Table("adjusted", frame) if one.name == "adjusted" else one for one in found.tables]
     chart = plots.adjusted_effects(replace(found, tables=tuple(tables)))
     assert {row["axis"] for row in data_of(chart, "when")} == {"shift"}
-    assert "Of team only the reference group is shown, so it is left out." in subtitle(chart)
+    assert "team is left out: only the reference group is shown." in subtitle(chart)
 
 
 def test_parts_of_the_items_can_be_shown(found: Variation) -> None:

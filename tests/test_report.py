@@ -43,8 +43,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = pv.simulate(**DEMO)
     path = tmp_path_factory.mktemp("report") / "report.html"
     return pv.write_report(
-        path, made.ratings, ["gender", "age", ("gender", "ethnicity")], reference=made.trained, permutations=200,
-        max_permutations=200, bootstrap=20, title="A simulated study",
+        path, made.ratings, ["gender", "age", ("gender", "ethnicity")], reference=made.trained, permutations=500,
+        max_permutations=500, bootstrap=20, title="A simulated study",
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def test_every_chart_has_words_and_numbers(demo: Path) -> None:
 def test_the_numbers_are_those_of_the_lenses(demo: Path) -> None:
     made = pv.simulate(**DEMO)
     by: list[Any] = ["gender", "age", ("gender", "ethnicity")]
-    found = pv.cohesion(made.ratings, by, permutations=200, max_permutations=200, bootstrap=20, pairs=True)
+    found = pv.cohesion(made.ratings, by, permutations=500, max_permutations=500, bootstrap=20, pairs=True)
     text = demo.read_text(encoding="utf-8")
     row = found.row("age", "18-29", "gai")
     assert f'data-v="{row.value!r}"' in text

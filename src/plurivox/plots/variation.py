@@ -268,7 +268,9 @@ def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
     hues = iter(COLOURS)
     colours = [QUIET if name in whole else next(hues) for name in names]
     dashes = [[4, 3] if name in whole or name == KINDS["absolute"] else [1, 0] for name in names]
-    legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(names) + 40)), symbolType="stroke", symbolOpacity=1)
+    legend = alt.Legend(
+        title=None, columns=max(1, (WIDTH - 20) // (pixels(names) + 40)), symbolType="stroke", symbolOpacity=1
+    )
     scales = looks("line", names, legend, color=colours, strokeDash=dashes)
     ticks = [k for k in (1, 2, 3, 5, 10, 20, 30, 50, 100) if k <= lines["raters"].max()]  # type: ignore[operator]
     x = alt.X(
@@ -349,7 +351,7 @@ def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups
     rows = rows._replace(labels=_with_reference(rows, drawn))
 
     ends = [value for name in _WHEN for end in (" low", " high") for value in drawn[f"{name}{end}"]]
-    x = across("points higher than the reference group", extent([*drawn["alone"], *drawn["accounted for"], 0.0], ends))
+    x = across("points higher than the reference group", extent([*drawn["alone"], *drawn["accounted for"], 0.0, *ends]))
     legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(28))
     scales = looks("when", list(_WHEN.values()), legend, color=COLOURS[1::-1], shape=("square", "circle"))
     placed = rows.place(drawn)
@@ -388,10 +390,11 @@ def _with_reference(rows: Rows, drawn: pl.DataFrame) -> list[str]:
 
 
 def _adjusted_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame, total: int) -> str:
-    left = data.filter(pl.len().over("axis") == 1)["axis"]
-    text = g.shown_words(drawn.height, data.height - left.len(), total - left.len(), "the largest")
-    if left.len():
-        text += f"Of {', '.join(map(shorten, left))} only the reference group is shown, so it is left out. "
+    left = data.filter(~pl.col("axis").is_in(drawn["axis"].implode()))
+    text = g.shown_words(drawn.height, data.height - left.height, total - left.height, "the largest")
+    for (axis,), own in left.group_by("axis", maintain_order=True):
+        why = next((note for note in own["note"] if note), "only the reference group is shown")
+        text += f"{shorten(str(axis))} is left out: {shorten(why, 120)}. "
     if drawn["accounted for low"].is_not_null().any():
         text += f"Line: 95 % interval {interval_method(result.settings)}. "
     return text + "Each group beside the reference group of its attribute, on the same items."
