@@ -242,8 +242,9 @@ def test_the_interval_of_leniency_over_items_is_that_of_a_weighted_mean() -> Non
     assert (row.ci_low, row.ci_high) == pytest.approx((row.value - reach, row.value + reach), abs=1e-10)
 
 
-def test_bootstrap_draws_are_copies_of_items_and_raters() -> None:
-    ratings = study(10, "sparse", n_items=12, missing=0.4)
+@pytest.mark.parametrize(("shape", "missing"), [("sparse", 0.4), ("many points", 0.6)])
+def test_bootstrap_draws_are_copies_of_items_and_raters(shape: str, missing: float) -> None:
+    ratings = study(10, shape, n_items=12, missing=missing)
     work, axis = measured(ratings)
     rows, group = rows_of(ratings), groups_of(ratings, "g")
     for resample in ("items", "raters", "both"):
@@ -277,18 +278,20 @@ def processes() -> Iterator[Executor]:
 
 def test_neither_threads_nor_batches_nor_rows_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = study(12, n_items=12, n_raters=24, missing=0.5)
-    for asked in (ASKED, {**ASKED, "bootstrap": 20, "items_by": None}):
-        one = pv.variation(ratings, ["g", ("g", "h")], threads=1, **asked).to_json()
-        assert pv.variation(ratings, ["g", ("g", "h")], threads=3, **asked).to_json() == one
+    order = np.random.default_rng(0).permutation(len(ratings))
+    moved = pv.Ratings.from_frame(
+        ratings.to_frame().select("item", "rater", "score")[order], scale=ratings.scale,
+        raters=ratings.raters[::-1], items=ratings.items[::-1],
+    )  # fmt: skip
+    one = pv.variation(ratings, ["g", ("g", "h")], threads=1, **ASKED).to_json()
+    assert pv.variation(ratings, ["g", ("g", "h")], threads=3, **ASKED).to_json() == one
+    assert pv.variation(moved, ["g", ("g", "h")], **ASKED).to_json() == one
+    for asked in ({"permutations": 20}, {"permutations": 0, "bootstrap": 15}):
+        fewer = {**ASKED, "items_by": None, **asked}
+        one = pv.variation(ratings, "g", threads=1, **fewer).to_json()
         with monkeypatch.context() as patched:
             patched.setattr(pool, "_SECONDS", 1e-9)
-            assert pv.variation(ratings, ["g", ("g", "h")], threads=2, **asked).to_json() == one
-        order = np.random.default_rng(0).permutation(len(ratings))
-        moved = pv.Ratings.from_frame(
-            ratings.to_frame().select("item", "rater", "score")[order], scale=ratings.scale,
-            raters=ratings.raters[::-1], items=ratings.items[::-1],
-        )  # fmt: skip
-        assert pv.variation(moved, ["g", ("g", "h")], **asked).to_json() == one
+            assert pv.variation(moved, "g", threads=2, **fewer).to_json() == one
 
 
 def test_processes_and_parts(processes: Executor) -> None:

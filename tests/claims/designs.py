@@ -43,6 +43,7 @@ def built(
     spread: Any = 1.0,
     cuts: Sequence[float] = EVEN,
     views: Floats | None = None,
+    higher: Floats | float = 0.0,
     **options: Any,
 ) -> Made:
     """Return a study of raters × items that were ``rated``.
@@ -53,11 +54,13 @@ def built(
         Of each rater or rating: how much is added by chance, and by how much scores are stretched around the middle.
     views
         Raters × items: what a rater sees in an item instead of its severity.
+    higher
+        Raters × 1: what a rater's group adds to every score.
     """
     n_raters, n_items = rated.shape
     truth: Floats = np.asarray(rng.normal(size=n_items)) if severity is None else severity
     seen = np.broadcast_to(truth, rated.shape) if views is None else views
-    latent = seen + leniency * rng.normal(size=(n_raters, 1)) + noise * rng.normal(size=rated.shape)
+    latent = seen + higher + leniency * rng.normal(size=(n_raters, 1)) + noise * rng.normal(size=rated.shape)
     scale = np.sqrt(1 + leniency**2 + np.mean(noise) ** 2)
     points = np.searchsorted(cuts, (spread * latent / scale).ravel()).reshape(rated.shape)
     rater, item = np.nonzero(rated)
@@ -218,3 +221,21 @@ def steady(rng: np.random.Generator) -> Made:
     own = np.arange(80) < 20
     noise = np.where(own, 0.3, 1.0)[:, np.newaxis]
     return built(rng, np.ones((80, 150), bool), {"a": np.where(own, "a1", "a2").tolist()}, ["a"], noise=noise)
+
+
+# A group rates higher ------------------------------------------------------------------------------------------------
+
+
+def lenient(rng: np.random.Generator) -> Made:
+    """Twenty of a hundred raters who score every item higher by one standard deviation of raters' leniency."""
+    own = np.arange(100) < 20
+    groups = {"a": np.where(own, "a1", "a2").tolist(), "b": at_random(rng, 100, 4, "b")}
+    return built(rng, np.ones((100, 100), bool), groups, ["a", "b"], higher=np.where(own, 0.5, 0.0)[:, np.newaxis])
+
+
+def lenient_sparse(rng: np.random.Generator) -> Made:
+    """The same of 40 of 200 raters, where each of 300 items has four raters."""
+    own = np.arange(200) < 40
+    groups = {"a": np.where(own, "a1", "a2").tolist(), "b": at_random(rng, 200, 4, "b")}
+    higher = np.where(own, 0.5, 0.0)[:, np.newaxis]
+    return built(rng, _some(rng, 200, 300, 4), groups, ["a", "b"], higher=higher)

@@ -18,7 +18,8 @@ from plurivox.report.build import top_findings
 from plurivox.report.parts import Finding, Section
 from plurivox.results.result import Statement
 
-DESIGNS = {**designs.NULL, **designs.ENTANGLED, "planted": designs.planted, "steady": designs.steady}
+DESIGNS = {**designs.NULL, **designs.ENTANGLED, "planted": designs.planted, "steady": designs.steady,
+           "lenient": designs.lenient, "lenient, sparse": designs.lenient_sparse}  # fmt: skip
 DRAWS = 199
 
 
@@ -76,6 +77,11 @@ def trained(made: Made) -> list[Statement]:
     return pv.responsiveness(made.ratings, made.trained, by=made.by, interval="none", **ASKED).statements()
 
 
+def variation(made: Made, **asked: Any) -> list[Statement]:
+    """Return what variation says of a study."""
+    return pv.variation(made.ratings, made.by, **{**ASKED, "interval": "none", **asked}).statements()
+
+
 def items(made: Made, **asked: Any) -> list[Statement]:
     """Return what the list of items says of a study."""
     return pv.items(made.ratings, by=made.by, **{**ASKED, **asked}).statements()
@@ -83,8 +89,9 @@ def items(made: Made, **asked: Any) -> list[Statement]:
 
 def headlines(made: Made) -> list[Statement]:
     """Return the claims at the top of a report of a study, without its charts."""
-    asked = {"n_lenses": 3}
-    lenses = {"cohesion": cohesion(made, **asked), "crowd": crowd(made, **asked), "items": items(made, **asked)}
+    asked = {"n_lenses": 4}
+    lenses = {"variation": variation(made, **asked), "cohesion": cohesion(made, **asked), "crowd": crowd(made, **asked),
+              "items": items(made, **asked)}  # fmt: skip
     sections = [
         Section(
             name, name, "",
@@ -101,6 +108,7 @@ def headlines(made: Made) -> list[Statement]:
 
 LENSES: dict[str, Callable[[Made], list[Statement]]] = {
     "cohesion": cohesion, "crowd": crowd, "trained": trained, "items": items, "headlines": headlines, "views": views,
+    "variation": variation,
 }  # fmt: skip
 
 

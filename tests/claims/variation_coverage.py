@@ -6,11 +6,11 @@ hold the truth, with Wilson's 95 % bounds, which side it is missed on, and how w
 
 A rater r of group g scores item i by cutting severity_i + view_gi + shift_g + leniency_r + noise_ir at four points.
 
-- Two groups of the designs of ``interval_coverage``, the first of which scores higher: leniency and dominance, and effects
-  with a second attribute accounted for that goes along with the first and does nothing.
+- Two groups of the designs of ``interval_coverage``, the first of which scores higher: leniency and dominance, and
+  effects with a second attribute accounted for that goes along with the first and does nothing.
 - All raters alike, in the same designs: shares of items, raters and the rest, and the reliability of one rater.
-- Several groups of equal size whose shifts are fixed: shares of all five components. Intervals generalise over items and
-  raters, not over groups, so that the truth is the variance of these groups' means, and all else a mean over groups.
+- Several groups of equal size whose shifts are fixed: shares of all five components. Intervals generalise over items
+  and raters, not over groups, so the truth is the variance of these groups' means, and all else a mean over groups.
 
 Truths are integrals over what two scores share, without a line of the package.
 """
@@ -234,6 +234,10 @@ def cases() -> dict[str, tuple[Callable[[Sequence[int]], Ends], dict[str, float]
         for kind, people in GROUPS.items():
             made[f"groups, {kind}, {name}"] = partial(groups, people, shape), truth_of_groups(people)
     return made
+
+
+QUICK = [name for name in cases() if "two groups" in name or "small" in name or name.endswith(("8+40", "4 per item"))]
+"""Those that the suite of tests draws, too."""
 
 
 def main() -> None:
