@@ -28,8 +28,8 @@ SHARES = (
 RELIABILITY = (
     "A mean of several raters is less noisy than one score. Its relative reliability tells how surely it puts items "
     "in order if the same raters rate all items; the absolute one tells how sure it is of each item's level, where "
-    "other raters may rate each item. The ceiling, the square root of the first, is the highest correlation with such "
-    "means that any model can be expected to reach."
+    "other raters may rate each item. The ceiling, in the table, is the highest correlation with such means that any "
+    "model can be expected to reach."
 )
 ADJUSTED = (
     "Attributes travel together: a difference by age may be one of gender. So all attributes are fitted at once, on "
