@@ -123,7 +123,8 @@ def _varies(result: Variation) -> list[Statement]:
         here = (row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis))
         own = {row["component"]: row for row in here}
         if own and not math.isnan(own["item"]["share"]):
-            said.append(Statement(_divided(axis, own), 2.1 if axis == "all" else 2.05, axis, "components"))
+            group, weight = ("all", 2.15) if axis == "all" else ("", 2.05)
+            said.append(Statement(_divided(axis, own), weight, axis, "components", group))
         elif own:
             text = (
                 f"What scores vary by cannot be told{'' if axis == 'all' else f' for {axis}'}: {own['item']['note']}."
@@ -168,7 +169,7 @@ def _reliable(result: Variation) -> list[Statement]:
         f"each item. No model's correlation with such means can be expected above "
         f"{one['ceiling']:{'.2f' if one['ceiling'] < 0.99 else '.3f'}}."
     )
-    return [Statement(text, 2.0, statistic="reliability")]
+    return [Statement(text, 2.1, statistic="reliability", group="all")]
 
 
 def _stepped(one: dict[str, Any] | None, k: int) -> dict[str, Any]:
