@@ -38,7 +38,14 @@ from plurivox.plots import groups, layout, theme
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 ELSEWHERE = (
     *("alignment_dots", "alignment_heat", "alignment_wins", "distance_histogram", "refusals", "item_groups"),
-    *("adjusted_effects", "leniency_forest", "rater_reliability", "variance_shares"),
+    *(
+        "adjusted_effects",
+        "drift_forest",
+        "leniency_forest",
+        "rater_reliability",
+        "repeat_agreement",
+        "variance_shares",
+    ),
 )
 """These are tested in test_plots_alignment.py, test_item_view.py and test_plots_variation.py."""
 CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]

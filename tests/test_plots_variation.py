@@ -222,3 +222,50 @@ def test_the_command_draws_one_sheet(found: Variation, write: Write, tmp_path: P
     )
     assert done.code == 0, done.err
     assert ElementTree.fromstring((tmp_path / "c.svg").read_bytes()).tag.endswith("svg")
+
+
+@pytest.fixture(scope="module")
+def again() -> Variation:
+    """Twelve raters rate eight items in an order of their own; four of each they rate twice. Team b drifts upwards."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for rater in range(12):
+        order = [*rng.permutation(8), *rng.permutation(4)]
+        for time, item in enumerate(order):
+            score = np.clip(round(1 + item / 4 + rng.normal(0, 0.6) + (0.15 * time if rater % 2 else 0)), 0, 4)
+            rows.append((f"i{item}", f"secret-{rater}", int(score), time))
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "time"], orient="row")
+    raters = pl.DataFrame({"rater": [f"secret-{at}" for at in range(12)], "team": ["a", "b"] * 6})
+    ratings = pv.Ratings.from_frame(frame, scale="0:4", raters=raters, duplicates="keep", time="time")
+    return pv.variation(ratings, "team", **QUICK)
+
+
+def test_repeats_stand_beside_what_two_raters_agree(again: Variation) -> None:
+    table = plots.repeat_agreement_data(again)
+    frame = again.repeats().filter(statistic="percent")
+    assert table["group"].to_list() == ["all raters", "a", "b"]
+    assert table["with themselves"].to_list() == frame["within"].to_list()
+    assert table["with each other"].to_list() == frame["between"].to_list()
+    chart = plots.repeat_agreement(again)
+    assert len(data_of(chart, "when")) == 6
+    assert "secret" not in chart.to_json()
+    assert float(ElementTree.fromstring(plots.to_svg(chart, "chart")).attrib["width"]) <= 690
+    with pytest.raises(SelectionError, match="there is no statistic 'kappa'"):
+        plots.repeat_agreement(again, "kappa")
+
+
+def test_drift_has_a_line_at_zero_and_says_what_was_shuffled(again: Variation) -> None:
+    table = plots.drift_forest_data(again)
+    assert dict(table.select("group", "value").iter_rows()) == {
+        "all raters": again.value("all", "all", "drift"), "a": again.value("team", "a", "drift"),
+        "b": again.value("team", "b", "drift"),
+    }  # fmt: skip
+    chart = plots.drift_forest(again)
+    assert [row["at"] for row in data_of(chart, "at")] == [0.0]
+    assert "times shuffled within raters" in subtitle(chart)
+    plots.to_svg(chart, "chart")
+
+
+def test_without_repeats_and_times_that_is_said(found: Variation) -> None:
+    assert "Nobody rated an item again" in said(plots.repeat_agreement(found))
+    assert "no group to show" in said(plots.drift_forest(found))

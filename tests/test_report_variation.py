@@ -134,3 +134,15 @@ def test_its_claims_are_corrected_with_those_of_the_other_lenses() -> None:
     assert shown(made.ratings, **plain).brief.asked.n_lenses == 4
     both = shown(made.ratings, answers=made.answers, predictions=made.predictions, **plain)
     assert both.brief.asked.n_lenses == 6
+
+
+def test_repeats_and_drift_have_charts_where_there_are_any() -> None:
+    rows = [(item, rater, (item + rater) % 3, item) for rater in range(12) for item in range(5)]
+    rows += [(0, rater, rater % 2, 5) for rater in range(12)]
+    frame = pl.DataFrame(rows, schema=["item", "rater", "score", "time"], orient="row")
+    raters = pl.DataFrame({"rater": range(12), "team": ["a", "b"] * 6})
+    again = pv.Ratings.from_frame(frame, scale="0:2", raters=raters, duplicates="keep", time="time")
+    once = pv.Ratings.from_frame(frame.filter(pl.col("time") < 5).drop("time"), scale="0:2", raters=raters)
+    for ratings, expected in ((once, set()), (again, {"variation-repeats", "variation-drift"})):
+        report = shown(ratings, "team", permutations=0, interval="none")
+        assert set(ids(report, Figure)) & {"variation-repeats", "variation-drift"} == expected

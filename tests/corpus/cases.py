@@ -11,7 +11,7 @@ from corpus.running import Case
 
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
-    "demo", "describe", "simulate", "cohesion", "responsiveness", "scale", "score", "align", "advise", "select",
+    "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "advise", "select",
     "curate", "item", "items", "ask", "answers", "fit", "predict", "report",
 )  # fmt: skip
 JSON, TEXT, CSV, MARKDOWN = "--json", "", "--csv", "--markdown"
@@ -84,6 +84,19 @@ def _describe() -> list[Case]:
                 "alone": "", "binary": "", "nowhere": "",
             }.items()
         ),
+    ]  # fmt: skip
+
+
+def _variation() -> list[Case]:
+    usual = "--permutations 40 --max-permutations 40 --seed 3 --threads 2"
+    return [
+        *_forms("variation/dense", f"variation dense/ratings.csv --by age --by gender,ethnicity --adjust {usual}",
+                (JSON, TEXT, "components", "needed", "adjusted", MARKDOWN)),
+        *_jsons("variation", "sparse/ratings.csv", f"--by age --by gender {usual}", {
+            "sparse": "", "pairs": "--pairs", "boot": "--bootstrap 30", "parts": "--items-by violation",
+            "raters": "--by rater", "none": "--interval none", "contrast": "--contrast 18-29,30-44",
+        }),
+        *_forms("variation/dices", f"variation {_DICES} --by race --by age --adjust {usual}", (JSON,)),
     ]  # fmt: skip
 
 
@@ -386,6 +399,6 @@ def _report() -> list[Case]:
 
 
 CASES: tuple[Case, ...] = (
-    *_help(), *_simulate(), *_describe(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(), *_acting(),
-    *_looking(), *_asking(), *calls.CASES, *_report(),
+    *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(),
+    *_acting(), *_looking(), *_asking(), *calls.CASES, *_report(),
 )  # fmt: skip

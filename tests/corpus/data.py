@@ -15,12 +15,17 @@ import polars as pl
 from support import run_cli
 
 HERE = Path(__file__).parent
+EFFECTS = (
+    "--effect 'age=18-29: bias 0.3, shared 0.8' --effect 'gender=Woman: bias 0.5, violation harassment' --effect "
+    "'gender=Woman, ethnicity=Black: shared 0.8'"
+)
+"""What groups of the studies see differently, whatever the demo plants today."""
 SIMULATED = {
-    "dense": "--items 60 --raters 48 --seed 11",
-    "sparse": "--items 80 --raters 60 --ratings-per-item 2:20 --missing-attributes 0.05 --seed 12",
+    "dense": f"--items 60 --raters 48 {EFFECTS} --seed 11",
+    "sparse": f"--items 80 --raters 60 --ratings-per-item 2:20 --missing-attributes 0.05 {EFFECTS} --seed 12",
     "null": "--items 40 --raters 40 --missing 0.3 --no-effects --no-models --no-predictors --trained 7 --seed 13",
-    "fine": "--items 30 --raters 36 --scale 0:10 --seed 14",
-    "crowd": "--items 12 --raters 300 --scale 1:7 --trained 5 --seed 15",
+    "fine": f"--items 30 --raters 36 --scale 0:10 {EFFECTS} --seed 14",
+    "crowd": f"--items 12 --raters 300 --scale 1:7 --trained 5 {EFFECTS} --seed 15",
     "labels": (
         "--items 36 --raters 40 --scale Low,Middle,High --ratings-per-item 9 --attribute 'region: Far North 0.5, South "
         "0.3, East 0.2' --attribute 'work: yes 0.6, no 0.4' --effect 'region=South: bias 0.4, shared 0.5, violation "

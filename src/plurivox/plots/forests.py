@@ -101,7 +101,7 @@ def forest_data(
 
     def place(key: tuple[str, str]) -> tuple[int, float]:
         value = rows[key][first].value if first in rows[key] else math.nan
-        return result.axes.index(key[0]), math.inf if math.isnan(value) else -value
+        return ["all", *result.axes].index(key[0]), math.inf if math.isnan(value) else -value
 
     ordered = sorted(shown, key=lambda key: (*place(key), list(rows).index(key)))
     listed = [rows[key][name] for key in ordered for name in statistics if name in rows[key]]
@@ -111,12 +111,12 @@ def forest_data(
 
 def forest(
     result: GroupResult, data: pl.DataFrame, title: str, axis: str | None, total: int, how: str | None = None,
-    neutral: float | None = None, measured: str | None = None,
+    neutral: float | None = None, measured: str | None = None, shuffled: str = "shuffled raters",
 ) -> Any:  # fmt: skip
     """Draw the frame of :func:`forest_data`, one panel per statistic.
 
     ``how`` tells where intervals are from; ``neutral`` is the value that says nothing, which has a line; ``measured``
-    stands under the axis instead of the statistic's name.
+    stands under the axis instead of the statistic's name; ``shuffled`` is what chance is made of.
     """
     drawn = defined(data, "value")
     if drawn.is_empty():
@@ -133,15 +133,19 @@ def forest(
         for at, name in enumerate(names)
     ]
     chart = panels[0] if len(panels) == 1 else alt.hconcat(*panels, spacing=20)
-    return themed(chart, title, _legend(result, data, drawn, total, how))
+    return themed(chart, title, _legend(result, data, drawn, total, how, shuffled))
 
 
 def _panel(
     placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, *, labels: bool
 ) -> Any:
     alt = load_altair()
-    around = [value for column in ("ci low", "ci high", "chance low", "chance high") for value in placed[column]]
-    x = across(name, extent([*placed["value"], *placed["chance"], neutral], around), 5)
+    around, core = ([value for column in columns for value in placed[column]] for columns in (
+        ("ci low", "ci high", "chance low", "chance high"), ("value", "chance")
+    ))  # fmt: skip
+    if neutral is not None:  # whether intervals hold it is to be seen
+        core += [neutral, *placed["ci low"], *placed["ci high"]]
+    x = across(name, extent(core, around), 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [] if neutral is None else [vertical(neutral, x)]
@@ -170,13 +174,17 @@ def _nothing(data: pl.DataFrame, axis: str | None) -> str:
     return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
 
 
-def _legend(result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None) -> str:
+def _legend(
+    result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None, shuffled: str
+) -> str:
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
     which = g.NOTABLE if how is None else "those that differ most from the median group"
     text = g.shown_words(shown, data.select(keys).n_unique(), total, which)
-    if drawn["chance"].is_not_null().any():
-        text += "Grey: where shuffled raters lie (95 %, the middle half, median). "
+    if drawn["chance low"].is_not_null().any():
+        text += f"Grey: where {shuffled} lie (95 %, the middle half, median). "
+    elif drawn["chance"].is_not_null().any():
+        text += f"Grey: the median of {shuffled}. "
     if drawn["ci low"].is_not_null().any():
         text += f"Line: 95 % interval {how or interval_method(result.settings)}. "
     if drawn["p"].is_not_null().any():

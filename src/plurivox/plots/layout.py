@@ -87,14 +87,14 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, keys: Iterable[tuple[str, str]]) -> Rows:
-        """Lay out groups; if they are of several axes, each axis gets a heading."""
+        """Lay out groups; if they are of several axes, each gets a heading, but for all raters, who are bold."""
         blocks: dict[str, list[str]] = {}
         for axis, group in dict.fromkeys(keys):
             blocks.setdefault(axis, []).append(group)
         found: list[tuple[str, str | None]] = []
         labels: list[str] = []
         for axis, groups in blocks.items():
-            if len(blocks) > 1:
+            if len(blocks) > 1 and axis != "all":
                 found.append((axis, None))
                 labels.append(shorten(axis))
             found += [(axis, group) for group in groups]

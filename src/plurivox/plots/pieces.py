@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plurivox.plots.layout import Rows, pixels
-from plurivox.plots.theme import INK, WIDTH, load_altair
+import polars as pl
+
+from plurivox.plots.layout import Rows, inline, pixels
+from plurivox.plots.theme import COLOURS, INK, STEP, WIDTH, load_altair
 
 
 def across(title: str, ends: tuple[float, float], n_ticks: int = 6) -> Callable[[str], Any]:
@@ -20,6 +22,31 @@ def vertical(value: float, x: Callable[[str], Any], colour: str = INK) -> Any:
     """Return a line from top to bottom at a value of what :func:`across` encodes."""
     alt = load_altair()
     return alt.Chart(alt.InlineData(values=[{"at": value}])).mark_rule(color=colour, strokeWidth=1).encode(x=x("at"))
+
+
+def twice(placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any]) -> Any:
+    """Draw two values of each row, one above the other, upon layers; names tell the columns and their words."""
+    alt = load_altair()
+    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(28))
+    scales = looks("when", list(names.values()), legend, color=COLOURS[1::-1], shape=("square", "circle"))
+    for at, (name, words) in enumerate(names.items()):
+        layers = layers + _dots(placed, rows, name, words, x, scales, 4 * (2 * at - 1))
+    return alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=alt.Step(STEP + 6), name="twice")
+
+
+def _dots(
+    placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Callable[[str], Any], scales: dict[str, Any], down: int
+) -> list[Any]:
+    """Return one of two dots of each row with its interval, so many pixels below the middle."""
+    alt = load_altair()
+    base = alt.Chart(inline(placed.with_columns(when=pl.lit(words)))).encode(y=rows.y(), color=scales["color"])
+    told = ["axis:N", "group:N", "when:N", *numbers_told(name, f"{name} low", f"{name} high")]
+    return [
+        base.mark_rule(strokeWidth=1.5, clip=True, yOffset=down).encode(x=x(f"{name} low"), x2=alt.X2(f"{name} high")),
+        base.mark_point(filled=True, size=55, opacity=1, yOffset=down).encode(
+            x=x(name), shape=scales["shape"], tooltip=told
+        ),
+    ]
 
 
 def numbers_told(*columns: str, form: str = ".3f") -> list[Any]:

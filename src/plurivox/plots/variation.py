@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -13,8 +12,9 @@ from plurivox.plots import groups as g
 from plurivox.plots.forests import forest, forest_data
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, looks, numbers_told, vertical
-from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, STEP, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import across, looks, numbers_told, twice, vertical
+from plurivox.plots.repeats import drift_forest, repeat_agreement
+from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, WIDTH, load_altair, saying, themed
 from plurivox.results.wording import interval_method
 
 ORDER = ("item", "rater", "group", "group_item", "rest")
@@ -352,32 +352,12 @@ def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups
 
     ends = [value for name in _WHEN for end in (" low", " high") for value in drawn[f"{name}{end}"]]
     x = across("points higher than the reference group", extent([*drawn["alone"], *drawn["accounted for"], 0.0, *ends]))
-    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(28))
-    scales = looks("when", list(_WHEN.values()), legend, color=COLOURS[1::-1], shape=("square", "circle"))
     placed = rows.place(drawn)
     held = alt.Chart(inline(placed.filter(pl.col("group") == pl.col("reference")))).encode(y=rows.y(), x=x("alone"))
     layers = [vertical(0.0, x), held.mark_point(size=45, color=INK, opacity=1, strokeWidth=1.5)]
-    for at, (name, words) in enumerate(_WHEN.items()):
-        layers += _dots(placed, rows, name, words, x, scales, 4 * (2 * at - 1))
-    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=alt.Step(STEP + 6), name="effects")
+    chart = twice(placed.filter(pl.col("group") != pl.col("reference")), rows, _WHEN, x, layers)
     total = _part(result.adjusted(), result, subset).height
     return themed(chart, title, _adjusted_words(result, data, drawn, total))
-
-
-def _dots(
-    placed: pl.DataFrame, rows: Rows, name: str, words: str, x: Callable[[str], Any], scales: dict[str, Any], down: int
-) -> list[Any]:
-    """Return the dots and intervals of one fit, so many pixels below the middle of their row."""
-    alt = load_altair()
-    own = placed.filter(pl.col("group") != pl.col("reference")).with_columns(when=pl.lit(words))
-    base = alt.Chart(inline(own)).encode(y=rows.y(), color=scales["color"])
-    told = ["axis:N", "group:N", "when:N", *numbers_told(name, f"{name} low", f"{name} high")]
-    return [
-        base.mark_rule(strokeWidth=1.5, clip=True, yOffset=down).encode(x=x(f"{name} low"), x2=alt.X2(f"{name} high")),
-        base.mark_point(filled=True, size=55, opacity=1, yOffset=down).encode(
-            x=x(name), shape=scales["shape"], tooltip=told
-        ),
-    ]
 
 
 def _with_reference(rows: Rows, drawn: pl.DataFrame) -> list[str]:
@@ -404,11 +384,13 @@ def _adjusted_words(result: Variation, data: pl.DataFrame, drawn: pl.DataFrame, 
 
 
 def together(result: Variation) -> Any:
-    """Draw who rates higher, what scores vary by, what more raters buy, and effects before and after, on one sheet."""
+    """Draw all that a result has on one sheet."""
     alt = load_altair()
     charts = [leniency_forest(result)] if g.group_rows(result, ("leniency",), None, None) else []
     charts += [adjusted_effects(result)] if result.adjusted().height else []
     charts += [variance_shares(result), rater_reliability(result)]
+    charts += [repeat_agreement(result)] if result.repeats().height else []
+    charts += [drift_forest(result)] if g.group_rows(result, ("drift",), None, None) else []
     sheet = alt.vconcat(*(_unthemed(one) for one in charts), spacing=28)
     sheet = sheet.resolve_scale(color="independent", fill="independent", shape="independent", strokeDash="independent")
     sheet.config = charts[0].config

@@ -50,7 +50,7 @@ def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] 
     return [
         Finding(
             one.text, one.weight, (anchors or {}).get(one.statistic, default), one.claim, one.p, one.n_permutations,
-            one.group == "all", not (isinstance(found, Result) and found.KIND in OF_MODELS),
+            one.group == "all" and not one.claim, not (isinstance(found, Result) and found.KIND in OF_MODELS),
         )
         for one in sorted(found.statements(), key=lambda one: -one.weight)
         if one.weight > 0

@@ -123,7 +123,8 @@ def _varies(result: Variation) -> list[Statement]:
         here = (row for row in frame.iter_rows(named=True) if (row["subset"], row["axis"]) == ("all", axis))
         own = {row["component"]: row for row in here}
         if own and not math.isnan(own["item"]["share"]):
-            said.append(Statement(_divided(axis, own), 2.1 if axis == "all" else 2.05, axis, "components"))
+            group, weight = ("all", 2.15) if axis == "all" else ("", 2.05)
+            said.append(Statement(_divided(axis, own), weight, axis, "components", group))
         elif own:
             text = (
                 f"What scores vary by cannot be told{'' if axis == 'all' else f' for {axis}'}: {own['item']['note']}."
@@ -159,30 +160,26 @@ def _reliable(result: Variation) -> list[Statement]:
         return []
     if math.isnan(needed["relative"]):
         return [Statement(f"How reliable means are cannot be told: {needed['note']}.", 0.5, statistic="reliability")]
-    k = max(1, round(needed["ratings_per_item"]))
-    one = {"k": k, **_stepped(_first(result.reliability().iter_rows(named=True)), k)}
-    text = (
-        f"A mean of {counted(one['k'], 'rater')}, about as many as items have, tells which item is higher with "
-        f"reliability {one['relative']:.2f}{_ends(one)}; {needed['target']:g} takes "
-        f"{counted(int(needed['relative']), 'rater')}, and {int(needed['absolute']):,} where other raters may rate "
-        f"each item. No model's correlation with such means can be expected above "
-        f"{one['ceiling']:{'.2f' if one['ceiling'] < 0.99 else '.3f'}}."
-    )
-    return [Statement(text, 2.0, statistic="reliability")]
-
-
-def _stepped(one: dict[str, Any] | None, k: int) -> dict[str, Any]:
-    """Return what holds for k raters, of what holds for one (Spearman and Brown)."""
+    one, k = _first(result.reliability().iter_rows(named=True)), max(1, round(needed["ratings_per_item"]))
     assert one is not None
-    names = ("relative", "relative_low", "relative_high", "ceiling")
-    known = {name: one[name] ** 2 if name == "ceiling" else one[name] for name in names}
-    found = {name: k * value / (1 + (k - 1) * value) for name, value in known.items()}
-    return {**found, "ceiling": math.sqrt(found["ceiling"])}
+    same = math.isclose(one["ceiling"] ** 2, one["relative"])  # whether the same raters rate all items
+    kind, other = ("relative", "absolute") if same else ("absolute", "relative")
+    value, low, high = (_stepped(one[name], k) for name in (kind, f"{kind}_low", f"{kind}_high"))
+    ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+    ceiling = math.sqrt(value)
+    text = (
+        f"A mean of {counted(k, 'rater')}, {'all of whom rate all items' if same else 'others for each item'}, tells "
+        f"which item is higher with reliability {value:.2f}{ends}; {needed['target']:g} takes "
+        f"{counted(int(needed[kind]), 'rater')}, and {int(needed[other]):,} if "
+        f"{'other raters rate each item' if same else 'the same raters rate all'}. No model's correlation with such "
+        f"means can be expected above {ceiling:{'.2f' if ceiling < 0.99 else '.3f'}}."
+    )
+    return [Statement(text, 2.1, statistic="reliability", group="all")]
 
 
-def _ends(row: dict[str, Any]) -> str:
-    low, high = row["relative_low"], row["relative_high"]
-    return "" if low is None or math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+def _stepped(one: float | None, k: int) -> float:
+    """Return what holds for k raters, of what holds for one (Spearman and Brown)."""
+    return math.nan if one is None else k * one / (1 + (k - 1) * one)
 
 
 def _first(rows: Any) -> dict[str, Any] | None:

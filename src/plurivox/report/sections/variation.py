@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from plurivox.lenses.variation.result import Variation
@@ -9,6 +11,7 @@ from plurivox.lenses.variation.tables import COMPONENTS
 from plurivox.plots.layout import ALL_RATERS
 from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks
 from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
+from plurivox.results.wording import listed
 from plurivox.statistics.registry import names_of
 
 LEAD = (
@@ -19,20 +22,29 @@ LEAD = (
 SHARES = (
     "Scores differ because items differ, because some raters give higher scores to everything (rater), because whole "
     "groups do (group), and because groups see single items differently (group × item). The rest is left to single "
-    "ratings: a rater's own view of an item, and noise. Each component is a share of all variance. That between "
-    "groups is measured on the few groups at hand, so its interval is wide."
+    "ratings: a rater's own view of an item, and noise. Each component is a share of all variance. That between groups "
+    "is of the groups at hand; its interval tells how it would move with other items and other raters."
 )
 RELIABILITY = (
     "A mean of several raters is less noisy than one score. Its relative reliability tells how surely it puts items "
     "in order if the same raters rate all items; the absolute one tells how sure it is of each item's level, where "
-    "other raters may rate each item. The ceiling, the square root of the first, is the highest correlation with such "
-    "means that any model can be expected to reach."
+    "other raters may rate each item. The ceiling, in the table, is the highest correlation with such means that any "
+    "model can be expected to reach."
 )
 ADJUSTED = (
     "Attributes travel together: a difference by age may be one of gender. So all attributes are fitted at once, on "
     "the same items, and each group is held beside the largest group of its attribute, the reference. Where a group "
     "keeps its distance from the reference, the other attributes do not explain it."
 )
+REPEATS = (
+    "Some raters rated items again. How often they repeat their own score stands beside how often two raters of the "
+    "same items agree: nobody can be expected to agree with others more than with themselves."
+)
+ANCHORS = {
+    "components": "variation-shares", "reliability": "variation-reliability", "repeats": "variation-repeats",
+    "drift": "variation-drift",
+}  # fmt: skip
+"""Where the evidence is for what is not about leniency."""
 MAX_ROWS = 200
 MAX_PARTS = 6  # parts of the items with a chart of their own
 MAX_CURVES = 6  # groups of an attribute up to which each has a curve
@@ -47,10 +59,9 @@ def section(brief: Brief) -> Section:
     blocks: list[Block] = []
     if found.axes:
         blocks += [_forest(found), *_adjusted(found)]
-    blocks += [Prose(SHARES), _shares(found), Prose(RELIABILITY), *_reliability(found), *_parts(found), *_tables(found)]
-    findings = findings_of(
-        found, "variation-forest", {"components": "variation-shares", "reliability": "variation-reliability"}
-    )
+    blocks += [Prose(SHARES), _shares(found), Prose(RELIABILITY), *_reliability(found)]
+    blocks += [*_again(found), *_over_time(found), *_parts(found), *_tables(found)]
+    findings = findings_of(found, "variation-forest", ANCHORS)
     remarks = remarks_of(found) + undefined_remarks(found, "leniency")
     if not found.axes:
         remarks.append("Who rates higher needs groups of raters: give them with --by.")
@@ -124,6 +135,31 @@ def _of_groups(found: Variation, axis: str) -> Figure:
     )  # fmt: skip
 
 
+def _again(found: Variation) -> list[Block]:
+    """Return how far raters agree with themselves, where some rated items again."""
+    if found.repeats().is_empty():
+        return []
+    return [Prose(REPEATS), drawn(
+        "repeat_agreement", found, "variation-repeats", "Who agrees with themselves",
+        "For each group the share of repeats with the same score, and the share of pairs of raters with the same score "
+        "on the same items, with 95 % intervals.",
+        "Both marks at the same place: a rater's own score, given again, is as uncertain as that of another rater.",
+    )]  # fmt: skip
+
+
+def _over_time(found: Variation) -> list[Block]:
+    """Return whose scores drift, where it is known when ratings were given."""
+    if not any(row.statistic == "drift" and not math.isnan(row.value) for row in found.rows):
+        return []
+    return [drawn(
+        "drift_forest", found, "variation-drift", "Whose scores drift over time",
+        "By how many points the scores of each group rise from one unit of time to the next, with 95 % intervals, "
+        "beside what shuffled times give.",
+        "Right of the line, a group scores the same items higher as time goes on. Chance is each rater's own times, "
+        "shuffled.",
+    )]  # fmt: skip
+
+
 def _tables(found: Variation) -> list[DataTable]:
     """Return all values, shares of variance, and how many raters are needed."""
     values = tested_values(found.to_frame().filter(pl.col("group") != ""), "subset")
@@ -140,8 +176,9 @@ def _tables(found: Variation) -> list[DataTable]:
     digits = {name: 0 for name in needed.columns if name.startswith(("relative", "absolute"))} | {"ratings per item": 1}
     title = f"How many raters a mean needs for a reliability of {found.settings['target']:g}"
     most = MAX_ROWS * len(names_of("higher"))
+    named = f"All values of {listed(values['statistic'].unique(maintain_order=True))}"
     return [
-        table("variation-table", "All values of leniency and dominance", values, most, search=True),
+        table("variation-table", named, values, most, search=True),
         table("variation-components", "Components of variance", shares, MAX_ROWS, search=True),
         table("variation-needed", title, needed, MAX_ROWS, digits=digits, search=True),
     ]
