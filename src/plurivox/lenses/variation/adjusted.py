@@ -258,7 +258,7 @@ class Adjusted:
         if asked.interval == "bootstrap":
             made = run(parts, work, Draws.resampled(asked.bootstrap, asked.seed, asked.resample), solve, how)
             return Interval(*percentile_interval(np.concatenate(made)))
-        work = replace(work, cost=work.cost / 20)  # a unit has few of the ratings, and a batch looks at all of them once
+        work = replace(work, cost=work.cost / 20)  # a batch looks at all ratings once, for few of each unit
         each: list[Values] = []
         if asked.resample in ("items", "both"):
             each.append(without_items(parts, work, whole, solve, how))
