@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -90,7 +90,7 @@ class Crossed:
             products=np.zeros((draws.total, self.n_groups, self.n_groups)),
             scores=np.zeros((draws.total, self.n_groups)),
         )
-        raters = draws.rater_weights(self._strata)
+        raters = draws.rater_weights(self._strata if draws.kind == "resampled" else self.profiles[:, 0])
         k.add_crosses(*given, raters, draws.item_weights(self.n_items)[:, part.items], *sums.values())
         return sums
 
@@ -258,6 +258,7 @@ class Adjusted:
         if asked.interval == "bootstrap":
             made = run(parts, work, Draws.resampled(asked.bootstrap, asked.seed, asked.resample), solve, how)
             return Interval(*percentile_interval(np.concatenate(made)))
+        work = replace(work, cost=work.cost / 20)  # a batch looks at all ratings once, for few of each unit
         each: list[Values] = []
         if asked.resample in ("items", "both"):
             each.append(without_items(parts, work, whole, solve, how))
