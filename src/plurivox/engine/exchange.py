@@ -8,6 +8,7 @@ and no difference may be claimed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -29,6 +30,8 @@ COVERED = 0.9
 """At least this part of the raters must be in blocks of two or more."""
 MOST_SETS = 20_000
 """Different sets of items up to which blocks are looked for."""
+MOST_STEPS = 1_000_000_000
+"""Up to how many steps it may take to see that most raters share their items with nobody."""
 MOST_PAIRS, BLOCK, MOST_CELLS = 20_000_000, 100_000, 200_000_000
 """Pairs of sets that are looked at one by one, how many at a time, and how large a table of all sets may be."""
 ENTANGLED = 0.01
@@ -142,6 +145,12 @@ def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: 
     return Entanglement(exposure, workload)
 
 
+def count_type(part: Part) -> NDArray[Any]:
+    """Return an empty array of the smallest type that can count the ratings of any item of a part."""
+    most = int(np.diff(part.offsets).max(initial=0))
+    return np.zeros(0, np.uint8 if most < 256 else np.uint16 if most < 65_536 else np.uint32)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Exposure:
     """The contribution of a part: for each group Σ n_ig²/n_i, and its ratings."""
@@ -152,19 +161,18 @@ class Exposure:
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return 2 * self.grouping.n_groups
+        return 5 * self.grouping.n_groups + len(self.grouping.codes)
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        from plurivox.kernels.exposure import permuted_exposure
+        from plurivox.kernels.exposure import add_labelled, add_squares
 
-        own = self.grouping
-        sums = np.zeros((draws.total, own.n_groups, 2))
-        permuted_exposure(
-            part.offsets, part.raters, own.kernel_codes, own.everyone, own.bounds, np.uint64(draws.seed), draws.first,
-            sums,
-        )  # fmt: skip
-        return Sums(exposure=sums)
+        own, shape = self.grouping, (draws.total, self.grouping.n_groups)
+        labels = own.labels(draws)
+        squares, ratings = np.zeros((*shape, 2)), np.zeros((*shape, 1))
+        add_squares(part.offsets, part.raters, labels, count_type(part), squares)
+        add_labelled(labels, np.bincount(part.raters, minlength=len(own.codes)).astype(float)[:, np.newaxis], ratings)
+        return Sums(exposure=np.concatenate([squares[..., :1], ratings], axis=-1))
 
     def statistics(self, sums: Sums) -> Values:
         """Return χ² and the variance of workload, up to what shuffles do not change, draws × 2."""
@@ -182,6 +190,8 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     Raters with the same set of items are together; sets join by complete linkage, so that any two of a block are alike.
     Raters who rated nothing are in no block, and have the number -1.
     """
+    if _mostly_alone(ratings):
+        return None
     sets, members = _distinct_sets(ratings)
     rated = members >= 0
     n_rated = int(np.count_nonzero(rated))
@@ -196,6 +206,26 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     _, first, place = np.unique(blocks[rated], return_index=True, return_inverse=True)
     blocks[rated] = np.argsort(np.argsort(first))[place]
     return blocks.astype(np.int32)
+
+
+def _mostly_alone(ratings: Ratings) -> bool:
+    """Tell whether too few raters saw nearly the same items as any other, which takes little time where it is so."""
+    from plurivox.kernels.exposure import alone
+
+    _, place, count = np.unique(signs_of(ratings.parts(), ratings.n_raters), return_inverse=True, return_counts=True)
+    most = math.floor((1 - COVERED) * np.count_nonzero(raters_who_rated(ratings)) + 1e-9)
+    given = (ratings.offsets, ratings.codes_of_raters, count[place] > 1, ALIKE - 1e-9)
+    return bool(alone(*given, most, np.int64(MOST_STEPS)) > most)
+
+
+def signs_of(parts: Sequence[Part], n_raters: int) -> NDArray[np.uint64]:
+    """Return a number for each rater that is the same for those who rated the same items."""
+    from plurivox.kernels.exposure import add_signs
+
+    signs = np.zeros(n_raters, np.uint64)
+    for part in parts:
+        add_signs(part.first, part.offsets, part.raters, signs)
+    return signs
 
 
 def _distinct_sets(ratings: Ratings) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:

@@ -125,9 +125,8 @@ def exchangeable(codes: NDArray[np.int32], n_groups: int, strata: NDArray[np.int
 
 def raters_who_rated(ratings: Ratings, items: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
     """Tell which raters rated anything, or any of some items."""
-    raters = ratings.codes_of_raters
-    chosen = raters if items is None else raters[items[ratings.item_codes]]
-    rated: NDArray[np.bool_] = np.bincount(chosen, minlength=ratings.n_raters) > 0
+    raters, rated = ratings.codes_of_raters, np.zeros(ratings.n_raters, np.bool_)
+    rated[raters if items is None else raters[items[ratings.item_codes]]] = True
     return rated
 
 

@@ -1,35 +1,126 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Which items groups saw, under permutations of the raters."""
+"""Which items groups saw, under permutations of the raters; and which raters saw nearly the same items as another."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from plurivox.kernels import compiled
-from plurivox.kernels.shuffling import permute
+from plurivox.kernels.shuffling import mixed
+
+TOGETHER = 16  # permutations that walk over the items together
 
 
 @compiled
-def permuted_exposure(offsets, raters, group_of, everyone, bounds, seed, first, sums):
-    """Add for each permutation and group Σ n²/n_i over the items, n of its n_i ratings, and the group's ratings.
+def add_squares(offsets, raters, labels, kind, squares):
+    """Add to ``squares[d, g]`` Σ n_g²/n and Σ n_g² where rater r is in group ``labels[d, r]``, -1 outside the axis.
 
-    Raters outside the axis, in the group after the last, count nowhere.
+    No permutation moves a rater into the axis or out of it. A few permutations walk over the items together: what a
+    rater adds to the counts of all groups under all of them is one row of zeros and ones, so that an item adds up rows.
+    ``kind`` is an array of the type that counts have; no item has more ratings than it can hold.
     """
-    n_groups = sums.shape[1]
-    permuted = group_of.copy()
-    counts = np.zeros(n_groups + 1, np.int64)
-    for p in range(len(sums)):
-        permute(group_of, everyone, bounds, seed, first + p, permuted)
+    n_draws, n_groups, _ = squares.shape
+    wide = n_groups * TOGETHER
+    ones = np.zeros((labels.shape[1], wide), kind.dtype)
+    counts, parts, whole = np.zeros(wide, kind.dtype), np.zeros(wide), np.zeros(wide)
+    for first in range(0, n_draws, TOGETHER):
+        together = min(TOGETHER, n_draws - first)
+        ones[:] = 0
+        for r in range(len(ones)):
+            for p in range(together):
+                if labels[first + p, r] >= 0:
+                    ones[r, labels[first + p, r] * TOGETHER + p] = 1
+        parts[:] = 0.0
+        whole[:] = 0.0
         for i in range(len(offsets) - 1):
-            inside = 0
+            n = 0
             for k in range(offsets[i], offsets[i + 1]):
-                group = permuted[raters[k]]
-                counts[group] += 1
-                inside += group < n_groups
+                n += labels[0, raters[k]] >= 0
+                _add_row(counts, ones[raters[k]])
+            if n > 0:
+                _add_counts(counts, 1.0 / n, parts, whole)
+        for p in range(together):
             for g in range(n_groups):
-                n = counts[g]
-                if n > 0:
-                    sums[p, g, 0] += n * n / inside
-                    sums[p, g, 1] += n
-                    counts[g] = 0
-            counts[n_groups] = 0
+                squares[first + p, g, 0] += parts[g * TOGETHER + p]
+                squares[first + p, g, 1] += whole[g * TOGETHER + p]
+
+
+@compiled
+def _add_row(counts, row):
+    for j in range(len(counts)):
+        counts[j] += row[j]
+
+
+@compiled
+def _add_counts(counts, share, parts, whole):
+    """Add the squares of an item's counts, and start again."""
+    for j in range(len(counts)):
+        own = np.float64(counts[j])
+        square = own * own
+        whole[j] += square
+        parts[j] += square * share
+        counts[j] = 0
+
+
+@compiled
+def add_labelled(labels, totals, sums):
+    """Add to ``sums[d, g]`` the totals of the raters whom ``labels[d]`` puts into group g."""
+    for d in range(len(labels)):
+        for r in range(len(totals)):
+            g = labels[d, r]
+            if g >= 0:
+                sums[d, g] += totals[r]
+
+
+@compiled
+def add_signs(first_item, offsets, raters, signs):
+    """Add a word for each item to the sign of every rater who rated it: the same items, the same sign."""
+    for i in range(len(offsets) - 1):
+        word = mixed((np.uint64(first_item + i) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+        for k in range(offsets[i], offsets[i + 1]):
+            signs[raters[k]] += word
+
+
+@compiled
+def alone(offsets, raters, twins, alike, most, budget):  # noqa: C901
+    """Count raters who share so much with nobody: of two sets of items, the shared ones beside those of either.
+
+    Raters of whom ``twins`` says that another saw the same items are not looked at. It stops as soon as there are more
+    than ``most``; and with -1 where that takes more than ``budget`` steps.
+    """
+    n_raters = len(twins)
+    sizes = np.zeros(n_raters, np.int32)
+    for rater in raters:
+        sizes[rater] += 1
+    starts = np.zeros(n_raters + 1, np.int64)
+    starts[1:] = np.cumsum(sizes)
+    items, free = np.zeros(len(raters), np.int32), starts.copy()
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i], offsets[i + 1]):
+            items[free[raters[k]]] = i
+            free[raters[k]] += 1
+    shared, met = np.zeros(n_raters, np.int32), np.zeros(n_raters, np.int32)
+    found = 0
+    for rater in range(n_raters):
+        if twins[rater] or sizes[rater] == 0:
+            continue
+        n_met, partner = 0, False
+        for at in range(starts[rater], starts[rater + 1]):
+            i = items[at]
+            budget -= offsets[i + 1] - offsets[i]
+            for k in range(offsets[i], offsets[i + 1]):
+                if shared[raters[k]] == 0:
+                    met[n_met] = raters[k]
+                    n_met += 1
+                shared[raters[k]] += 1
+        for j in range(n_met):
+            other = met[j]
+            if other != rater and shared[other] >= alike * (sizes[rater] + sizes[other] - shared[other]):
+                partner = True
+            shared[other] = 0
+        found += not partner
+        if found > most:
+            return found
+        if budget < 0:
+            return -1
+    return found

@@ -6,7 +6,7 @@ s being those of all groups. Two groups' numbers of one item never meet in a pro
 each group's row, in the order of the names below, and three to those of all items.
 
 Where raters are shuffled most of it stays: what a group adds to ``GAP`` and ``BALANCE`` is a sum over its raters, of
-numbers that no shuffle changes (:func:`add_totals`). Only squares of counts need a pass (:func:`add_squares`), unless
+numbers that no shuffle changes (:func:`add_totals`). Only squares of counts need a pass (``kernels/exposure``), unless
 raters who are exchanged rated the same items.
 
 Every sum runs in the order of the items, each draw apart from all others, so that neither threads nor batches change a
@@ -18,7 +18,6 @@ from __future__ import annotations
 import numpy as np
 
 from plurivox.kernels import compiled
-from plurivox.kernels.shuffling import mixed
 
 # Of each group: Σ n_g, Σ s_g, Σ x², Σ s_g − n_g·s/n, Σ n_g·(n − n_g)/n, the sum over pairs of a rater of the group and
 # another of ½, 0 or −½ as the first gave more, the same or less, Σ n_g·(n − n_g), Σ n_g², items it rated, Σ s_g²/n_g,
@@ -32,7 +31,6 @@ N_ITEM_SUMS = 3
 # Σ n.
 OWN_RATINGS, OWN_TOTAL, OWN_GAP, OWN_BALANCE, OWN_COUNTS = range(5)
 N_TOTALS = 5
-TOGETHER = 16  # permutations that walk over the items together
 
 
 @compiled
@@ -315,73 +313,3 @@ def add_totals(offsets, raters, scores, values, inside, totals):
                 row[OWN_GAP] += values[scores[k]] - s / n
                 row[OWN_BALANCE] += below - 0.5 * n
                 row[OWN_COUNTS] += n
-
-
-@compiled
-def add_squares(offsets, raters, labels, kind, squares):
-    """Add to ``squares[d, g]`` Σ n_g²/n and Σ n_g² where rater r is in group ``labels[d, r]``, -1 outside the axis.
-
-    No permutation moves a rater into the axis or out of it. A few permutations walk over the items together: what a
-    rater adds to the counts of all groups under all of them is one row of zeros and ones, so that an item adds up rows.
-    ``kind`` is an array of the type that counts have; no item has more ratings than it can hold.
-    """
-    n_draws, n_groups, _ = squares.shape
-    wide = n_groups * TOGETHER
-    ones = np.zeros((labels.shape[1], wide), kind.dtype)
-    counts, parts, whole = np.zeros(wide, kind.dtype), np.zeros(wide), np.zeros(wide)
-    for first in range(0, n_draws, TOGETHER):
-        together = min(TOGETHER, n_draws - first)
-        ones[:] = 0
-        for r in range(len(ones)):
-            for p in range(together):
-                if labels[first + p, r] >= 0:
-                    ones[r, labels[first + p, r] * TOGETHER + p] = 1
-        parts[:] = 0.0
-        whole[:] = 0.0
-        for i in range(len(offsets) - 1):
-            n = 0
-            for k in range(offsets[i], offsets[i + 1]):
-                n += labels[0, raters[k]] >= 0
-                _add_row(counts, ones[raters[k]])
-            if n > 0:
-                _add_counts(counts, 1.0 / n, parts, whole)
-        for p in range(together):
-            for g in range(n_groups):
-                squares[first + p, g, 0] += parts[g * TOGETHER + p]
-                squares[first + p, g, 1] += whole[g * TOGETHER + p]
-
-
-@compiled
-def _add_row(counts, row):
-    for j in range(len(counts)):
-        counts[j] += row[j]
-
-
-@compiled
-def _add_counts(counts, share, parts, whole):
-    """Add the squares of an item's counts, and start again."""
-    for j in range(len(counts)):
-        own = np.float64(counts[j])
-        square = own * own
-        whole[j] += square
-        parts[j] += square * share
-        counts[j] = 0
-
-
-@compiled
-def add_labelled(labels, totals, sums):
-    """Add to ``sums[d, g]`` the totals of the raters whom ``labels[d]`` puts into group g."""
-    for d in range(len(labels)):
-        for r in range(len(totals)):
-            g = labels[d, r]
-            if g >= 0:
-                sums[d, g] += totals[r]
-
-
-@compiled
-def add_signs(first_item, offsets, raters, signs):
-    """Add a word for each item to the sign of every rater who rated it: the same items, the same sign."""
-    for i in range(len(offsets) - 1):
-        word = mixed((np.uint64(first_item + i) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
-        for k in range(offsets[i], offsets[i + 1]):
-            signs[raters[k]] += word

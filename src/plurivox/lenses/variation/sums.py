@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
+from plurivox.engine.exchange import count_type, signs_of
 from plurivox.engine.grouping import Grouping, raters_who_rated
 from plurivox.engine.jackknife import (
     LeftOut,
@@ -59,7 +60,7 @@ class Rated:
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return self.grouping.n_groups * 11 + len(self.grouping.codes) * (3 if self.with_raters else 1)
+        return self.grouping.n_groups * 11 + len(self.grouping.codes) * (12 if self.with_raters else 1)
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
@@ -216,19 +217,18 @@ class _Relabelled:
     draws: Draws
 
     def __call__(self, first: int, last: int) -> Values:
+        from plurivox.kernels import exposure
         from plurivox.kernels import variation as k
 
         draws = self.draws.between(first, last)
         labels = self.grouping.labels(draws)
         n_groups = self.grouping.n_groups
         sums = np.zeros((draws.total, n_groups, k.N_TOTALS))
-        k.add_labelled(labels, self.totals, sums)
+        exposure.add_labelled(labels, self.totals, sums)
         squares = np.zeros((draws.total, n_groups, 2))
         if self.squares is None:
-            most = max(int(np.diff(part.offsets).max(initial=0)) for part in self.parts)
-            kind = np.zeros(0, np.uint8 if most < 256 else np.uint16 if most < 65_536 else np.uint32)
             for part in self.parts:
-                k.add_squares(part.offsets, part.raters, labels, kind, squares)
+                exposure.add_squares(part.offsets, part.raters, labels, count_type(part), squares)
         else:
             squares += self.squares
         return compared_values(
@@ -322,11 +322,7 @@ class Measured:
 
     def _always_alike(self) -> bool:
         """Tell whether raters who are exchanged rated the same items, so that no shuffle changes any count."""
-        from plurivox.kernels import variation as k
-
-        signs = np.zeros(len(self.grouping.codes), np.uint64)
-        for part in self.ratings.parts():
-            k.add_signs(part.first, part.offsets, part.raters, signs)
+        signs = signs_of(self.ratings.parts(), len(self.grouping.codes))
         everyone = self.grouping.everyone
         stratum = np.repeat(np.arange(len(self.grouping.bounds) - 1), np.diff(self.grouping.bounds))[everyone >= 0]
         own = signs[everyone[everyone >= 0]]
