@@ -29,6 +29,10 @@ def study() -> pv.Simulation:
 
 DRAWS = {"permutations": 12, "bootstrap": 10}
 CASES: dict[str, Call] = {
+    "variation": lambda s, **how: pv.variation(
+        s.ratings, ["age", "ethnicity"], adjust=True, pairs=True, permutations=12, min_group_size=1, **how
+    ),
+    "variation drawn": lambda s, **how: pv.variation(s.ratings, "age", adjust=True, min_group_size=1, **DRAWS, **how),
     "cohesion items": lambda s, **how: pv.cohesion(s.ratings, ["gender", "age"], resample="items", **DRAWS, **how),
     "cohesion raters": lambda s, **how: pv.cohesion(s.ratings, "gender", resample="raters", **DRAWS, **how),
     "cohesion both, ordinal, tied at random": lambda s, **how: pv.cohesion(

@@ -174,6 +174,7 @@ def _named(hostile: Hostile) -> list[str]:
 FEW = ["--permutations", "20"]
 ANALYSES = {
     "describe": ([], []),
+    "variation": ([], [*FEW, "--pairs", "--adjust"]),
     "cohesion": ([], [*FEW, "--pairs"]),
     "responsiveness": ([], [*FEW, "--pairs"]),
     "scale": ([], []),

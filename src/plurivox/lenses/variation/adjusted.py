@@ -132,7 +132,7 @@ class Solve:
             share = self.sizes[own] / max(self.sizes[own].sum(), 1.0)
             for at, made in ((2, found[:, own, 0]), (3, found[:, own, 1])):
                 used = np.where(share > 0, made, 0.0)  # a group of nobody has no effect, and no part in the mean
-                found[:, own, at] = made - (used @ share)[:, np.newaxis]
+                found[:, own, at] = made - np.sum(used * share, axis=1, keepdims=True)
         return found
 
     def _free(self, attributes: Sequence[int] | range) -> NDArray[np.int64]:
@@ -149,14 +149,12 @@ def _effects(products: Values, scores: Values, free: NDArray[np.int64], referenc
     found[:, list(references)] = 0.0
     if not len(free):
         return found
-    own = products[:, free[:, np.newaxis], free]
-    values, vectors = np.linalg.eigh(own)
-    known = values > _RANK * np.maximum(values[:, -1:], 1e-300)
-    inverse = np.where(known, 1 / np.where(known, values, 1.0), 0.0)
-    along = np.einsum("dij,di->dj", vectors, scores[:, free])
-    solved = np.einsum("dij,dj->di", vectors, inverse * along)
-    open_ = np.einsum("dij,dj->di", vectors**2, (~known).astype(float)) > 1e-6  # parts of what cannot be told
-    found[:, free] = np.where(open_, np.nan, solved)
+    for one, own, scored in zip(found, products[:, free[:, np.newaxis], free], scores[:, free], strict=True):
+        values, vectors = np.linalg.eigh(own)  # draw by draw, so that no bit depends on how many there are
+        known = values > _RANK * max(values[-1], 1e-300)
+        solved = vectors[:, known] @ ((vectors[:, known].T @ scored) / values[known])
+        unknown = (vectors[:, ~known] ** 2).sum(axis=1) > 1e-6  # has a part in what cannot be told
+        one[free] = np.where(unknown, np.nan, solved)
     return found
 
 

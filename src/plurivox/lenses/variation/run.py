@@ -43,9 +43,9 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     Examples
     --------
     >>> import plurivox as pv
-    >>> study = pv.simulate(n_items=60, n_raters=60, effects=[pv.Effect({"gender": "Man"}, bias=0.8)], seed=4)
-    >>> result = pv.variation(study.ratings, "gender", permutations=99)
-    >>> result.value("gender", "Man", "leniency") > 0
+    >>> study = pv.simulate(n_items=60, n_raters=60, effects=[pv.Effect({"age": "18-29"}, bias=0.8)], seed=4)
+    >>> result = pv.variation(study.ratings, "age", permutations=99)
+    >>> result.value("age", "18-29", "leniency") > 0
     True
     """
     settings = with_interval(settings)
