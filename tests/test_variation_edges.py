@@ -406,3 +406,29 @@ def test_command_line_for_programs(files: Path) -> None:
     bad = run_cli(*common[:4], "--adjust", "--reference", "gender=Women")
     assert bad.code != 0
     assert "gender has no group 'Women' to hold others beside" in bad.words
+
+
+def test_a_reference_asks_for_all_attributes_at_once() -> None:
+    study = pv.simulate(n_items=12, n_raters=40, seed=3)
+    quick = {"permutations": 0, "interval": "none", "min_group_size": 1}
+    found = pv.variation(study.ratings, [("age", "ethnicity")], reference={"age": "30-44"}, **quick).adjusted()
+    assert found["attribute"].unique(maintain_order=True).to_list() == ["age", "ethnicity"]
+    assert found.filter(attribute="age")["reference"].unique().to_list() == ["30-44"]
+    assert found.filter(group="30-44")["effect"].to_list() == [0.0]
+
+
+def test_attributes_of_a_crossing_are_withheld_together_with_it() -> None:
+    """Three men of team B: women of either team may be shown, but not beside all of a team and all women."""
+    raters = pl.DataFrame({
+        "rater": range(20), "gender": ["w"] * 12 + ["m"] * 8, "team": ["A", "B"] * 6 + ["A"] * 5 + ["B"] * 3,
+    })  # fmt: skip
+    frame = pl.DataFrame({"item": [i for i in range(6) for _ in range(20)], "rater": list(range(20)) * 6}).with_columns(
+        score=(pl.col("item") * 7 + pl.col("rater") * 3) % 5
+    )
+    ratings = pv.Ratings.from_frame(frame, scale="0:4", raters=raters)
+    quick = {"permutations": 0, "interval": "none"}
+    crossed = pv.variation(ratings, [("gender", "team")], **quick)
+    assert {row.group for row in crossed.rows} == {"w × A", "w × B"}
+    both = pv.variation(ratings, [("gender", "team")], adjust=True, **quick)
+    assert both.adjusted()["group"].to_list() == ["m", "w", "A", "B"]
+    assert not both.rows  # women of A beside all of A would tell of the men of A, and these of the men of B

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -49,19 +49,20 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     True
     """
     settings = with_interval(settings)
+    settings = replace(settings, adjust=settings.adjust or bool(settings.reference))
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
     whole = Inference(settings, how, Exchange.of(ratings, settings.within))
-    axes = compared(ratings, settings.by, overlapping, settings.min_group_size, sums=True)
-    subsets = subsets_by(ratings, settings.items_by)
-    each, frames, adjusted = [], Frames.none(), []
-    for (subset, part), shown in zip(subsets.items(), compared_in_parts(axes, subsets), strict=True):
+    beside = _single(settings.by, overlapping) if settings.adjust else []
+    every = compared(ratings, [*settings.by, *beside], overlapping, settings.min_group_size, sums=True)
+    axes, subsets = every[: len(settings.by)], subsets_by(ratings, settings.items_by)
+    each, frames, adjusted = [], Frames.none(), [pl.DataFrame(schema=SCHEMA)]
+    for (subset, part), shown in zip(subsets.items(), compared_in_parts(every, subsets), strict=True):
         work = Analysis(part, settings, replace(whole, subset=subset))
         groups = [one.decided([own.summed for own in one.each]) for one in shown]
-        each += [_Part.of(work, one) for one in groups]
+        each += [_Part.of(work, one) for one in groups[: len(axes)]]
         frames = frames.joined(_together(work))
-        if settings.adjust:
-            fit = Adjusted.of(part, _attributes(part, groups, settings), dict(settings.reference))
-            adjusted += [fit.table(settings, subset, how)] if fit.axes else []
+        fit = Adjusted.of(part, _alone(groups) if settings.adjust else [], dict(settings.reference))
+        adjusted += [fit.table(settings, subset, how)] if fit.axes else []
     drifting = [(one, one.tested()) for one in drifts(ratings, axes, min_group_size=settings.min_group_size)]
     by_groups = [one.tested for part in each for one in part.prepared]
     whole.decide([*by_groups, *(tested for one, tested in drifting if not one.alone)])
@@ -82,12 +83,10 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
         for one in part.prepared for group in one.groups
     }  # fmt: skip
-    beside = [Table(name, frame) for name, frame in frames._asdict().items()]
     again = repeated(
         ratings, axes, min_group_size=settings.min_group_size, level=settings.level, interval=settings.interval
     )
-    beside.append(Table("repeats", again))
-    beside.append(Table("adjusted", pl.concat([pl.DataFrame(schema=SCHEMA), *adjusted])))
+    tables = {**frames._asdict(), "repeats": again, "adjusted": pl.concat(adjusted)}
     return Variation(
         rows=tuple(rows),
         withheld={
@@ -101,7 +100,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         settings=_remembered(settings, ratings, overlapping, whole),
         pair_rows=tuple(row for part in each for row in part.work.compared(part.pairs, "pair")),
         held_rows=tuple(on_all.held(known, rows)),
-        tables=tuple(beside),
+        tables=tuple(Table(name, frame) for name, frame in tables.items()),
     )  # fmt: skip
 
 
@@ -170,17 +169,17 @@ def _together(work: Analysis) -> Frames:
     return Tables(work.inference.subset, "all", [("all", 0)], measured, left, asked.target).frames()
 
 
-def _attributes(ratings: Ratings, axes: Sequence[Compared], settings: VariationSettings) -> list[Axis]:
-    """Return an axis for each attribute that axes are made of, raters and overlapping groups left out."""
-    known = {one.axis.attributes[0]: one.axis for one in axes if len(one.axis.attributes) == 1 and not one.overlapping}
-    names = dict.fromkeys(
-        name for one in axes for name in one.axis.attributes if not one.overlapping and name != "rater"
-    )
-    more = [name for name in names if name not in known]
-    known |= {
-        one.axis.name: one.axis for one in compared(ratings, more, {}, settings.min_group_size, sums=True)
-    }  # fmt: skip
-    return [known[name] for name in names]
+def _single(by: Sequence[tuple[str, ...]], overlapping: Mapping[str, str]) -> list[tuple[str]]:
+    """Return the attributes of crossings that no axis has on its own; they are withheld together with all axes."""
+    names = dict.fromkeys(name for one in by for name in one if name != "rater" and name not in overlapping)
+    return [(name,) for name in names if (name,) not in by]
+
+
+def _alone(axes: Sequence[Compared]) -> list[Axis]:
+    """Return the axes of one attribute each that can be fitted at once: not raters, no overlapping groups."""
+    return [
+        one.axis for one in axes if len(one.axis.attributes) == 1 and not one.overlapping and not _of_raters(one.axis)
+    ]
 
 
 def _check(settings: VariationSettings, axes: Sequence[Compared], rows: Sequence[Row]) -> None:

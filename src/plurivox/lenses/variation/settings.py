@@ -25,12 +25,12 @@ class VariationSettings(Settings):
         "before and after the other attributes are accounted for.",
     )  # fmt: skip
     reference: Frozen = setting(
-        Frozen(), "The group others are held beside by --adjust: gender=Woman. The largest unless said. Repeatable.",
+        Frozen(), "Adjust, and hold others beside this group: gender=Woman. The largest unless said. Repeatable.",
         metavar="ATTRIBUTE=GROUP", repeated=True, parse=read_values,
         canonical=lambda given: ordered_mapping(given or {}), accepts="Mapping[str, str] | None",
         hint="Give a group for each attribute: {'gender': 'Woman'}.",
         doc='The group of an attribute that the others are held beside by ``adjust``: ``{"gender": "Woman"}``; the '
-        "largest by default.",
+        "largest by default. Giving one asks for ``adjust``.",
     )  # fmt: skip
     target: float = setting(
         0.8, "Reliability to reach: how many raters it takes (default .8).", metavar="R", least=0.01, most=0.99,
