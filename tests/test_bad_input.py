@@ -114,7 +114,7 @@ def test_repeated_pair(write: Write) -> None:
     path = write("r.csv", GOOD + "1,a,3\n")
     assert message(DuplicateError, path) == (
         "r.csv, row 2 and row 4 (item 1): 1 (item, rater) pair is rated more than once. "
-        "Say which rating counts with --duplicates first, last or mode, or remove the others."
+        "Say which rating counts with --duplicates first, last, mode or keep, or remove the others."
     )
     assert len(pv.read_ratings(path, duplicates="first")) == 2
     many = HEAD + "".join(f"{i},a,1\n{i},a,2\n" for i in range(9))

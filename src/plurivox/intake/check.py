@@ -292,7 +292,7 @@ def _repeated_pairs(table: LongTable, coded: Mapping[str, Coded], repeats: Repea
         source=table.source,
         places=places,
         n_places=len(repeats),
-        hint="Say which rating counts with --duplicates first, last or mode, or remove the others.",
+        hint="Say which rating counts with --duplicates first, last, mode or keep, or remove the others.",
     )
 
 

@@ -15,7 +15,7 @@ from plurivox.engine.grouping import Compared, Grouping, compared, compared_in_p
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.lenses.inference import Inference
-from plurivox.lenses.spread import with_interval
+from plurivox.lenses.spread import Spread, with_interval
 from plurivox.lenses.variation.adjusted import SCHEMA, Adjusted
 from plurivox.lenses.variation.components import Frames, Tables
 from plurivox.lenses.variation.drift import drifts
@@ -145,6 +145,9 @@ class _Part:
         rows: list[Row] = []
         spreads, frames = [], Frames.none()
         for one in self.prepared:
+            if not one.places:
+                spreads.append(Spread())
+                continue  # of an axis whose groups are all withheld nothing is told
             left = work.left_out(one)
             spreads.append(work.spread(one, left))
             rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
