@@ -159,7 +159,7 @@ def test_errors_end_in_one_line(write: Write, program: Program) -> None:
     assert program("describe", write("r.csv", GOOD + "1,a,3\n")) == 1
     assert program.err.startswith("error: ")
     assert program.err.count("\n") == 1
-    assert "--duplicates first, last or mode" in program.err
+    assert "--duplicates first, last, mode or keep" in program.err
     assert program.out == ""
 
 
