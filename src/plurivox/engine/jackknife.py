@@ -38,6 +38,7 @@ SCALES = ("plain", "fisher", "inverse", "complement", "logit")
 """On which scale an interval is symmetric: the value's own, artanh x, 1/x, 1/(1 − x), or log(x/(1 − x))."""
 
 
+_AT_ONCE = 1 << 16
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd numbers of no pattern
 
 
@@ -202,9 +203,13 @@ def in_block(items: ArrayLike, raters: ArrayLike, n_blocks: int) -> Ints:
 
     A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
     """
-    item, rater = np.asarray(items).astype(np.uint64), np.asarray(raters).astype(np.uint64)
-    mixed = (item * _MIX[0] + rater * _MIX[1]) >> np.uint64(33)
-    return np.asarray(mixed % np.uint64(n_blocks), dtype=np.int64)
+    item, rater = np.asarray(items), np.asarray(raters)
+    found = np.empty(len(item), dtype=np.int64)
+    for start in range(0, len(item), _AT_ONCE):  # a few at a time, since each step makes an array
+        some = slice(start, start + _AT_ONCE)
+        mixed = (item[some].astype(np.uint64) * _MIX[0] + rater[some].astype(np.uint64) * _MIX[1]) >> np.uint64(33)
+        found[some] = mixed % np.uint64(n_blocks)
+    return found
 
 
 class OfRatings(Contribution, Protocol):
@@ -216,7 +221,11 @@ class OfRatings(Contribution, Protocol):
 
 def rating_blocks(part: Part, n_blocks: int) -> Ints:
     """Return the block of each rating of a part, -1 without a rater."""
-    return np.where(part.raters < 0, -1, in_block(part.item_of_each() + part.first, part.raters, n_blocks))
+    items = part.item_of_each()
+    items += part.first
+    found = in_block(items, part.raters, n_blocks)
+    found[part.raters < 0] = -1
+    return found
 
 
 def number_of_blocks(parts: Sequence[Part]) -> int:
