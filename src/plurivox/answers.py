@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,8 @@ from plurivox.arguments import Frame, checked
 from plurivox.intake.answer_columns import ANSWERED, NO_POINT, UNREADABLE, AnswerColumns
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, places_of
 from plurivox.ratings import to_polars
-from plurivox.scale import Scale
+from plurivox.recoding import GivenRecoding, Recoding
+from plurivox.scale import Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
 ONE_MODEL, ONE_PROMPT = "model", ""
@@ -149,6 +150,28 @@ class Answers:
             scale, voices, items, item_of[order], voice_of[order], sample[order], state[order], point[order],
             None if shares is None else shares[order], None if shown is None else shown[order],
             None if orders is None else orders[order], n_elsewhere, check.families(models), source,
+        )  # fmt: skip
+
+    @checked
+    def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Answers:
+        """Return the answers on another scale, as :meth:`plurivox.Ratings.recode` does with ratings.
+
+        Answers that become missing count as unreadable, in ``n_elsewhere``.
+
+        Parameters
+        ----------
+        rule
+            Text such as ``"0-2=no,3-4=yes"``, or a mapping from points or ranges of them to new points.
+        unsafe_from
+            Instead of a rule: the lowest of the points that count as unsafe.
+        """
+        recoding = Recoding.of(self.scale, rule, unsafe_from)
+        point = recoding.positions(self.point).astype(np.int16)
+        gone = (self.state == ANSWERED) & (point == NO_POINT)
+        return replace(
+            self, scale=recoding.new, point=point, state=np.where(gone, np.int8(UNREADABLE), self.state),
+            shares=None if self.shares is None else recoding.shares(self.shares),
+            n_elsewhere=self.n_elsewhere + int(np.count_nonzero(gone)),
         )  # fmt: skip
 
     def __len__(self) -> int:

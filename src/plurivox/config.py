@@ -20,13 +20,14 @@ from plurivox.scale_files import load_scale as load_scale
 if TYPE_CHECKING:
     from plurivox.lenses.record import Lens
     from plurivox.ratings import Ratings
+    from plurivox.recoding import Recoding
     from plurivox.settings import Settings
 
 FILE_NAME = "plurivox.toml"
 _KNOWN: dict[str, Kinds] = {
     "": {"min_group_size": int},
     "columns": dict.fromkeys(("item", "rater", "score", "layout", "duplicates", "time", "encoding"), str),
-    "scale": KEYS,
+    "scale": {**KEYS, "recode": str, "unsafe_from": (str, int, float)},
     "raters": {"file": str, "columns": list, "by": list, "bins": dict, "several": dict},
     "items": {"file": str, "columns": list},
 }
@@ -57,6 +58,8 @@ class Config:
     scale: Scale | None = None
     missing: tuple[str, ...] = ()
     poles: tuple[str, str] | None = None
+    recode: str | None = None
+    unsafe_from: str | int | float | None = None
     raters: str | None = None
     items: str | None = None
     rater_attributes: tuple[str, ...] = ()
@@ -106,6 +109,8 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         scale=scale_of(scale, name) if "labels" in scale else None,
         missing=tuple(str(token) for token in scale.get("missing", ())),
         poles=poles_of(scale, name),
+        recode=scale.get("recode"),
+        unsafe_from=scale.get("unsafe_from"),
         raters=str(folder / raters["file"]) if "file" in raters else None,
         items=str(folder / items["file"]) if "file" in items else None,
         rater_attributes=tuple(map(str, raters.get("columns", ()))),
@@ -119,9 +124,12 @@ def load_config(path: str | os.PathLike[str]) -> Config:
     )
 
 
-def config_text(ratings: Ratings, *, raters: str | None = None, items: str | None = None) -> str:
-    """Return a commented ``plurivox.toml`` that says what was recognised in ``ratings``."""
-    intake, scale = ratings.intake, ratings.scale
+def config_text(
+    ratings: Ratings, *, raters: str | None = None, items: str | None = None, recoding: Recoding | None = None
+) -> str:
+    """Return a commented ``plurivox.toml`` that says what was recognised in ``ratings``, and how they were recoded."""
+    intake = ratings.intake
+    scale = ratings.scale if recoding is None else recoding.old.with_poles(recoding.old.poles or recoding.new.poles)
     attributes = ratings.raters.columns[1:]
     lines = [
         "# How to read the ratings in this folder; every plurivox command run on a file here follows it.",
@@ -151,6 +159,9 @@ def config_text(ratings: Ratings, *, raters: str | None = None, items: str | Non
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
         "  # answers that mean no rating, besides blank, NA, NaN and null",
         *_ends(scale),
+        '# recode = "0-2=no,3-4=yes"  # other points made of these'
+        if recoding is None
+        else f"recode = {_quoted(recoding.rule)}  # other points made of these",
         "",
         "[raters]",
         f"file = {_quoted(raters)}" if raters else '# file = "raters.csv"  # one row per rater, with the id as above',

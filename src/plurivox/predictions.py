@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, Sc
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.intake.code import as_numbers
 from plurivox.ratings import to_polars
-from plurivox.scale import Scale
+from plurivox.recoding import GivenRecoding, Recoding
+from plurivox.scale import Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
@@ -119,6 +120,22 @@ class Predictions:
         placed[row, column] = shares
         placed.flags.writeable = False
         return cls(scale, tuple(models), items, placed, source)
+
+    @checked
+    def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Predictions:
+        """Return the predictions on another scale, as :meth:`plurivox.Ratings.recode` does with ratings.
+
+        Probabilities of points that become one are added up; those of points that become missing go to the others.
+
+        Parameters
+        ----------
+        rule
+            Text such as ``"0-2=no,3-4=yes"``, or a mapping from points or ranges of them to new points.
+        unsafe_from
+            Instead of a rule: the lowest of the points that count as unsafe.
+        """
+        recoding = Recoding.of(self.scale, rule, unsafe_from)
+        return replace(self, scale=recoding.new, shares=recoding.shares(self.shares))
 
     def __repr__(self) -> str:
         return f"<Predictions: {len(self.models)} models, {len(self.items):,} items, on {self.scale}>"

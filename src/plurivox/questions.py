@@ -74,6 +74,7 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
         first.intake,
         columns={**first.intake.columns, "score": f"{rule if isinstance(rule, str) else 'first'} of {len(questions)}"},
         missing_scores=sum(ratings.intake.missing_scores for ratings in questions.values()),
+        recoded_missing=sum(ratings.intake.recoded_missing for ratings in questions.values()),
         **_NO_TIMES,
     )
     return with_parts(combined, intake=intake)

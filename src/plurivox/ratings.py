@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from plurivox.arguments import Frame, Kind, checked, fits
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError, few
-from plurivox.intake.again import Again, EveryRating, same_times
+from plurivox.intake.again import Again, EveryRating, first_and_again, same_times
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
 from plurivox.intake.check import Checked, Intake, LongTable, check
 from plurivox.intake.order import Duplicates
 from plurivox.intake.times import time_column
 from plurivox.quoting import short
-from plurivox.scale import GivenPoles, Label, Scale
+from plurivox.recoding import GivenRecoding, Recoding
+from plurivox.scale import MISSING, GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
 Wanted = Mapping[str, Label | Iterable[Label]]
@@ -319,6 +320,60 @@ class Ratings:
     def with_poles(self, poles: GivenPoles | None) -> Ratings:
         """Return the ratings with names of the two ends of their scale; with None as they are."""
         return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))
+
+    @checked
+    def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Ratings:
+        """Return the ratings on another scale, whose points are made of points of theirs.
+
+        Ratings of points that become missing are left out, and counted in ``intake.recoded_missing``; items and raters
+        that have no rating left stay. Of ratings that are kept as repeats, the first one left counts.
+
+        Parameters
+        ----------
+        rule
+            Text such as ``"0-2=no,3-4=yes"``, or a mapping from points or ranges of them to new points. Every point is
+            named once; the order of the new points is that in which they are written. ``missing`` (or None) leaves a
+            point out.
+        unsafe_from
+            Instead of a rule: the lowest of the points that count as unsafe. The two points that come of it are called
+            like the ends of the scale, or safe and unsafe.
+
+        Raises
+        ------
+        ScaleError
+            If a point is not named, is named twice, or is not on the scale.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "score": [0, 2, 1]})
+        >>> Ratings.from_frame(frame, scale="0:4").recode("0-1=no,2-4=yes").to_frame()["score"].to_list()
+        ['no', 'yes', 'no']
+        """
+        recoding = Recoding.of(self.scale, rule, unsafe_from)
+        new, intake = recoding.new, self.intake
+        if self.multiplicity is not None:
+            counts = recoding.sums(self.counts())
+            items, points = np.nonzero(counts)
+            parts: dict[str, Any] = {
+                "item_codes": items.astype(np.int32), "scores": points.astype(new.dtype),
+                "multiplicity": counts[items, points],
+            }  # fmt: skip
+            n_missing = len(self) - int(counts.sum())
+        else:
+            every = self.every_rating()
+            scores = recoding.positions(every.scores)
+            left = scores != MISSING
+            n_missing = int(np.count_nonzero(~left))
+            times = None if every.times is None else every.times[left]
+            kept = Again(every.item_codes[left], every.rater_codes[left], scores[left].astype(new.dtype), times)
+            parts = first_and_again(kept)
+        told = replace(
+            intake,
+            recoded="; then ".join(filter(None, (intake.recoded, str(recoding)))),
+            recoded_missing=intake.recoded_missing + n_missing,
+            kept_repeats=len(parts.get("again") or ()),
+        )
+        return replace(self, scale=new, intake=told, **parts)
 
     @checked
     def with_bins(self, attribute: str, edges: Edges, labels: Names | None = None) -> Ratings:

@@ -105,11 +105,7 @@ class Scale:
         """
         if ":" in text and "," not in text:
             return cls(_points_of_range(text), missing=missing)
-        labels = [part.strip() for part in text.split(",")]
-        numbers = [_number(label) for label in labels]
-        if all(number is not None for number in numbers):
-            return cls([_plain(number) for number in numbers if number is not None], missing=missing)
-        return cls(labels, missing=missing)
+        return cls(numbers_of([part.strip() for part in text.split(",")]), missing=missing)
 
     def with_poles(self, poles: GivenPoles | None) -> Scale:
         """Return the scale with other names of its two ends."""
@@ -248,6 +244,14 @@ def text_of(answer: object) -> str:
         return "NaN" if math.isnan(answer) else str(answer)
     number = _number(str(answer))
     return str(answer) if number is None else str(_plain(number))
+
+
+def numbers_of(labels: Sequence[str]) -> Sequence[Label]:
+    """Return labels as numbers if all of them are."""
+    numbers = [_number(label) for label in labels]
+    if any(number is None for number in numbers):
+        return labels
+    return [_plain(number) for number in numbers if number is not None]
 
 
 def _number(text: str) -> Decimal | None:

@@ -50,5 +50,7 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     def beside(file: str | None) -> str | None:
         return None if file is None else os.path.relpath(file, folder)
 
-    text = config_text(loaded.ratings, raters=beside(loaded.raters_file), items=beside(loaded.items_file))
+    text = config_text(
+        loaded.ratings, raters=beside(loaded.raters_file), items=beside(loaded.items_file), recoding=loaded.recoding
+    )
     say(f"wrote {write_text(path, text)}")

@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from plurivox.cli.loading import Loaded, load_reference, read_beside, read_scale
+from plurivox.cli.loading import (
+    Loaded,
+    answers_beside,
+    load_reference,
+    predictions_beside,
+    read_alike,
+    read_beside,
+    read_scale,
+)
 from plurivox.cli.options import InputOptions
 from plurivox.cli.printing import say
 from plurivox.cli.progress import several
@@ -13,9 +21,7 @@ Given = Mapping[str, Any]
 
 def reference(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
-    return load_reference(
-        given["reference"], reading, loaded.ratings, given["reference_scale"], given["reference_where"]
-    )
+    return load_reference(given["reference"], reading, loaded, given["reference_scale"], given["reference_where"])
 
 
 def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
@@ -48,28 +54,22 @@ def item(given: Given, reading: InputOptions, loaded: Loaded) -> str:
 
 def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read predicted distributions."""
-    from plurivox.intake.read import read_predictions
-
-    known = read_predictions(given["predictions"], loaded.ratings.scale, like=loaded.ratings)
+    known = predictions_beside(given["predictions"], loaded)
     say(f"{known.source}: predictions of {', '.join(known.models)}")
     return known
 
 
 def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered."""
-    from plurivox.intake.read_answers import read_answers
-
-    known = read_answers(
-        given["answers"], loaded.scale, like=loaded.ratings, item=reading.item if loaded.ratings is None else None,
-        model=given["model"], answer=given["answer"],
-    )  # fmt: skip
+    item = reading.item if loaded.ratings is None else None
+    known = answers_beside(given["answers"], loaded, item=item, model=given["model"], answer=given["answer"])
     say(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}")
     return known
 
 
 def train(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read ratings of other items, on the same scale."""
-    return None if given["train"] is None else read_beside(given["train"], reading, loaded.ratings.scale)
+    return None if given["train"] is None else read_alike(given["train"], reading, loaded)
 
 
 def trained(given: Given, reading: InputOptions, loaded: Loaded) -> Any:

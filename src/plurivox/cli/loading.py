@@ -10,9 +10,12 @@ from plurivox.cli.options import InputOptions, attribute_value
 from plurivox.cli.printing import say
 
 if TYPE_CHECKING:
+    from plurivox.answers import Answers
     from plurivox.config import Config
     from plurivox.intake.raw import RawTable
+    from plurivox.predictions import Predictions
     from plurivox.ratings import Ratings
+    from plurivox.recoding import Recoding
     from plurivox.scale import Scale
 
 
@@ -28,6 +31,12 @@ class Loaded:
     items_file: str | None
     config: "Config"
     scale: "Scale"
+    recoding: "Recoding | None" = None
+
+    @property
+    def scale_of_files(self) -> "Scale":
+        """The scale that scores have in files: that of the ratings before they are recoded."""
+        return self.scale if self.recoding is None else self.recoding.old
 
     def axes(self, *, needed: bool = True) -> list[tuple[str, ...]]:
         """Return the axes asked for, or every attribute of the raters; if one is needed, there must be one."""
@@ -47,6 +56,9 @@ def load(reading: InputOptions) -> Loaded:
     path = reading.config or find_config(reading.file)
     config = Config() if path is None else load_config(path)
     ratings = _read(reading, config)
+    recoding = _recoding(reading, config, ratings)
+    if recoding is not None:
+        ratings = ratings.recode(recoding).with_poles(reading.poles)
     for attribute, bins in config.bins.items():
         ratings = ratings.with_bins(attribute, bins.edges, bins.labels)
     if reading.where:
@@ -56,7 +68,7 @@ def load(reading: InputOptions) -> Loaded:
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
     several = dict(map(_pair, reading.several or ())) or dict(config.several)
     return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config,
-                  ratings.scale)  # fmt: skip
+                  ratings.scale, recoding)  # fmt: skip
 
 
 def load_nothing(reading: InputOptions, beside: str) -> Loaded:
@@ -69,9 +81,13 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    given = [name for name in ("raters", "items", "rater", "score", "time", "where", "by") if getattr(reading, name)]
+    given = [
+        name
+        for name in ("raters", "items", "rater", "score", "time", "where", "by", "recode", "unsafe_from")
+        if getattr(reading, name)
+    ]
     if given:
-        raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
+        raise typer.BadParameter(f"--{given[0].replace('_', '-')} is about ratings, and no FILE is given")
     say(f"no ratings; scale {scale}")
     nothing: Any = None
     return Loaded(nothing, None, reading.min_group_size or MIN_GROUP_SIZE, {}, None, None, config, scale)
@@ -96,9 +112,7 @@ def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]
     return loaded
 
 
-def load_reference(
-    text: str, reading: InputOptions, ratings: "Ratings", scale: str | None, where: list[str] | None
-) -> Any:
+def load_reference(text: str, reading: InputOptions, loaded: Loaded, scale: str | None, where: list[str] | None) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
     from plurivox.errors import ScaleError
 
@@ -106,9 +120,11 @@ def load_reference(
         if scale or where:
             raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
         return text
-    points = ratings.scale if scale == "same" else read_scale(scale)
     try:
-        found = read_beside(text, reading, points)
+        if scale == "same":
+            found = read_alike(text, reading, loaded)
+        else:
+            found = read_beside(text, reading, read_scale(scale))
     except ScaleError as error:
         raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
     intake = found.intake
@@ -126,6 +142,36 @@ def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Rat
         return read_ratings(file, scale=scale)
     except ColumnError:
         return read_ratings(file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score)
+
+
+def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
+    """Read other ratings on the scale of the ratings, recoded like them."""
+    found = read_beside(file, reading, loaded.scale_of_files)
+    return found if loaded.recoding is None else found.recode(loaded.recoding)
+
+
+def predictions_beside(file: str, loaded: Loaded) -> "Predictions":
+    """Read predictions on the scale of the ratings; where it is recoded they may be of the points before or after."""
+    from plurivox.errors import ColumnError
+    from plurivox.intake.read import read_predictions
+
+    try:
+        return read_predictions(file, loaded.scale, like=loaded.ratings)
+    except ColumnError:
+        if loaded.recoding is None or file == "-":
+            raise
+        return read_predictions(file, loaded.scale_of_files, like=loaded.ratings).recode(loaded.recoding)
+
+
+def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
+    """Read answers on the scale of the ratings, recoded like them; or, if none is on it, on the scale after that."""
+    from plurivox.intake.read_answers import read_answers
+
+    found = read_answers(file, loaded.scale_of_files, like=loaded.ratings, **more)
+    if loaded.recoding is None:
+        return found
+    answered = (found.point >= 0).any()
+    return found.recode(loaded.recoding) if answered else read_answers(file, loaded.scale, like=loaded.ratings, **more)
 
 
 def read_items(
@@ -168,6 +214,21 @@ def _read(reading: InputOptions, config: "Config") -> "Ratings":
     )
 
 
+def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "Recoding | None":
+    """Return what becomes of the points, if the command line or, behind it, the config says so."""
+    from plurivox.errors import ScaleError
+    from plurivox.recoding import Recoding
+
+    given = reading if reading.recode is not None or reading.unsafe_from is not None else config
+    if given.recode is None and given.unsafe_from is None:
+        return None
+    try:
+        return Recoding.of(ratings.scale, given.recode, given.unsafe_from)
+    except ScaleError as error:
+        source = config.path if given is config else ratings.intake.source
+        raise ScaleError(error.problem, source=source, hint=error.hint) from None
+
+
 def _tell(ratings: "Ratings", config: "Config") -> None:
     """Say on standard error what was taken for what."""
     intake = ratings.intake
@@ -175,6 +236,7 @@ def _tell(ratings: "Ratings", config: "Config") -> None:
     scale = f"{ratings.scale}{' (inferred)' if intake.scale_inferred else ''}"
     if ratings.scale.poles:
         scale += f", from {ratings.scale.poles[0]} to {ratings.scale.poles[1]}"
+    scale += f", recoded: {intake.recoded}" if intake.recoded else ""
     told = f", as {config.path} says" if config.path else ""
     say(f"{intake.source}: {intake.layout} table, {taken}; scale {scale}{told}")
 

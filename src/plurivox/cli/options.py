@@ -42,6 +42,12 @@ class InputOptions:
     missing: Annotated[
         Texts, option("An answer that means no rating, besides blank, NA, NaN and null. Repeatable.", "ANSWER")
     ] = None
+    recode: Annotated[
+        Text, option("New points made of points or ranges of the scale: 0-2=no,3-4=yes; 2=missing drops one.", "RULE")
+    ] = None
+    unsafe_from: Annotated[Text, option("Two points made of the scale: below this one, and from it on.", "POINT")] = (
+        None
+    )
     duplicates: Annotated[
         Text,
         option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plurivox.cli.lens import CONTEXT, parameter, parameters_of, settings_given
-from plurivox.cli.loading import load, load_reference
+from plurivox.cli.loading import answers_beside, load, load_reference, predictions_beside
 from plurivox.cli.options import InputOptions, reads_ratings
 from plurivox.cli.printing import put
 from plurivox.lenses.inputs import REFERENCE
@@ -75,18 +75,14 @@ def _report(reading: InputOptions, **given: Any) -> None:
 
 def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:
     """Read what the report takes besides ratings, in the order of its options."""
-    ratings, found = loaded.ratings, {}
+    found: dict[str, Any] = {}
     if given["reference"] is not None:
         where = given["reference_scale"], given["reference_where"]
-        found["reference"] = load_reference(given["reference"], reading, ratings, *where)
+        found["reference"] = load_reference(given["reference"], reading, loaded, *where)
     if given["predictions"] is not None:
-        from plurivox.intake.read import read_predictions
-
-        found["predictions"] = read_predictions(given["predictions"], ratings.scale, like=ratings)
+        found["predictions"] = predictions_beside(given["predictions"], loaded)
     if given["answers"] is not None:
-        from plurivox.intake.read_answers import read_answers
-
-        found["answers"] = read_answers(given["answers"], ratings.scale, like=ratings)
+        found["answers"] = answers_beside(given["answers"], loaded)
     return found
 
 

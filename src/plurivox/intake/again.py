@@ -109,6 +109,16 @@ class EveryRating:
         )
 
 
+def first_and_again(every: Again) -> dict[str, Any]:
+    """Return ratings that are sorted by item, rater and occasion as first ones, with the others beside them."""
+    first = np.ones(len(every), dtype=bool)
+    first[1:] = (np.diff(every.item_codes) != 0) | (np.diff(every.rater_codes) != 0)
+    return {
+        "item_codes": every.item_codes[first], "rater_codes": every.rater_codes[first], "scores": every.scores[first],
+        "times": None if every.times is None else every.times[first], "again": every.some(~first),
+    }  # fmt: skip
+
+
 def same_times(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> bool:
     """Tell whether two columns of times are the same; unknown times are."""
     return a is b if a is None or b is None else bool(np.array_equal(a, b, equal_nan=True))

@@ -77,6 +77,8 @@ class Intake:
     kept_repeats: int = 0  # later ratings of repeated pairs that are kept beside the first
     time_unit: str = ""  # number or days, where times were read
     missing_times: int = 0
+    recoded: str = ""  # what became of the points, in words
+    recoded_missing: int = 0  # ratings of points that became missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from plurivox.arguments import FilePath, check_fields, checked, shown
 from plurivox.errors import FileError
 from plurivox.files import writing
-from plurivox.intake.again import Again
+from plurivox.intake.again import Again, first_and_again
 from plurivox.intake.check import Intake
 from plurivox.intake.panics import without_panics
 from plurivox.intake.times import UNITS
@@ -30,11 +30,11 @@ from plurivox.scale import Scale
 
 KEY = "plurivox"
 VERSION = 2
-"""The form with times or occasions; ratings without them are written in form 1, which earlier versions read."""
+"""The form with times, occasions or a recoding; others are written in form 1, which earlier versions read."""
 AGAIN = "Write it again with write_ratings, from the table that it was made of."
 _ROWS_PER_BYTE = 100
 _MOST_COUNT = 2**62
-_LATER = ("kept_repeats", "time_unit", "missing_times")
+_LATER = ("kept_repeats", "time_unit", "missing_times", "recoded", "recoded_missing")
 
 
 @checked
@@ -49,10 +49,11 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
         The file; it is replaced only once the new one is complete. The file that the ratings were read from is
         refused.
     """
+    intake = ratings.intake
     described = {
-        "version": VERSION if ratings.intake.time_unit or ratings.again is not None else 1,
+        "version": VERSION if intake.time_unit or intake.recoded or ratings.again is not None else 1,
         "scale": ratings.scale.to_dict(),
-        "intake": _told(ratings.intake),
+        "intake": _told(intake),
         "items": _packed(ratings.items),
         "raters": _packed(ratings.raters),
     }
@@ -65,12 +66,12 @@ def write_ratings(ratings: Ratings, path: FilePath) -> None:
             again=None,
         )  # fmt: skip
         frame = _with_codes(whole).with_columns(pl.Series("occasion", every.occasions))
-    with writing(path, [ratings.intake.source]) as file:
+    with writing(path, [intake.source]) as file:
         frame.write_parquet(file, metadata={KEY: json.dumps(described)})
 
 
 def _told(intake: Intake) -> dict[str, Any]:
-    """Return what was noticed; of repeats and times only if there are any, so that earlier versions can read it."""
+    """Return what was noticed; of what earlier versions do not know only what there is, so that they can read it."""
     found = asdict(intake)
     return {name: part for name, part in found.items() if part or name not in _LATER}
 
@@ -159,7 +160,8 @@ def _restored(frame: pl.DataFrame, described: dict[str, Any]) -> Ratings:
         times=times,
     )
     if (occasion > 1).any():
-        found = _apart(found, occasion)
+        every = Again(found.item_codes, found.codes_of_raters, found.scores, found.times)
+        found = replace(found, **first_and_again(every))
     if "digest" in described:
         if described["digest"] != _digest(described, found):
             raise ValueError("its content is not what was written")
@@ -179,20 +181,6 @@ def _digest(described: dict[str, Any], ratings: Ratings) -> str:
         if array is not None:
             whole.update(np.ascontiguousarray(array).data)
     return whole.hexdigest()
-
-
-def _apart(ratings: Ratings, occasion: NDArray[np.int64]) -> Ratings:
-    """Return ratings of all occasions as first ones, with the others beside them."""
-    first, raters, times = occasion == 1, ratings.codes_of_raters, ratings.times
-    again = Again(ratings.item_codes, raters, ratings.scores, times).some(~first)
-    return replace(
-        ratings,
-        item_codes=ratings.item_codes[first],
-        rater_codes=raters[first],
-        scores=ratings.scores[first],
-        times=None if times is None else times[first],
-        again=again,
-    )
 
 
 def _times(column: pl.Series) -> NDArray[np.float64]:

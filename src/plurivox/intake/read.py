@@ -27,6 +27,7 @@ from plurivox.intake.recognise import Layout, Recognised, id_column, recognise
 from plurivox.intake.text import read_delimited, read_json_lines
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings, pick, require_apart, require_columns, to_polars
+from plurivox.recoding import GivenRecoding
 from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale
 from plurivox.scale_files import as_scale as as_scale
@@ -49,6 +50,8 @@ def read_ratings(
     scale: GivenScale | None = None,
     poles: GivenPoles | None = None,
     missing: Iterable[Label] = (),
+    recode: GivenRecoding | None = None,
+    unsafe_from: Label | None = None,
     duplicates: Duplicates = "error",
     time: str | None = None,
     raters: Source | Frame | None = None,
@@ -76,6 +79,9 @@ def read_ratings(
         What the lowest and the highest end of the scale mean, by which sentences speak: ``("safe", "unsafe")``.
     missing
         Answers besides blank, NA, NaN and null that mean "no rating".
+    recode, unsafe_from
+        Other points made of those of the scale, as :meth:`Ratings.recode` makes them: ``"0-2=no,3-4=yes"``, or the
+        lowest point that counts as unsafe. ``poles`` are then those of the new scale.
     duplicates
         What to do when a rater rated an item twice: ``"error"``, ``"first"``, ``"last"``, ``"mode"``, or ``"keep"``,
         which analyses the first rating and keeps the others beside it.
@@ -108,7 +114,7 @@ def read_ratings(
     beside = attributes if time is None else (*attributes, time)
     with _raw_table(source, format, encoding, connection) as table:
         if isinstance(table, Ratings):
-            return _stored(table, raters, items).with_poles(poles)
+            return _as_asked(_stored(table, raters, items), recode, unsafe_from, poles)
         require_columns(table.columns, beside, table.name)
         require_apart(attributes, table.name, timed=time is not None)
         head = table.first().head(1000)
@@ -141,7 +147,17 @@ def read_ratings(
         rater_table = _attribute_table(raters, "rater", found.rater or "rater", encoding)
         item_table = _attribute_table(items, "item", found.item, encoding)
         checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
-    return Ratings.from_checked(checked).with_poles(poles)
+    return _as_asked(Ratings.from_checked(checked), recode, unsafe_from, poles)
+
+
+def _as_asked(
+    found: Ratings, recode: GivenRecoding | None, unsafe_from: Label | None, poles: GivenPoles | None
+) -> Ratings:
+    """Return ratings recoded, and with names of the ends of the scale, if that is asked."""
+    found = found.with_poles(poles)
+    if recode is None and unsafe_from is None:
+        return found
+    return found.recode(recode, unsafe_from=unsafe_from).with_poles(poles)
 
 
 @checked

@@ -227,6 +227,10 @@ def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
             "The scale was inferred from the scores: end points that nobody used are invisible. "
             "Give it with --scale to be sure."
         )
+    if ratings.intake.recoded:
+        n = ratings.intake.recoded_missing
+        left = f"; {counted(n, 'rating is', 'ratings are')} left out by that" if n else ""
+        notes.append(f"The scale was recoded: {ratings.intake.recoded}{left}.")
     notes += _occasions(ratings)
     notes += [
         f"{axis.name} has {len(axis):,} different values. If they are numbers, such as ages, "

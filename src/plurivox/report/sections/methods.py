@@ -70,6 +70,7 @@ def _settings(brief: Brief) -> pl.DataFrame:
         "seed": str(brief.asked.seed),
         "smallest group shown": str(brief.asked.min_group_size),
         "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.scale_inferred else ""),
+        **({"scale recoded": brief.ratings.intake.recoded} if brief.ratings.intake.recoded else {}),
         "plurivox": plurivox.__version__,
         "Python": platform.python_version(),
         **{name: metadata.version(name) for name in PACKAGES},
