@@ -113,7 +113,7 @@ def xrr(a: Sequence[Item], b: Sequence[Item], delta: Distance) -> Fraction | Non
     return 1 - observed / (expected / (len(pool_a) * len(pool_b)))
 
 
-def gai(irr: Fraction | None, cross: Fraction | None) -> Fraction | None:
+def gai(irr: Fraction | float | None, cross: Fraction | float | None) -> Fraction | float | None:
     if irr is None or cross is None or cross <= 0:
         return None
     return irr / cross

@@ -109,6 +109,16 @@ def test_gai_against_golden(golden: dict[str, Any]) -> None:
     assert same(statistics.gai(g2, g1), case["gai_g2"])
 
 
+def test_other_gai_against_golden(golden: dict[str, Any]) -> None:
+    case, group = golden["plurality_negentropy"], groups_of(golden, "missing")
+    g1, g2 = group(golden["inputs"]["g1"]), group(golden["inputs"]["g2"])
+    cross = case["cross_negentropy_g1_given_g2"]["add_half"]
+    assert same(statistics.gai_negentropy(g1, g2), case["g1"]["negentropy_ln"] / cross if cross > 0 else None)
+    votes = Fraction(case["voting_agreement_g1_g2"]["ties_share_fraction"])
+    size = Fraction(case["g1"]["plurality_fraction"])
+    assert same(statistics.gai_plurality(g1, g2), size / votes if votes > 0 else None)
+
+
 def test_means_and_votes_against_golden(golden: dict[str, Any]) -> None:
     case, group = golden["plurality_negentropy"], groups_of(golden, "missing")
     g1, g2 = group(golden["inputs"]["g1"]), group(golden["inputs"]["g2"])
@@ -219,6 +229,8 @@ TWO_SIDED: dict[str, Callable[[Items, Items, int], Fraction | float | None]] = {
     "xrr": lambda a, b, _: _xrr(a, b, "nominal"),
     "gai": lambda a, b, _: reference.gai(_alpha(a, "nominal"), _xrr(a, b, "nominal")),
     "cross_negentropy": reference.cross_negentropy,
+    "gai_negentropy": lambda a, b, n: reference.gai(reference.negentropy(a, n), reference.cross_negentropy(a, b, n)),
+    "gai_plurality": lambda a, b, _: reference.gai(reference.plurality_size(a), reference.voting_agreement(a, b)),
     "voting_agreement": lambda a, b, _: reference.voting_agreement(a, b),
 }
 
@@ -333,6 +345,15 @@ def _gai(s: Array) -> Array:
     return parts.gai_from(irr, cross)
 
 
+def _ratio(within: str, cross: str, split: int) -> tuple[Contribute, Finish]:
+    """Return what two statistics contribute side by side, and the ratio of what is finished of both."""
+    (one, first), (two, second) = ADDITIVE[within], ADDITIVE[cross]
+    return (
+        lambda x, y: np.concatenate([one(x), two(x, y)], axis=-1),
+        lambda s: parts.gai_from(first(s[..., :split]), second(s[..., split:])),
+    )
+
+
 # For each statistic, and on four points: what items contribute, and how their sum is finished.
 # fmt: off
 ADDITIVE: dict[str, tuple[Contribute, Finish]] = {
@@ -370,6 +391,10 @@ def _of_record(name: str) -> tuple[Contribute, Finish]:
 
 
 ADDITIVE |= {name: _of_record(name) for name in FURTHER}
+ADDITIVE |= {
+    "gai_negentropy": _ratio("negentropy", "cross_negentropy", 2),
+    "gai_plurality": _ratio("plurality_size", "voting_agreement", 2),
+}
 
 
 def sides_of(name: str, sides: Sides) -> Sides:
@@ -516,7 +541,12 @@ def test_unrated_items_and_twice_the_items(sides: Sides) -> None:
         elif record.name == "voting_agreement":
             n = 2 * ((sides[0].sum(axis=1) > 0) & (sides[1].sum(axis=1) > 0)).sum()
             assert alike(1 - doubled, (1 - value) * (2 * n - 1) / (2 * n - 2) if n else math.nan)
-        elif record.name not in ("gai", "icc1", "icc1k"):  # whose numerators move as alpha does, degrees of freedom
+        elif record.name not in (
+            "gai",
+            "gai_plurality",
+            "icc1",
+            "icc1k",
+        ):  # parts move as alpha does, degrees of freedom
             assert alike(doubled, value), record.name
 
 
@@ -778,7 +808,7 @@ def test_counts_are_checked(counts: Any, message: str) -> None:
     for record in COUNTED:
         assert record.function is not None
         sides = ([[1, 2]], counts) if record.needs == "pair" else (counts,)
-        name = {"group": "counts", "pair": "counts_rest" if record.name == "gai" else "counts_b"}[record.needs]
+        name = {"group": "counts", "pair": "counts_rest" if record.name.startswith("gai") else "counts_b"}[record.needs]
         with pytest.raises(InputError, match=message.replace("counts", name, 1)):
             record.function(*sides)
 

@@ -20,6 +20,7 @@ class ReportSettings(Settings):
     prior: Any = shared.prior(shared.AUTO)
     several: Frozen = shared.several()
     level: Any = shared.level()
+    gai: tuple[str, ...] = shared.gai()
     within: tuple[str, ...] | None = shared.within()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()

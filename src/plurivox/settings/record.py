@@ -63,7 +63,7 @@ class Spec:
         Whether it has an option of its own.
     quiet
         Whether a record leaves it out of its JSON and its key while it has its default: it changes what things are
-        called, and nothing that is computed.
+        called, or asks for more beside what is always computed.
     name, kind, optional
         What the field of the record says: ``kind`` is bool, int, float or str, and None where ``canonical`` alone knows
         what a value may be; ``optional`` ones may be None.

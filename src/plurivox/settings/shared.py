@@ -20,6 +20,7 @@ INTERVALS = ("jackknife", "bootstrap", "none")
 CONVENTIONS = ("default", "published")
 AUTO = "auto"
 CORRECTIONS = ("maxt", "bh", "by", "holm", "bonferroni", "none")
+GAI_PAIRS = ("irr", "negentropy", "plurality")
 TIES = ("share", "lowest", "random")
 GROUP_SCORES = ("plurality", "median", "mean")
 LEVELS = ("nominal", "ordinal", "interval")
@@ -158,6 +159,24 @@ ties = _shared(
     doc='Points that tie ``"share"`` the item, the ``"lowest"`` gets it, or one at ``"random"`` by seed.',
 )  # fmt: skip
 """Who gets a tied vote: ``ties: str``."""
+
+
+def _gai_pairs(value: Any) -> tuple[str, ...]:
+    """Return the pairs of measures, in their order; that of IRR and XRR is always there."""
+    given = values.names(value)
+    if not set(given) <= set(GAI_PAIRS):
+        raise ValueError(f"Choose of {', '.join(GAI_PAIRS)}.")
+    return tuple(one for one in GAI_PAIRS if one == "irr" or one in given)
+
+
+gai = _shared(
+    ("irr",), "GAI of which pairs of measures: irr, which is always there, negentropy, plurality.", metavar="PAIRS",
+    parse=values.read_names, canonical=_gai_pairs, quiet=True, accepts="str | Sequence[str]",
+    doc='Of which pairs of measures GAI is made: of ``"irr"`` and XRR, which is always there and alone makes claims; '
+    'also of ``"negentropy"`` and cross-negentropy (``gai_negentropy``), and of ``"plurality"`` size and voting '
+    "agreement (``gai_plurality``).",
+)  # fmt: skip
+"""Of which pairs of measures GAI is made: ``gai: tuple[str, ...]``."""
 
 pairs = _shared(
     False, "Also compare every pair of groups.",

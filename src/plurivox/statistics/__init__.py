@@ -23,6 +23,7 @@ from plurivox.statistics.cohesion import (
 from plurivox.statistics.cohesion.cohen import Cohen, cohen_kappa, weighted_kappa
 from plurivox.statistics.cohesion.fleiss import fleiss_kappa
 from plurivox.statistics.cohesion.icc import Icc, icc, icc1, icc1k
+from plurivox.statistics.cohesion.other_gai import gai_negentropy, gai_plurality
 from plurivox.statistics.cohesion.polarisation import ndfu
 from plurivox.statistics.cohesion.view import view_correlation
 from plurivox.statistics.graded import GradedResponse, graded_response
@@ -65,7 +66,8 @@ __all__ = [
     "STATISTICS", "Cohen", "GradedResponse", "Icc", "Mokken", "Monotonicity", "PriorFit", "Statistic", "ac1", "ac2",
     "ada_met", "ada_met_answered", "advantage", "auroc", "average_precision", "calibration_slope", "cohen_kappa",
     "cross_entropy", "cross_negentropy", "emd", "expected_cross_entropy", "expected_emd", "expected_entropy",
-    "expected_js", "expected_kl", "expected_rps", "fit_prior", "fleiss_kappa", "gai", "graded_response",
+    "expected_js", "expected_kl", "expected_rps", "fit_prior", "fleiss_kappa", "gai", "gai_negentropy",
+    "gai_plurality", "graded_response",
     "harmonic_mean", "icc", "icc1", "icc1k", "information_gain", "js", "kendall_tau_b", "kl", "krippendorff_alpha",
     "mean_interval", "modes", "mokken_h", "mokken_scales", "monotonicity", "mpa", "mpa_raw", "ndfu", "negentropy",
     "percent_agreement", "pit", "pit_histogram", "plurality_size", "posterior_mean", "precision", "ratings_needed",

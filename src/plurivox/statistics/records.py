@@ -76,10 +76,10 @@ class Statistic:
     equation, meaning, higher_means, reference
         For the reader.
     role
-        In cohesion: ``"tested"`` with raters shuffled and resampled, ``"beside"`` alpha, resampled only, or of the
-        ``"whole"`` scores of a group's raters, which is not a sum over items and comes without draws. In
-        responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics ``"scaled"``, in
-        variation ``"higher"``.
+        In cohesion: ``"tested"`` with raters shuffled and resampled, or so only if ``"asked"`` for, ``"beside"`` alpha,
+        resampled only, or of the ``"whole"`` scores of a group's raters, which is not a sum over items and comes
+        without draws. In responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics
+        ``"scaled"``, in variation ``"higher"``.
     order
         Where it stands among the others; equal ones by name.
     contribution
@@ -123,7 +123,7 @@ class Statistic:
     function: Callable[..., float] | None = None
     symmetric: bool = False
     column: str = ""
-    role: Literal["tested", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", ""] = ""
+    role: Literal["tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", ""] = ""
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None
     slot: int = -1

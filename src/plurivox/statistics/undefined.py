@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurivox.errors import InputError
 from plurivox.statistics.checks import choice_of, counts_of, items_of, level_of, pair_of, values_of, weights_of
+from plurivox.statistics.cohesion import cross_negentropy, voting_agreement, xrr
 from plurivox.statistics.cohesion import parts as parts
-from plurivox.statistics.cohesion import xrr
 from plurivox.statistics.levels import Floats, Level
 from plurivox.statistics.records import About, Statistic
 from plurivox.statistics.soft_blocks import EMPIRICAL
@@ -31,6 +31,7 @@ ALL_UNSAFE = "every reference rating lies at or above the boundary"
 ALL_SAFE = "every reference rating lies below the boundary"
 ONE_SCORE = "only one score was used"
 NOT_ABOVE_CHANCE = "cross-agreement is not above chance, so the ratio says nothing"
+NOT_FORESEEN = "the rest foresees the group's answers no better than an even spread, so the ratio says nothing"
 
 Over = Literal["rated", "pairable", "common"]
 
@@ -51,10 +52,12 @@ def why_xrr(marginals_x: NDArray[Any], marginals_y: NDArray[Any], level: Level =
 
 def why_gai(cross: float, reason_irr: str | None, reason_xrr: str | None) -> str | None:
     """Tell why GAI is undefined, from XRR and the reasons why IRR and XRR may be."""
-    reason = reason_irr or reason_xrr
-    if reason is None and not cross > parts.ROUNDING:
-        return NOT_ABOVE_CHANCE
-    return reason
+    return why_ratio(cross, NOT_ABOVE_CHANCE, reason_irr or reason_xrr)
+
+
+def why_ratio(cross: float, none: str, reason: str | None) -> str | None:
+    """Tell why a ratio is undefined: a reason why its halves are, or that what it is divided by is not above 0."""
+    return none if reason is None and not cross > parts.ROUNDING else reason
 
 
 def why_mean(count: float, over: Over = "rated", *, n_raters: int | None = None) -> str | None:
@@ -130,8 +133,19 @@ def undefined_reason(
         x, y = pair_of("counts", counts, "counts_rest", counts_rest)
     assert record.why is not None
     about = About(x.shape[1], values_of(values, x.shape[1]), level_of(level, x.shape[1]))
-    cross = {"xrr": np.asarray(xrr(x, y, level, values=values))} if statistic == "gai" and y is not None else {}
+    cross = {} if y is None else _crossed(statistic, x, y, level, values)
     return record.why(_sums(STATISTICS[record.source], x, y, about), about, cross, None)
+
+
+def _crossed(
+    statistic: str, x: Floats, y: Floats, level: str | ArrayLike, values: ArrayLike | None
+) -> dict[str, Floats]:
+    """Return what a ratio is divided by, by its name."""
+    if statistic == "gai":
+        return {"xrr": np.asarray(xrr(x, y, level, values=values))}
+    if statistic == "gai_negentropy":
+        return {"cross_negentropy": np.asarray(cross_negentropy(x, y))}
+    return {"voting_agreement": np.asarray(voting_agreement(x, y))} if statistic == "gai_plurality" else {}
 
 
 _TWO_SIDES = {

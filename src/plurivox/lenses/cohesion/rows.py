@@ -20,7 +20,7 @@ from plurivox.engine.permutation import Maximum, max_t, upper_p
 from plurivox.engine.run import Sums, Values
 from plurivox.engine.running import Running
 from plurivox.lenses.cohesion.settings import CohesionSettings
-from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of
+from plurivox.lenses.cohesion.sums import TOO_MANY, Measured, place_of, scores_of, tested_with
 from plurivox.lenses.held import held
 from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
 from plurivox.ratings import Ratings
@@ -109,10 +109,11 @@ class Analysis:
     def found(self, name: str, prepared: Sequence[Prepared]) -> Found:
         """Return the rows of the groups of an axis, and its draws."""
         rows: list[Row] = []
-        names = _names(of_role("tested"))
+        tested = tested_with(self.settings.gai)
+        names = _names(tested)
         both = names + _names(of_role("beside"))
         kept = [np.zeros((self.settings.bootstrap, 0, len(both)))]
-        records = (*of_role("tested"), *of_role("beside"))
+        records = (*tested, *of_role("beside"))
         null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, len(names)))]
         for one in prepared:
             spread = self.inference.spread(one.measured, one.axis.name).of(one.places)
@@ -282,7 +283,7 @@ class Analysis:
         wanted = self.settings
         return Measured.of(
             self.ratings, grouping, level=self.level, published=wanted.convention == "published", ties=wanted.ties,
-            seed=wanted.seed,
+            seed=wanted.seed, gai=wanted.gai,
         )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ class CohesionSettings(Settings):
         '``"default"``, or ``"published"`` for the p-values and the cross-negentropy of the GRASP paper.',
     )
     ties: str = shared.ties()
+    gai: tuple[str, ...] = shared.gai()
     several: Frozen = shared.several()
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()

@@ -6,7 +6,7 @@ and those of scores as numbers share a second pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -250,6 +250,11 @@ def rater_means(ratings: Ratings) -> NDArray[np.float64]:
     return np.asarray(total / np.maximum(np.bincount(raters, minlength=ratings.n_raters), 1))
 
 
+def tested_with(gai: Sequence[str]) -> tuple[Statistic, ...]:
+    """Return the tested statistics, those that are always there first, then GAI of the other pairs asked for."""
+    return (*of_role("tested"), *(one for one in of_role("asked") if one.name.removeprefix("gai_") in gai))
+
+
 def place_of(name: str) -> int:
     """Return where a tested statistic stands among the values."""
     return [record.name for record in of_role("tested")].index(name)
@@ -271,10 +276,10 @@ class Measured:
     @classmethod
     def of(
         cls, ratings: Ratings, grouping: Grouping, *, level: Level = "nominal", published: bool = False,
-        ties: str = "share", seed: int = 0,
+        ties: str = "share", seed: int = 0, gai: Sequence[str] = (),
     ) -> Measured:  # fmt: skip
         """Prepare all sums of a grouping."""
-        tested, beside = of_role("tested"), of_role("beside")
+        tested, beside = tested_with(gai), of_role("beside")
         sources = {record.source for record in (*tested, *beside)}
         counted = tuple(one for one in (*tested, *beside) if one.contribution is not None and one.name in sources)
         n_points = len(ratings.scale)

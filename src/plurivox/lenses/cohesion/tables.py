@@ -18,12 +18,12 @@ def columns(*roles: str) -> dict[str, str]:
 
 def tables(found: Cohesion) -> list[Shown]:
     """Return all tables of a result as text."""
-    tested, beside = columns("tested"), columns("beside", "whole")
+    tested, beside = columns("tested", "asked"), columns("beside", "whole")
     shown = [_axis_table(found, axis, tested) for axis in found.axes]
     shown.insert(0, _axis_table(found, "all", tested | beside))
     shown += _more(found)
     if found.settings["interval"] != "none":
-        wide = {record.name: record.heading for record in of_role("tested") if record.interval_shown}
+        wide = {record.name: record.heading for record in of_role("tested", "asked") if record.interval_shown}
         shown.append(_all_axes(found, f"95 % intervals {interval_method(found.settings)}", wide, intervals=True))
     shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside))
     return shown
@@ -92,4 +92,4 @@ def _pair_table(axis: str, rows: list[Row], level: str) -> Shown:
 def notes(found: Cohesion) -> list[str]:
     """Return why values are undefined, and what to beware of."""
     main = [row for row in found.rows if row.kind in ("overall", "group", "contrast")]
-    return notes_of(main, columns("tested"))
+    return notes_of(main, columns("tested", "asked"))

@@ -69,7 +69,7 @@ def _charts(found: Cohesion) -> list[Block]:
 
 
 def _table(found: Cohesion) -> DataTable:
-    names = [record.name for record in of_role("tested", "beside", "whole")]
+    names = [record.name for record in of_role("tested", "asked", "beside", "whole")]
     frame = found.to_frame().filter(pl.col("statistic").is_in(names), pl.col("group") != "")
     return table(
         "cohesion-table",
