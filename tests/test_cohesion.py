@@ -239,6 +239,50 @@ def test_grasp_table_5(dices: pv.Ratings, real_data: Path, convention: str) -> N
     assert compared == (120 if convention == "published" else 100)
 
 
+STARS = {
+    ("race", "Latine"): "irr xrr gai",
+    ("race", "Multiracial"): "negentropy cross_negentropy plurality_size",
+    ("race", "White"): "xrr negentropy cross_negentropy plurality_size voting_agreement",
+    ("race x gender", "Asian, Woman"): "irr xrr negentropy cross_negentropy plurality_size gai",
+    ("race x gender", "Black, Woman"): "irr gai",
+    ("race x gender", "Latine, Woman"): "irr xrr gai",
+    ("race x gender", "Multiracial, Woman"): "negentropy",
+    ("race x gender", "White, Man"): "irr negentropy cross_negentropy plurality_size voting_agreement gai",
+    ("race x gender", "White, Woman"): "irr xrr gai",
+}
+"""The cells of Table 5 that have one star or two."""
+OTHERWISE = {("race", "White", "cross_negentropy"): 0.07, ("race x gender", "White, Man", "irr"): 0.08}
+"""The cells with a star there and not here, and their p here."""
+
+
+def test_stars_of_grasp_table_5_and_what_does_not_come_out(dices: pv.Ratings, real_data: Path) -> None:
+    """Of cells not within three standard errors of .05, two stars do not come out; no voting agreement is the same."""
+    found = pv.cohesion(
+        dices, ["age", "gender", "race", ("race", "gender")], permutations=4000, max_permutations=4000,
+        convention="published", interval="none", min_group_size=1,
+    )  # fmt: skip
+    otherwise, votes, undecided = {}, [], 0
+    for row in pl.read_csv(real_data / "dices350" / "grasp_table5.csv").iter_rows(named=True):
+        axis = row["axis"].replace(" x ", " × ")
+        group = " × ".join(NAMES.get(part, part) for part in row["group"].split(", "))
+        for name in (*PUBLISHED, "voting_agreement"):
+            p = found.row(axis, group, name).p_value
+            assert p is not None
+            close = abs(p - 0.05) < 3 * math.sqrt(0.05 * 0.95 / 4000)
+            undecided += close
+            if not close and (p < 0.05) != (name in STARS.get((row["axis"], row["group"]), "").split()):
+                otherwise[row["axis"], row["group"], name] = p
+        votes.append(abs(found.value(axis, group, "voting_agreement") - row["voting_agreement"]))
+    assert otherwise == pytest.approx(OTHERWISE, abs=0.015)
+    assert undecided <= 10
+    assert min(votes) > 0.0005
+    assert max(votes) < 0.046
+    for dsi in found.ranked_axes():
+        own = found.row(dsi.axis, dsi.group, "gai")
+        assert (dsi.p_value, dsi.p_adjusted, dsi.null_median) == (own.p_value, own.p_adjusted, own.null_median)
+        assert ((dsi.p_value or 1) < 0.05) == dsi.axis.startswith("race")  # Latine raters, White men
+
+
 def test_dices_findings(dices: pv.Ratings) -> None:
     """Before correction White men stand out, as the paper says; of 36 values about two would by chance alone."""
     found = pv.cohesion(dices, [("race", "gender")], permutations=1000, level="nominal", interval="none")

@@ -147,7 +147,10 @@ class Analysis:
     # Which axis divides most ------------------------------------------------------------------------------------------
 
     def dsi(self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row]) -> list[Row]:
-        """Return the largest GAI of each axis with a p-value of its own, raw and standardised."""
+        """Return the largest GAI of each axis with a p-value of its own, raw and standardised.
+
+        In the published convention the p-values of the raw one are those of the group that has it.
+        """
         adjusted = self.dsi_adjusted(prepared)
         found = []
         for name, each in prepared.items():
@@ -159,6 +162,8 @@ class Analysis:
                 found.append(self._dsi_row(name, "dsi_standardised", largest.standardised, shown, rows, None))
         if self.settings.correction != "maxt":
             corrected(found, self.settings.correction)
+        if self.settings.convention == "published":
+            found = [_of_winner(row, rows) if row.statistic == "dsi" else row for row in found]
         # An axis is only said to divide raters where one of its groups stands apart, so that the family is not tested
         # twice.
         apart = {row.axis for row in rows if row.claim and row.statistic == "gai"}
@@ -307,6 +312,17 @@ class Crossed:
             [{"xrr": self.note}], tested=self.tested,
         )  # fmt: skip
         return replace(row, other=second)
+
+
+def _of_winner(row: Row, rows: Sequence[Row]) -> Row:
+    """Return a DSI with the p-values of the GAI that it is."""
+    for own in rows:
+        if (own.kind, own.axis, own.group, own.statistic) == ("group", row.axis, row.group, "gai"):
+            return replace(
+                row, p_value=own.p_value, p_adjusted=own.p_adjusted, null_median=own.null_median,
+                direction=own.direction, n_permutations=own.n_permutations,
+            )  # fmt: skip
+    return row
 
 
 def _top(z: Values) -> float:

@@ -26,7 +26,8 @@ class CohesionSettings(Settings):
     correction: str = shared.correction()
     convention: str = shared.convention(
         "default, or published: as in the GRASP paper.",
-        '``"default"``, or ``"published"`` for the p-values and the cross-negentropy of the GRASP paper.',
+        '``"default"``, or ``"published"`` for the p-values and the cross-negentropy of the GRASP paper, in which DSI '
+        "has the p-value of the group whose GAI it is.",
     )
     ties: str = shared.ties()
     gai: tuple[str, ...] = shared.gai()

@@ -68,7 +68,8 @@ def _more(found: Cohesion) -> list[Shown]:
         lines = [
             [row.axis, f"{row.value:.3f}", row.group, p_cell(row.p_value), p_cell(row.p_adjusted)] for row in ranked
         ]
-        header = ["axis", "DSI", "group", "p (max-T)", "p corrected"]
+        published = found.settings["convention"] == "published"
+        header = ["axis", "DSI", "group", "p (of the group)" if published else "p (max-T)", "p corrected"]
         shown.append(Shown(f"Which axis divides the raters most, {found.settings['level']} level", header, lines))
     shown += [
         _pair_table(axis, [row for row in found.pair_rows if row.axis == axis], found.settings["level"])
