@@ -283,6 +283,19 @@ def test_stars_of_grasp_table_5_and_what_does_not_come_out(dices: pv.Ratings, re
         assert ((dsi.p_value or 1) < 0.05) == dsi.axis.startswith("race")  # Latine raters, White men
 
 
+def test_arrows_stand_on_every_tested_value_if_wanted(tmp_path: Path) -> None:
+    pv.write_ratings(study(3, n_raters=40), tmp_path / "r.parquet")
+    common = ("cohesion", tmp_path / "r.parquet", "--by", "g", "--permutations", 39, "--markdown")
+    plain, marked = (run_cli(*common, *more).out for more in ((), ("--arrows",)))
+    rows = pv.cohesion(pv.read_ratings(tmp_path / "r.parquet"), "g", permutations=39).rows
+    tested = [row for row in rows if row.kind == "group" and row.direction and row.axis == "g"]
+    assert any((row.p_value or 1) >= 0.05 for row in tested)
+    for row in tested:
+        arrow = {"above": "↑", "below": "↓"}[row.direction or ""]
+        assert f"{row.value:.3f} {arrow}" in marked
+    assert marked.replace(" ↑ |", " |").replace(" ↓ |", " |") == plain
+
+
 def test_dices_findings(dices: pv.Ratings) -> None:
     """Before correction White men stand out, as the paper says; of 36 values about two would by chance alone."""
     found = pv.cohesion(dices, [("race", "gender")], permutations=1000, level="nominal", interval="none")

@@ -38,17 +38,17 @@ def notes_of(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
     ]
 
 
-def value_cell(row: Row, *, intervals: bool = False) -> str:
-    """Return a value, with its interval if wanted, and how it compares with chance."""
+def value_cell(row: Row, *, intervals: bool = False, arrows: bool = False) -> str:
+    """Return a value, with its interval if wanted, and how it compares with chance, also where p is large if wanted."""
     if math.isnan(row.value):
         return "–"
     text = f"{row.value:.3f}"
     if intervals and row.ci_low is not None and row.ci_high is not None:
         text += f" [{row.ci_low:.2f}, {row.ci_high:.2f}]".replace("inf", "∞")
+    stars = ""
     if row.p_value is not None and row.p_value < SIGNIFICANT:
-        corrected = row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT
-        text += f" {ARROWS[row.direction]}{'**' if corrected else '*'}"
-    return text
+        stars = "**" if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT else "*"
+    return f"{text} {ARROWS[row.direction]}{stars}" if stars or (arrows and row.direction) else text
 
 
 QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}

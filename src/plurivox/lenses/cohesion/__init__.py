@@ -4,7 +4,7 @@ The six statistics, GAI and DSI are those of Prabhakaran et al., *GRASP: A Disag
 Group Associations in Perspectives* (NAACL 2024); others stand beside alpha.
 """
 
-from plurivox.lenses.cohesion.settings import CohesionSettings
+from plurivox.lenses.cohesion.settings import CohesionSettings, CohesionShown
 from plurivox.lenses.record import Lens
 
 LENS = Lens(
@@ -15,6 +15,7 @@ LENS = Lens(
     about="IRR is agreement within a group, XRR agreement with the rest, GAI their ratio; an axis's DSI is its largest "
     "GAI.\nRaters are shuffled between groups to see what chance does: * is p < .05, ** p < .05 after correction.",
     settings=CohesionSettings,
+    showing=CohesionShown,
     every_attribute=True,
     questions=True,
     result="plurivox.lenses.cohesion.result:Cohesion",

@@ -43,3 +43,12 @@ class CohesionSettings(Settings):
     min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
     seed: int = shared.seed()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CohesionShown(Settings):
+    """What the terminal shows of a result."""
+
+    arrows: bool = setting(
+        False, "Tell of every value, not only those with p < .05, whether chance gives less or more."
+    )

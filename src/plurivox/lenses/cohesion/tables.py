@@ -16,44 +16,46 @@ def columns(*roles: str) -> dict[str, str]:
     return {record.name: record.heading for record in of_role(*roles)}
 
 
-def tables(found: Cohesion) -> list[Shown]:
-    """Return all tables of a result as text."""
+def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
+    """Return all tables of a result as text, with arrows on every tested value if wanted."""
     tested, beside = columns("tested", "asked"), columns("beside", "whole")
-    shown = [_axis_table(found, axis, tested) for axis in found.axes]
+    shown = [_axis_table(found, axis, tested, arrows=arrows) for axis in found.axes]
     shown.insert(0, _axis_table(found, "all", tested | beside))
-    shown += _more(found)
+    shown += _more(found, arrows=arrows)
     if found.settings["interval"] != "none":
         wide = {record.name: record.heading for record in of_role("tested", "asked") if record.interval_shown}
-        shown.append(_all_axes(found, f"95 % intervals {interval_method(found.settings)}", wide, intervals=True))
+        shown.append(
+            _all_axes(found, f"95 % intervals {interval_method(found.settings)}", wide, intervals=True, arrows=arrows)
+        )
     shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside))
     return shown
 
 
-def _all_axes(found: Cohesion, title: str, columns: dict[str, str], *, intervals: bool = False) -> Shown:
+def _all_axes(found: Cohesion, title: str, columns: dict[str, str], **marks: bool) -> Shown:
     """Return one table of the groups of all axes."""
-    each = [_axis_table(found, axis, columns, intervals=intervals) for axis in found.axes]
+    each = [_axis_table(found, axis, columns, **marks) for axis in found.axes]
     header = max((table.header for table in each), key=len)
     return Shown(title, header, [line for table in each for line in table.rows])
 
 
-def _axis_table(found: Cohesion, axis: str, columns: dict[str, str], *, intervals: bool = False) -> Shown:
+def _axis_table(found: Cohesion, axis: str, columns: dict[str, str], **marks: bool) -> Shown:
     rows = [row for row in found.rows if row.axis == axis and row.kind in ("overall", "group", "beside")]
     names = [name for name in columns if any(row.statistic == name for row in rows)]
     lines = []
     for group in dict.fromkeys(row.group for row in rows):
         own = {row.statistic: row for row in rows if row.group == group}
-        cells = [value_cell(own[name], intervals=intervals) for name in names]
+        cells = [value_cell(own[name], **marks) for name in names]
         lines.append([group, f"{next(iter(own.values())).n_raters:,}", *cells])
     title = f"{'All raters together' if axis == 'all' else axis}, {found.settings['level']} level"
     return Shown(title, ["group", "raters", *(columns[name] for name in names)], lines)
 
 
-def _more(found: Cohesion) -> list[Shown]:
+def _more(found: Cohesion, *, arrows: bool) -> list[Shown]:
     shown = []
     contrasts = [row for row in found.rows if row.kind == "contrast"]
     if contrasts:
         lines = [
-            [STATISTICS[row.statistic].heading, value_cell(row, intervals=True), p_cell(row.p_value)]
+            [STATISTICS[row.statistic].heading, value_cell(row, intervals=True, arrows=arrows), p_cell(row.p_value)]
             for row in contrasts
         ]
         shown.append(
@@ -72,16 +74,16 @@ def _more(found: Cohesion) -> list[Shown]:
         header = ["axis", "DSI", "group", "p (of the group)" if published else "p (max-T)", "p corrected"]
         shown.append(Shown(f"Which axis divides the raters most, {found.settings['level']} level", header, lines))
     shown += [
-        _pair_table(axis, [row for row in found.pair_rows if row.axis == axis], found.settings["level"])
+        _pair_table(axis, [row for row in found.pair_rows if row.axis == axis], found.settings["level"], arrows=arrows)
         for axis in dict.fromkeys(row.axis for row in found.pair_rows)
     ]
     return shown
 
 
-def _pair_table(axis: str, rows: list[Row], level: str) -> Shown:
+def _pair_table(axis: str, rows: list[Row], level: str, *, arrows: bool) -> Shown:
     """Return a matrix whose columns are numbered, since many group names do not fit side by side."""
     groups = [row.group for row in rows if row.statistic == "irr"]
-    cells = {(row.group, row.other): value_cell(row, intervals=False) for row in rows}
+    cells = {(row.group, row.other): value_cell(row, arrows=arrows) for row in rows}
     lines = [
         [f"{i} {a}", *(cells.get((a, b)) or cells.get((b, a), "") for b in groups)]
         for i, a in enumerate(groups, start=1)
