@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from support import run_cli
 
 
 def test_against_a_table_counted_by_hand(small: pl.DataFrame) -> None:
@@ -39,6 +40,53 @@ def test_groups_against_polars() -> None:
     for group in axes["ethnicity"].groups:
         own = joined.filter(ethnicity=group.name)
         assert (group.n_ratings, group.n_items) == (own.height, own["item"].n_unique())
+
+
+def test_sizes_of_a_crossing_against_polars() -> None:
+    ratings = pv.simulate(n_items=10, n_raters=80, missing_attributes=0.1, seed=3).ratings
+    [axis] = pv.describe(ratings, by=[("age", "ethnicity", "gender")], min_group_size=1).axes
+    assert axis.sizes is not None
+    known = ratings.raters.drop_nulls(["age", "ethnicity", "gender"]).group_by("age", "ethnicity", "gender").len()
+    expected = {(f"{a} × {e}", g): n for a, e, g, n in known.iter_rows()}
+    found = {
+        (row, column): n
+        for row, cells in zip(axis.sizes.rows, axis.sizes.n_raters, strict=True)
+        for column, n in zip(axis.sizes.columns, cells, strict=True)
+    }
+    assert {cell: n for cell, n in found.items() if n is not None} == expected
+    assert set(found) - set(expected)  # nobody has these
+
+
+def test_sizes_of_a_crossing_keep_the_order_of_bins_and_tell_nothing_of_small_cells() -> None:
+    rows = [(f"r{r}", 25 + r, "ab"[r % 2]) for r in range(40)]
+    raters = pl.DataFrame([*rows, ("x", 70, "a")], schema=["rater", "age", "team"], orient="row")
+    frame = pl.DataFrame({"item": 1, "rater": raters["rater"], "score": [0, 1] * 20 + [1]})
+    ratings = pv.Ratings.from_frame(frame, raters=raters).with_bins("age", [0, 45, 65], ["young", "middle", "ancient"])
+    [axis] = pv.describe(ratings, by=[("team", "age")]).axes
+    assert axis.sizes is not None
+    assert (axis.n_withheld, axis.n_revealing) == (2, 1)
+    assert (axis.sizes.rows, axis.sizes.columns) == (("a", "b"), ("young", "middle"))
+    assert sorted(n or 0 for cells in axis.sizes.n_raters for n in cells) == [0, 10, 10, 10]
+    assert "ancient" not in str(axis.sizes)
+    assert pv.describe(ratings, by=["team"]).axes[0].sizes is None
+
+
+def test_sizes_against_the_table_of_a_paper(real_data: Path) -> None:
+    """Race × gender of DICES-350, as Prabhakaran et al. (2024) have it in Table 2; men, women."""
+    folder = real_data / "dices350"
+    ratings = pv.read_ratings(folder / "ratings.csv", scale="No,Unsure,Yes", raters=folder / "raters.csv")
+    ratings = ratings.where(raters={"removed": "False"})
+    [axis] = pv.describe(ratings, by=[("race", "gender")], min_group_size=1).axes
+    assert axis.sizes is not None
+    assert axis.sizes.columns == ("Man", "Woman")
+    assert axis.sizes.n_raters == ((12, 9), (7, 16), (10, 12), (9, 4), (9, 16))
+    shown = run_cli(
+        "describe", folder / "ratings.csv", "--raters", folder / "raters.csv", "--scale", "No,Unsure,Yes",
+        "--where", "removed=False", "--by", "race,gender",
+    )  # fmt: skip
+    assert "Raters by race × gender; –: nobody, or withheld" in shown.out
+    assert "Multiracial 9 –" in shown.words
+    assert "Black/African American – 16" in shown.words  # else the four could be worked out
 
 
 def test_only_what_was_asked_for() -> None:

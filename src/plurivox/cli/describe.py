@@ -32,7 +32,7 @@ def describe(
     if json:
         put_json(found.to_json())
     else:
-        show_description(found, console(), ids=ids)
+        show_description(found, console(), ids=ids, sizes=loaded.by is not None)
     if write_config:
         _write_config(reading, loaded)
 

@@ -25,14 +25,18 @@ MAX_GROUPS = 12
 BAR_WIDTH = 24
 
 
-def show_description(found: Description, out: Console, *, ids: bool = False) -> None:
-    """Print a description; raters one by one are numbered, unless they are to be called by their ids."""
+def show_description(found: Description, out: Console, *, ids: bool = False, sizes: bool = False) -> None:
+    """Print a description, with tables of the sizes of crossings if they are wanted.
+
+    Raters one by one are numbered, unless they are to be called by their ids.
+    """
     out.print(Text(found.source, style="bold"))
     out.print(_headline(found))
     for title, block in (
         ("Design", _design(found)),
         (f"Scale, {len(found.points)} points from low to high", _scale(found)),
         ("Raters", _axes(found, ids=ids)),
+        *(_crossings(found) if sizes else ()),
     ):
         if block is not None:
             out.print()
@@ -98,6 +102,17 @@ def _axes(found: Description, *, ids: bool) -> Table | None:
         )
     table.columns[2].justify = "left"
     return table
+
+
+def _crossings(found: Description) -> Iterable[tuple[str, Table]]:
+    """Yield a table of the sizes of each crossing, but of raters one by one."""
+    for axis in found.axes:
+        if axis.sizes is None or not axis.sizes.rows or names_raters(axis.name):
+            continue
+        table = plain_table("", *axis.sizes.columns)
+        for row, cells in zip(axis.sizes.rows, axis.sizes.n_raters, strict=True):
+            table.add_row(Text(row), *("–" if n is None else f"{n:,}" for n in cells))
+        yield f"Raters by {axis.name}; –: nobody, or withheld", table
 
 
 def _numbered(axis: AxisSummary) -> AxisSummary:

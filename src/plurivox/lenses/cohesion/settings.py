@@ -49,6 +49,4 @@ class CohesionSettings(Settings):
 class CohesionShown(Settings):
     """What the terminal shows of a result."""
 
-    arrows: bool = setting(
-        False, "Tell of every value, not only those with p < .05, whether chance gives less or more."
-    )
+    arrows: bool = setting(False, "Arrows on every tested value, not only where p < .05: above or below chance.")

@@ -27,7 +27,7 @@ def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
         shown.append(
             _all_axes(found, f"95 % intervals {interval_method(found.settings)}", wide, intervals=True, arrows=arrows)
         )
-    shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside))
+    shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside, arrows=arrows))
     return shown
 
 

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis, By
+from plurivox.axis import CROSS, Axis, By
 from plurivox.engine.grouping import Compared, compared
 from plurivox.engine.running import Running
+from plurivox.intake.attributes import as_categories, category_order
 from plurivox.lenses.overview.settings import DescriptionSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Statement, told
@@ -47,10 +48,24 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many raters each group of a crossing has.
+
+    There is a row for each value of the first attribute, or combination of values of all but the last, and a column for
+    each value of the last; None where nobody has both and where the group is withheld, which are not told apart.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    n_raters: tuple[tuple[int | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AxisSummary:
     """The groups of one attribute or crossing, those withheld, and raters without a value.
 
-    Of ``n_withheld`` groups, ``n_revealing`` are large enough, but would reveal one that is too small.
+    Of ``n_withheld`` groups, ``n_revealing`` are large enough, but would reveal one that is too small. ``sizes`` has
+    those of a crossing as a table.
     """
 
     name: str
@@ -58,6 +73,7 @@ class AxisSummary:
     n_withheld: int
     n_revealing: int
     n_outside: int
+    sizes: Sizes | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -206,7 +222,23 @@ def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
         cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
         n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
         groups += [Group(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
-    return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.n_revealing, one.axis.n_outside)
+    sizes = _sizes(ratings, one.axis) if len(one.axis.attributes) > 1 else None
+    return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.n_revealing, one.axis.n_outside, sizes)
+
+
+def _sizes(ratings: Ratings, axis: Axis) -> Sizes:
+    """Return the sizes of the groups of a crossing that are shown."""
+    *others, last = axis.attributes
+    _, first = np.unique(axis.codes[axis.codes >= 0], return_index=True)
+    members = np.flatnonzero(axis.codes >= 0)[first]  # one rater of each group
+    texts = {name: as_categories(ratings.raters[name]).gather(members).to_list() for name in axis.attributes}
+    cells = {
+        (CROSS.join(texts[name][g] for name in others), texts[last][g]): int(axis.sizes[g])
+        for g in np.flatnonzero(~axis.withheld).tolist()
+    }
+    rows = tuple(dict.fromkeys(row for row, _ in cells))
+    columns = tuple(one for one in category_order(ratings.raters[last]) if any(one == column for _, column in cells))
+    return Sizes(rows, columns, tuple(tuple(cells.get((row, column)) for column in columns) for row in rows))
 
 
 def _spread(numbers: NDArray[Any]) -> Spread:
