@@ -327,12 +327,16 @@ def test_who_is_in_which_withheld_group_changes_nothing_that_is_told(interval: A
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 5, (22, 40))
     pairs = [(f"i{i:02}", f"r{r:02}", int(scores[i, r])) for i in range(22) for r in range(40)]
-    frame = pl.DataFrame(pairs, schema=["item", "rater", "score"], orient="row")
+    once = pl.DataFrame(pairs, schema=["item", "rater", "score"], orient="row")
+    frame = pl.concat([once, once.sample(200, seed=1).with_columns(score=pl.col("score") // 2)])
+    frame = frame.with_columns(time=pl.Series(rng.random(len(frame))))
     items = pl.DataFrame({"item": [f"i{i:02}" for i in range(22)], "kind": ["k", "l"] * 11})
 
     def told(group: list[str]) -> dict[str, str]:
         raters = pl.DataFrame({"rater": [f"r{r:02}" for r in range(40)], "g": group, "x": ["p", "q"] * 20})
-        ratings = pv.Ratings.from_frame(frame, scale="0:4", raters=raters, items=items)
+        ratings = pv.Ratings.from_frame(
+            frame, scale="0:4", raters=raters, items=items, duplicates="keep", time="time"
+        )  # fmt: skip
         found = asked(ratings, ["g", "x"])
         plain = {"permutations": 9, "max_permutations": 9, "interval": interval}
         drawn = plain | ({"bootstrap": 20} if interval == "bootstrap" else {})

@@ -88,11 +88,9 @@ class Analysis:
     def prepare(self, one: Compared) -> list[Prepared]:
         """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
         found = []
-        for axis, _ in one.shown:
-            self.inference.check(self.ratings, one.axis.name, self._grouping(axis))
-            told = axis.withheld_as_one  # also for intervals, which leave out raters group by group
-            places = [0] if one.overlapping else list(range(len(axis.shown)))
-            found.append(self._prepared(told, places, self._grouping(told)))
+        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
+            self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
+            found.append(self._prepared(axis, places, self._grouping(axis)))
         return found
 
     def _prepared(self, axis: Axis, places: list[int], grouping: Grouping) -> Prepared:
