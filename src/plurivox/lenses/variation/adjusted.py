@@ -165,7 +165,8 @@ class Adjusted:
     Attributes
     ----------
     axes
-        One for each attribute; groups that are withheld there have an effect, which is not shown.
+        One for each attribute; groups that are withheld are one there, which has an effect that is not shown. Each on
+        its own would change the effects that are shown, by which its sums could be worked out.
     references
         The attribute's group that others are held beside.
     """
@@ -183,8 +184,8 @@ class Adjusted:
                     f"reference names '{attribute}', which is none of the attributes compared",
                     hint=f"They are: {few([axis.name for axis in axes]) or 'none'}.",
                 )
-        chosen = tuple(_reference(axis, wanted.get(axis.name)) for axis in axes)
-        return cls(ratings, tuple(axes), chosen)
+        fitted = tuple(axis.withheld_as_one for axis in axes)
+        return cls(ratings, fitted, tuple(_reference(axis, wanted.get(axis.name)) for axis in fitted))
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:

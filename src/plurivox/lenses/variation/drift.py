@@ -244,7 +244,7 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
         return []
     timed = Timed.of(ratings)
     moving = timed.squares > 0
-    shown = [(axis, places) for one in counting(axes, moving) for axis, places in one.shown] if axes else []
+    shown = [(axis, places) for one in counting(axes, moving) for axis, places in one.told] if axes else []
     codes = [np.zeros(ratings.n_raters, np.int32), *(axis.codes for axis, _ in shown)]
     names = [("all", ("all",), [0]), *((axis.name, axis.groups, places) for axis, places in shown)]
     together = Together(timed, [(own, len(groups)) for own, (_, groups, _) in zip(codes, names, strict=True)])

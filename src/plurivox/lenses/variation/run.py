@@ -151,9 +151,10 @@ class _Part:
             left = work.left_out(one)
             spreads.append(work.spread(one, left))
             rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
+            measured, left = work.among_shown(one, left)
             frames = frames.joined(Tables(
-                work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), one.measured, left,
-                work.settings.target, self.one.overlapping,
+                work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), measured, left,
+                work.settings.target, self.one.overlapping, measured is not one.measured,
             ).frames())  # fmt: skip
         rows += work.compared(self.contrasts, "contrast")
         return _Found(rows, [work.draws(axis.name, self.prepared, spreads)], frames)
