@@ -165,6 +165,8 @@ def test_numbers_are_times_as_they_are(given: list[Any], expected: list[float | 
         (["31.01.2026", "01.02.2026", "NA"], "rows 1, 2: the time '31.01.2026' is neither"),
         (["2026-01-31T25:00", "2026-01-31", "NA"], "row 1: the time '2026-01-31T25:00' is neither"),
         ([1.0, float("inf"), 2.0], "row 2: the time 'inf' is neither"),
+        (["1e308", "-1e308", "1"], "rows 1, 2: the time '1e308' is neither"),
+        ([1e200, 1.0, 2.0], "row 1: the time '1e+200' is neither"),
         ([True, False, None], "rows 1, 2: the time 'True' is neither"),
         ([timedelta(1), None, None], "row 1: the time 'P1D' is neither"),
     ],
