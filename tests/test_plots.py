@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import InputError, MissingExtraError, SelectionError, SoftScoresWarning
+from plurivox.errors import InputError, MissingExtraError, ScaleError, SelectionError, SoftScoresWarning
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.run import Overview
@@ -789,3 +789,13 @@ def test_palettes_are_distinct(n: int) -> None:
     assert len(set(colours)) == n
     assert all(re.fullmatch(r"#[0-9a-f]{6}", colour) for colour in colours)
     assert not set(colours) & {theme.INK, theme.QUIET, theme.GRID, theme.LINE}
+
+
+def test_charts_of_each_point_refuse_scales_of_very_many() -> None:
+    frame = pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [0, 1, 2, 9]})
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(1_002)))
+    said = "1,002 points, and a chart of each point takes at most 1,001"
+    with pytest.raises(ScaleError, match=said):
+        plots.item_groups(pv.item_view(ratings, 1, permutations=0, min_group_size=1))
+    with pytest.raises(ScaleError, match=said):
+        plots.scale_use(pv.overview(ratings, min_group_size=1))

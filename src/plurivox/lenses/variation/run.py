@@ -27,6 +27,7 @@ from plurivox.lenses.variation.sums import Measured
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Draws, Row, Table
+from plurivox.scale import few_points
 from plurivox.settings import keywords
 
 
@@ -48,6 +49,8 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     >>> result.value("age", "18-29", "leniency") > 0
     True
     """
+    if ratings.again is not None:
+        few_points(ratings.scale, "agreement of repeated ratings")
     settings = with_interval(settings)
     settings = replace(settings, adjust=settings.adjust or bool(settings.reference))
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
