@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from plurivox.results.claims import group_statements
+from plurivox.results.claims import CORRECTIONS, entangled_times, group_statements
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import counted, listed, named, resampled
 
@@ -26,6 +26,7 @@ def statements(result: Variation) -> list[Statement]:
 
     said = [one for one in group_statements(result, claimed, notable, result.held_rows) if not _mirrored(result, one)]
     said = [replace(one, rests_on=_TIMES.format(one.rests_on)) if one.statistic == "drift" else one for one in said]
+    said += _same_order(result) + _drifting_raters(result)
     beside = _varies(result) + _reliable(result) + _again(result) + _left_out(result)
     return said + beside + result.withheld_statement()
 
@@ -69,6 +70,45 @@ def _drifts(result: Variation, row: Row) -> str:
         f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {moves}, by {abs(row.value):.2g} points per "
         f"{unit}{ends}, {p_text(p or 0.0)}{after}."
     )
+
+
+def _same_order(result: Variation) -> list[Statement]:
+    """Say on which axes a drift cannot be told apart from what groups see in single items, so that none is claimed."""
+    tested = {row.axis for row in result.rows if row.statistic == "drift" and row.kind == "group" and row.tested}
+    return [
+        Statement(
+            f"No drift of groups by {axis} is claimed: raters of a group rated items in a similar order ({p_text(p)}), "
+            "so that a drift may be how the group sees single items. Orders that differ between raters would tell.",
+            2.85, axis, "times",
+        )
+        for axis, p in entangled_times(result.settings).items()
+        if axis in tested
+    ]  # fmt: skip
+
+
+def _drifting_raters(result: Variation) -> list[Statement]:
+    """Say how many raters' scores drift, of those who were asked about one by one."""
+    rows = [row for row in result.rows if row.statistic == "drift" and row.kind == "rater" and row.tested]
+    found = [row for row in rows if row.claim]
+    if not rows:
+        return []
+    n, correction = rows[0].n_permutations or 0, CORRECTIONS[result.settings["correction"]]
+    rests_on = (
+        f"times shuffled within raters, {n:,} times; corrected over {counted(len(rows), 'rater')} by {correction}"
+    )
+    least = min((row.p_adjusted for row in rows if row.p_adjusted is not None), default=1.0)
+    if not found:
+        text = (
+            f"Of {counted(len(rows), 'rater')}, one by one, none has scores that certainly drift over time; the "
+            f"smallest {p_text(least)} after correction."
+        )
+        return [Statement(text, 1.0, rows[0].axis, "drift", p=least, rests_on=rests_on, n_permutations=n)]
+    text = (
+        f"Scores of {len(found):,} of {counted(len(rows), 'rater')} drift over time, compared with all ratings of the "
+        f"same items: {sum(row.value > 0 for row in found):,} rise and {sum(row.value < 0 for row in found):,} fall, "
+        f"{p_text(least)} for the surest after correction over raters."
+    )
+    return [Statement(text, 2.3, rows[0].axis, "drift", "", True, least, rests_on, n)]
 
 
 def _points(value: float) -> str:
