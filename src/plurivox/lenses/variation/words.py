@@ -180,7 +180,10 @@ def _divided(axis: str, own: dict[str, dict[str, Any]]) -> str:
         parts.append(f"{_percent(own['group_item'], ends=True)} in how these see single items")
     rest = f"{_percent(own['rest'])} is left to single ratings"
     negative = [name for name, row in own.items() if row["variance"] < 0]
-    below = f" (The estimate for {listed(_WORDS[name] for name in negative)} is negative and counts as 0.)"
+    names = listed(_WORDS[name] for name in negative)
+    below = f" (The estimate for {names} is negative and counts as 0.)"
+    if len(negative) > 1:
+        below = f" (The estimates for {names} are negative and count as 0.)"
     return f"Of the variance in scores {', '.join(parts)}; {rest}.{below if negative else ''}"
 
 
@@ -202,7 +205,9 @@ def _reliable(result: Variation) -> list[Statement]:
         return [Statement(f"How reliable means are cannot be told: {needed['note']}.", 0.5, statistic="reliability")]
     one, k = _first(result.reliability().iter_rows(named=True)), max(1, round(needed["ratings_per_item"]))
     assert one is not None
-    same = math.isclose(one["ceiling"] ** 2, one["relative"])  # whether the same raters rate all items
+    sizes = _first(result.components().iter_rows(named=True))
+    assert sizes is not None
+    same = sizes["n_ratings"] == sizes["n_raters"] * sizes["n_items"]  # whether the same raters rate all items
     kind, other = ("relative", "absolute") if same else ("absolute", "relative")
     value, low, high = (_stepped(one[name], k) for name in (kind, f"{kind}_low", f"{kind}_high"))
     ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
