@@ -23,6 +23,7 @@ from plurivox.errors import ColumnError, FileError, InputError, ScaleError
 from plurivox.lenses.variation import repeats as module
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.ratings import with_items
+from support import run_cli
 
 SCALE = pv.Scale.range(0, 4)
 
@@ -570,3 +571,31 @@ def test_convabuse_was_rated_again(real_data: Path) -> None:
         assert (row["within"], row["between"]) == pytest.approx(expected[row["statistic"]], abs=1e-12)
         assert (row["n_raters"], row["n_items"], row["n_pairs"]) == (8, 363, 480)
         assert row["ci_low"] < row["within"] < row["ci_high"]
+
+
+def test_where_nothing_changes_there_is_no_interval() -> None:
+    """Six raters who always said the same again are no proof that all would: the jackknife has nothing to go by."""
+    rows = [(item, f"r{rater}", (item + rater) % 5, at) for item in range(4) for rater in range(6) for at in (0.0, 1.0)]
+    result = pv.variation(kept(rows), permutations=0)
+    own = result.repeats().filter(axis="all")
+    assert own["within"].to_list() == [1.0, 1.0, 0.0]
+    assert own["ci_low"].is_nan().all()
+    assert own["ci_high"].is_nan().all()
+    assert not own["between_ci_low"].is_nan().any()
+    assert any("gave the same point in 100 % of the repeats" in text for text in result.findings())
+
+
+def test_tables_tell_how_raters_agree_with_themselves_one_by_one(tmp_path: Path) -> None:
+    frame_of(table()).write_csv(tmp_path / "ratings.csv")
+    done = run_cli(
+        "variation", tmp_path / "ratings.csv", "--scale", "0:4", "--repeats", "keep", "--time", "time", "--by", "rater",
+        "--permutations", 9, "--interval", "none",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    shown = done.out.split("Items rated again: raters one by one, with themselves")[1].split("Shares of the variance")[
+        0
+    ]
+    own = repeated(kept(table()), compared(kept(table()), ["rater"], {}, 5, sums=True), interval="none")
+    highest = max(own.filter(axis="rater", statistic="percent")["within"].to_list())
+    assert "same point" in shown
+    assert f"{highest:.3f}" in shown

@@ -368,7 +368,11 @@ def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:
     group = axis.codes[ratings.codes_of_raters]
     inside = group >= 0
     cells = group[inside].astype(np.int64) * len(ratings.scale) + ratings.scores[inside]
-    return np.bincount(cells, minlength=len(axis) * len(ratings.scale)).reshape(len(axis), -1).astype(np.int64)
+    return (
+        np.bincount(cells, minlength=len(axis) * len(ratings.scale))
+        .reshape(len(axis), len(ratings.scale))
+        .astype(np.int64)
+    )
 
 
 def _over_groups(measure: Any, inside: NDArray[np.bool_], values: Values) -> Values:

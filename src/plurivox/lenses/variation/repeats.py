@@ -371,7 +371,8 @@ class _Study:
         if left:
             out = LeftOut(values[np.newaxis], tuple(left[:2]), left[2] if len(left) > 2 else None)
             ends = out.interval([share, *_SCALES], self._ranges())
-            low, high = ends.low[0], ends.high[0]
+            known = ends.low[0] < ends.high[0]  # where nothing varies, nothing is known of how it would
+            low, high = np.where(known, ends.low[0], np.nan), np.where(known, ends.high[0], np.nan)
         notes = tuple((reason or ONE_POINT) if np.isnan(value) else "" for value in values)
         return _Found(values, low, high, notes)
 

@@ -17,7 +17,7 @@ from plurivox.engine.run import Values
 from plurivox.lenses.held import held
 from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
 from plurivox.lenses.spread import Spread
-from plurivox.lenses.variation.drift import Drifting
+from plurivox.lenses.variation.drift import MOST_RATERS, Drifting
 from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, Finish, Measured
 from plurivox.ratings import Ratings
@@ -26,8 +26,6 @@ from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 
 NOTHING_SHARED = "no item was rated by this group and by others"
-MOST_RATERS = 5_000
-"""Raters on their own up to which intervals are made, since values without each item are kept for all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +196,7 @@ class Analysis:
     # Over time --------------------------------------------------------------------------------------------------------
 
     def drifted(self, one: Drifting, tested: Shuffled | None) -> list[Row]:
-        """Return how the scores of groups drift, which was tested; or those of raters one by one."""
+        """Return how the scores of groups, or of raters one by one, drift, which was tested."""
         asked, how, spread = self.settings, self.inference.doing(f"resampling times of {one.name}"), Spread()
         if asked.interval == "bootstrap" and not one.alone:
             spread = Spread(one.bootstrap(asked.bootstrap, asked.seed, asked.resample, how))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -66,9 +67,16 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         frames = frames.joined(_together(work))
         fit = Adjusted.of(part, _alone(groups) if settings.adjust else [], dict(settings.reference))
         adjusted += [fit.table(settings, subset, how)] if fit.axes else []
-    drifting = [(one, one.tested()) for one in drifts(ratings, axes, min_group_size=settings.min_group_size)]
+    drifting = [
+        (one, one.tested() if one.testable else None)
+        for one in drifts(ratings, axes, min_group_size=settings.min_group_size)
+    ]
+    for one, _ in drifting:
+        if one.name != "all" and not one.alone and not math.isnan(one.same_order):
+            whole.times[one.name] = min(one.same_order, whole.times.get(one.name, 1.0))
     by_groups = [one.tested for part in each for one in part.prepared]
-    whole.decide([*by_groups, *(tested for one, tested in drifting if not one.alone)])
+    whole.decide([*by_groups, *(tested for one, tested in drifting if tested is not None and not one.alone)])
+    whole.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
     whole.decide([pair.prepared.tested for part in each for pair in part.contrasts])
     whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)
     rows: list[Row] = []
@@ -80,7 +88,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         frames = frames.joined(found.frames)
     on_all = Analysis(ratings, settings, whole)
     for one, tested in drifting:
-        rows += on_all.drifted(one, None if one.alone else tested)
+        rows += on_all.drifted(one, tested)
     _check(settings, axes, rows)
     known = {
         (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
