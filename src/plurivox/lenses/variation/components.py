@@ -75,8 +75,6 @@ class Tables:
         The reliability to reach.
     overlapping
         Whether a rater may be in several groups, so that no variance lies between them.
-    among_shown
-        Whether raters of groups that are withheld are left out of the sums.
     """
 
     subset: str
@@ -86,7 +84,6 @@ class Tables:
     left: LeftOut | None
     target: float
     overlapping: bool = False
-    among_shown: bool = False
 
     def frames(self) -> Frames:
         """Return all tables."""
@@ -231,7 +228,7 @@ class Tables:
         n_raters, n_items, n_ratings = self._sizes(slice(None))
         groups = self.measured.observed["groups"][0]
         if len(names) == len(NESTED) and np.count_nonzero(groups[:, RATINGS]) < 2:
-            return "there is one group only" if not self.among_shown else "the other groups are withheld"
+            return "there is one group only"
         if n_items < 2 or n_raters < 2:
             return f"there is one {'item' if n_items < 2 else 'rater'} only"
         if len(names) == len(NESTED) and groups[:, CELLS].sum() == n_ratings:

@@ -122,9 +122,10 @@ class Analysis:
         """Return the sums that components of variance are made of, without raters of groups that are withheld.
 
         They add up squares of the sums of all groups, which beside the groups shown would give the sums of a small one.
+        Where a single group is shown, those withheld are one beside it, of which nothing follows that was not known.
         """
         axis = one.axis
-        if axis.overlaps or not axis.withheld.any():
+        if axis.overlaps or not axis.withheld.any() or len(one.places) < 2:
             return one.measured, left
         codes = np.where(axis.codes == len(axis) - 1, OUTSIDE, axis.codes).astype(np.int32)  # those withheld are last
         shown = replace(one, measured=Measured(self.ratings, Grouping.of(self.ratings, codes, len(axis))))

@@ -165,7 +165,7 @@ class _Part:
             measured, left = work.among_shown(one, left)
             frames = frames.joined(Tables(
                 work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), measured, left,
-                work.settings.target, self.one.overlapping, measured is not one.measured,
+                work.settings.target, self.one.overlapping,
             ).frames())  # fmt: skip
         rows += work.compared(self.contrasts, "contrast")
         return _Found(rows, [work.draws(axis.name, self.prepared, spreads)], frames)
