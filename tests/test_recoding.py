@@ -167,15 +167,19 @@ def test_predictions_and_answers() -> None:
 
 # Commands -------------------------------------------------------------------------------------------------------------
 
+CSV = "--csv"
 GROUPED = ("--rater-attributes", "group", "--by", "group")
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write ratings as they are, and replaced by hand."""
+    """Write ratings as they are, and replaced by hand, each with a table of items that have a score, too."""
     folder = tmp_path_factory.mktemp("recoded")
-    table().write_csv(folder / "five.csv")
-    by_hand(table(), {0: "no", 1: "no", 2: "no", 3: "yes", 4: "yes"}).write_csv(folder / "two.csv")
+    new = {0: "no", 1: "no", 2: "no", 3: "yes", 4: "yes"}
+    first = table().unique("item", keep="first", maintain_order=True).select("item", "score")
+    for name, frame, items in (("five", table(), first), ("two", by_hand(table(), new), by_hand(first, new))):
+        frame.write_csv(folder / f"{name}.csv")
+        items.rename({"score": "gold"}).write_csv(folder / f"{name}.csv.items.csv")
     return folder
 
 
@@ -184,12 +188,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("cohesion", (*GROUPED, "--permutations", 49)),
         ("responsiveness", (*GROUPED, "--reference", "FILE", "--reference-scale", "same", "--permutations", 49)),
+        ("responsiveness", (*GROUPED, "--reference-column", "gold", "--reference-scale", "same", "--permutations", 49)),
         ("items", ()),
     ],
 )
 def test_commands_find_what_they_find_by_hand(files: Path, command: str, more: tuple[object, ...]) -> None:
     made, expected = (
-        run_cli(command, file, *read, *(file if one == "FILE" else one for one in more), "--csv")
+        run_cli(
+            command, file, *read, "--items", f"{file}.items.csv", *[file if x == "FILE" else x for x in more], "--csv"
+        )
         for file, read in (
             (files / "five.csv", ("--scale", "0:4", "--recode", "0-2=no,3-4=yes")),
             (files / "two.csv", ("--scale", "no,yes")),

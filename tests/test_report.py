@@ -258,6 +258,14 @@ def headlines(*shown: Section) -> list[str]:
     return [one.text for one in build.top_findings(shown)]
 
 
+def test_scales_of_very_many_points_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [0, 1, 2, 9]})
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(1_002)))
+    with pytest.raises(InputError, match=r"the scale has 1,002 points, and a report takes at most 1,001"):
+        pv.write_report(tmp_path / "report.html", ratings, permutations=0, min_group_size=1)
+    assert not list(tmp_path.iterdir())
+
+
 def test_headlines_are_claims_after_holm_over_the_lenses() -> None:
     """Smallest p of three lenses: .004 · 3 = .012, .02 · 2 = .04, .6 · 1; within the first, .03 · 3 = .09."""
     first, second = section("a", (0.03, True), (0.004, True)), section("b", (0.02, True))

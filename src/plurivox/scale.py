@@ -301,8 +301,8 @@ def _points_of_range(text: str) -> list[Label]:
         return [_plain(low + step * i) for i in range(int(steps) + 1)]
 
 
-def few_points(scale: Scale, what: str) -> None:
-    """Raise if a scale has more points than an analysis can take that makes tables of point × point."""
+def few_points(scale: Sized, what: str) -> None:
+    """Raise if there are more points than an analysis takes that makes tables of point × point, or a chart of each."""
     if len(scale) > MAX_TABLED_POINTS:
         raise ScaleError(
             f"the scale has {len(scale):,} points, and {what} takes at most {MAX_TABLED_POINTS:,}",

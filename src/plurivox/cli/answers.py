@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.options import Csv, Json, Markdown, NoTemperature, Seed, ServerOptions, one_format, option, taking
+from plurivox.cli.options import (
+    Csv,
+    Json,
+    Markdown,
+    NoTemperature,
+    Seed,
+    ServerOptions,
+    is_said,
+    one_format,
+    option,
+    taking,
+)
 from plurivox.cli.printing import put, put_csv, put_json
 
 if TYPE_CHECKING:
@@ -77,11 +88,7 @@ _WITHOUT_TABLE = ("export", "audit", "reader_model")
 
 def _one_action(context: typer.Context) -> str | None:
     """Return what is asked for, None if only to show the store; raise if options do not go together."""
-
-    def given(name: str) -> bool:
-        source = context.get_parameter_source(name)
-        return source is not None and source.name == "COMMANDLINE"
-
+    given = functools.partial(is_said, context)
     chosen = [name for name in _ACTIONS if given(name)]
     if len(chosen) > 1:
         raise typer.BadParameter("choose one of --export, --reread, --audit, --audited and --reader-model")

@@ -21,7 +21,7 @@ Given = Mapping[str, Any]
 
 def reference(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
-    return load_reference(given["reference"], reading, loaded, given["reference_scale"], given["reference_where"])
+    return load_reference(given, reading, loaded)
 
 
 def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:

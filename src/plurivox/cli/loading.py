@@ -1,12 +1,13 @@
 """From the options of a command, and the config behind them, to the ratings that it works on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from plurivox.cli.options import InputOptions, attribute_value
+from plurivox.cli.options import CONTEXT, InputOptions, attribute_value, is_said
 from plurivox.cli.printing import say
 
 if TYPE_CHECKING:
@@ -112,10 +113,13 @@ def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]
     return loaded
 
 
-def load_reference(text: str, reading: InputOptions, loaded: Loaded, scale: str | None, where: list[str] | None) -> Any:
-    """Read the reference file, or return a group or ``crowd`` as it is."""
+def load_reference(given: Mapping[str, Any], reading: InputOptions, loaded: Loaded) -> Any:
+    """Read the reference file, or a column of the items, or return a group or ``crowd`` as it is."""
     from plurivox.errors import ScaleError
 
+    text, column, scale, where = (given[f"reference{part}"] for part in ("", "_column", "_scale", "_where"))
+    if column is not None:
+        return _gold(given, column, loaded)
     if text in ("crowd", "own group") or ("=" in text and not Path(text).exists()):
         if scale or where:
             raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
@@ -131,6 +135,25 @@ def load_reference(text: str, reading: InputOptions, loaded: Loaded, scale: str 
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
     say(f"{intake.source}: reference, {taken}; scale {found.scale}")
     return found.where(raters=attribute_value(where, "--reference-where"))
+
+
+def _gold(given: Mapping[str, Any], column: str, loaded: Loaded) -> "Ratings":
+    """Return what a column of the items says."""
+    from plurivox.errors import ScaleError
+
+    if is_said(given[CONTEXT], "reference"):
+        raise typer.BadParameter("give either --reference or --reference-column")
+    if given["reference_where"]:
+        raise typer.BadParameter("--reference-where is about a reference file")
+    scale = given["reference_scale"]
+    try:
+        found = loaded.ratings.gold(column, loaded.scale_of_files if scale == "same" else scale)
+    except ScaleError as error:
+        raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
+    if scale == "same" and loaded.recoding is not None:
+        found = found.recode(loaded.recoding)
+    say(f"{found.intake.source}: reference, {len(found):,} values; scale {found.scale}")
+    return found
 
 
 def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":

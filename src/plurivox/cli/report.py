@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.lens import CONTEXT, parameter, parameters_of, settings_given
+from plurivox.cli.lens import parameter, parameters_of, settings_given
 from plurivox.cli.loading import answers_beside, load, load_reference, predictions_beside
-from plurivox.cli.options import InputOptions, reads_ratings
+from plurivox.cli.options import CONTEXT, InputOptions, reads_ratings
 from plurivox.cli.printing import put
 from plurivox.lenses.inputs import REFERENCE
 from plurivox.lenses.record import Option
@@ -76,9 +76,8 @@ def _report(reading: InputOptions, **given: Any) -> None:
 def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:
     """Read what the report takes besides ratings, in the order of its options."""
     found: dict[str, Any] = {}
-    if given["reference"] is not None:
-        where = given["reference_scale"], given["reference_where"]
-        found["reference"] = load_reference(given["reference"], reading, loaded, *where)
+    if given["reference"] is not None or given["reference_column"] is not None:
+        found["reference"] = load_reference(given, reading, loaded)
     if given["predictions"] is not None:
         found["predictions"] = predictions_beside(given["predictions"], loaded)
     if given["answers"] is not None:

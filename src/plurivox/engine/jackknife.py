@@ -91,7 +91,8 @@ class RaterUnits(NamedTuple):
         sizes = np.bincount(own[own >= 0], minlength=n_groups)
         host = int(np.argmax(sizes)) if n_groups else 0
         joined = np.where(sizes == 1, host, np.arange(n_groups))
-        of_rater = np.where(own >= 0, joined[own], -1)
+        of_rater = np.full(len(own), -1, dtype=np.int64)
+        of_rater[own >= 0] = joined[own[own >= 0]]
         held = np.unique(of_rater[of_rater >= 0])
         total = MOST_RATERS if np.count_nonzero(own >= 0) <= MOST_RATERS else int(FEWER * MOST_RATERS)
         most = max(LEAST_PER_GROUP, min(MOST_PER_GROUP, total // max(len(held), 1)))
