@@ -112,10 +112,11 @@ class Prompt:
         if template is None:
             template = _own(name)
             name = Path(name).stem
-        elif name in _NEED_DESCRIPTIONS and not question.descriptions:
+        elif name in _NEED_DESCRIPTIONS and not question.described(name):
             raise InputError(
                 f"the prompt {name!r} tells what each option means, and there are no descriptions",
-                hint='Write them into the scale\'s TOML file: descriptions = ["…", "…"], one for each point.',
+                hint='Write them into the scale\'s TOML file: descriptions = ["…", "…"], one for each point, or, for '
+                f'this prompt alone, {name} = ["…", "…"] under [descriptions].',
             )
         for example in examples:
             question.scale.position(example.label)
@@ -125,7 +126,7 @@ class Prompt:
 
     def messages(self, text: str, order: Sequence[int]) -> tuple[Mapping[str, str], ...]:
         """Return the messages for an item's text, the options in the given order."""
-        options = self.question.options(order)
+        options = self.question.options(order, self.name)
         letter = {place: option.letter for place, option in zip(order, options, strict=True)}
         values = {
             "question": self.question.wording,

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -233,7 +233,8 @@ def make_plan(
             hint="Ask in the mode text, with several samples and a temperature above 0.",
         )
     models, prompts, personas = (_listed(given) for given in (models, prompts, personas))
-    for given in (question.wording, *models, *personas, *question.descriptions):
+    told = question.descriptions if isinstance(question.descriptions, tuple) else chain(*question.descriptions.values())
+    for given in (question.wording, *models, *personas, *told):
         check_text(given)
     ids, texts = items_of(items, item=item, text=text, source=source)
     made = tuple(
@@ -381,7 +382,7 @@ class _Run:
 
     async def _keep(self, request: Request, reply: Reply) -> str:
         """Read an answer and store it; return its state."""
-        options = as_shown(self.plan.question, request.order)
+        options = as_shown(self.plan.question, request.order, request.prompt)
         given = (reply.text, reply.refusal, options, request.order)
         if len(reply.text) <= _LONG:
             reading = read_reply(*given)

@@ -218,15 +218,17 @@ class Store:
         with self._transaction() as connection:
             held = dict(connection.execute("SELECT key, value FROM meta"))
             lacking = {key for key in _MAY_LACK if key not in held or key not in stated}
+            known = dict(stated)
             for key in sorted({*held, *stated} - lacking) if held and stated else ():
-                if held.get(key) != stated.get(key):
+                known[key] = _joined(held.get(key), stated.get(key)) or ""
+                if not known[key]:
                     there, here = _told_apart(held.get(key), stated.get(key))
                     raise InputError(
                         f"it holds answers {_OTHER.get(key, f'with another {key}')}: {there}; now it is {here}",
                         source=self.path,
                         hint="Choose another file with -o, or ask as before.",
                     )
-            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", stated.items())
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", known.items())
 
     def __enter__(self) -> Self:
         return self
@@ -450,6 +452,16 @@ def _storable(value: Any) -> Any:
 def _instant(ago: float = 0.0) -> str:
     """Return the time so many seconds ago, as text."""
     return datetime.fromtimestamp(time.time() - ago, UTC).isoformat(timespec="seconds")
+
+
+def _joined(there: str | None, here: str | None) -> str | None:
+    """Return what both of two values say, tables joined name by name; None if they contradict each other."""
+    if there == here:
+        return here
+    values = [json.loads(one) for one in (there, here) if one is not None and one.startswith("{")]
+    if len(values) < 2 or any(values[0][name] != values[1][name] for name in values[0].keys() & values[1]):
+        return None
+    return _json(values[0] | values[1])
 
 
 def _told_apart(*stored: str | None) -> list[str]:

@@ -95,8 +95,8 @@ def _question(scale: str, wording: str | None) -> "Question":
 
     if not scale.endswith(".toml"):
         return Question(Scale.parse(scale), wording or WORDING)
-    points, written, descriptions = load_question(scale)
-    return Question(points, wording or written or WORDING, descriptions)
+    points, written = load_question(scale)
+    return Question(points, wording or written or WORDING)
 
 
 def _examples(file: str | None) -> "list[Example]":
