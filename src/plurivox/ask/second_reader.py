@@ -151,7 +151,12 @@ class _Plan:
     def __init__(self, store: Store, choice: Choice, model: str, base_url: str, params: Mapping[str, Any]) -> None:
         self.store, self.question, self.model, self.params = store, choice, model, params
         self.models, self.server = (model,), shown_address(base_url)
+        self.fields = None
         self._n = sum(1 for _ in self._unread())
+
+    def about(self) -> dict[str, Any]:
+        """Return what a store of the replies holds about them."""
+        return self.question.about()
 
     def __len__(self) -> int:
         return self._n

@@ -61,9 +61,10 @@ _PUT_FAILURE = f"{_REPLACE} run <> :run AND state <> 'failed')"
 _HOLDS = "SELECT 1 FROM answers WHERE key = ? AND run = ? AND state = 'asking'"
 _OTHER = {
     "question": "to another question", "labels": "on another scale", "descriptions": "with other descriptions",
+    "templates": "to a prompt of the same name with another template",
 }  # fmt: skip
 T = TypeVar("T")
-_MAY_LACK = ("descriptions",)  # stores did not always hold them, and not every prompt needs them
+_MAY_LACK = ("descriptions", "templates")  # stores did not always hold them, and not every prompt needs them
 _OF_REQUEST = ("key", "server", "model", "prompt", "item", "sample", "mode")
 _OF_REPLY = ("text", "refusal", "finish", "version", "prompt_tokens", "completion_tokens", "attempts", "seconds")
 _OF_READING = ("point", "rule", "span_start", "span_end", "distribution_json", "held", "error")
@@ -354,6 +355,11 @@ class Store:
         for model, prompt, state, count in sorted(self._execute(statement)):
             counts.setdefault((model, prompt), {})[state] = count
         return counts
+
+    def params(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return each model with the sampling parameters and extra fields of requests that it has answered."""
+        rows = self._execute("SELECT DISTINCT model, params_json FROM answers WHERE state NOT IN ('asking', 'failed')")
+        return list(self._sound(rows, lambda row: (row[0], dict(json.loads(row[1])))))
 
     def tokens(self) -> dict[str, tuple[int, int]]:
         """Return the tokens of the prompts and of the answers, as far as servers counted them, per model."""

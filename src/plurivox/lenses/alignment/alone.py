@@ -56,7 +56,7 @@ def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
         "references": [], "labels": [str(label) for label in answers.scale.labels],
         "values": list(answers.scale.values), "subsets": list(subsets), "n_items": len(answers.items),
         "n_unrated": 0, "n_elsewhere": answers.n_elsewhere,
-        "n_unsorted": int(np.count_nonzero(subset_of == len(subsets))) if subsets else 0, "n_raters": 0, "humans": False,
-        "design": {},
+        "n_unsorted": int(np.count_nonzero(subset_of == len(subsets))) if subsets else 0, "n_raters": 0,
+        "humans": False, "design": {},
     }  # fmt: skip
     return Alignment((), {}, {}, (), told, tuple(Table(name, frame) for name, frame in found.items()))
