@@ -34,7 +34,7 @@ from plurivox.ask.database import (
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.salvage import damage_in, salvage
-from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, Change, Stored, in_frame
+from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, REFUSED, REFUSED_COLUMNS, Change, Stored, in_frame
 from plurivox.errors import DamageWarning, FileError, InputError, PlurivoxError
 from plurivox.reader import State
 
@@ -386,6 +386,13 @@ class Store:
                 shown = [made[: len(schema)] for made in self._sound(rows, lambda row: in_frame(row, labels))]
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
         return pl.concat(parts)
+
+    def refused(self) -> pl.DataFrame:
+        """Return refusals, one per row: whose, to which prompt and item, the rule that found it, and the text.
+
+        Where the server refused, without an answer of the model, the text is the server's.
+        """
+        return pl.DataFrame(self._execute(REFUSED), schema=REFUSED_COLUMNS, orient="row")
 
     def _sound(self, rows: Sequence[tuple[Any, ...]], made: Callable[[tuple[Any, ...]], T]) -> Iterator[T]:
         """Yield what is made of each row, past those of which nothing can be, as their bytes are not what they were."""
