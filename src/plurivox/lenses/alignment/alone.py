@@ -50,6 +50,7 @@ def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
         "positions": models.positions(answers),
         "distances": pl.DataFrame(schema=models.DISTANCES),
         "items": pl.DataFrame(schema=models.ITEMS),
+        "bands": pl.DataFrame(schema=models.BANDS),
     }
     told = {
         **settings.as_dict(), "by": [], "several": {}, "voices": [list(voice) for voice in answers.voices],

@@ -152,11 +152,11 @@ def _alphas(found: Alignment) -> list[Shown]:
     frame = found.alphas()
     lines = [
         [one["models"], one["prompt"], one["level"], score_cell(one["value"]), f"{one['n_models']:,}",
-         f"{one['n_items']:,}"]
+         f"{one['n_raters']:,}", f"{one['n_items']:,}"]
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
-    header = ["models", "prompt", "level", "alpha", "number", "items"]
-    return [Shown("Agreement among models (Krippendorff's alpha)", header, lines)] if lines else []
+    header = ["among", "prompt", "level", "alpha", "models", "raters", "items"]
+    return [Shown("Agreement among models, and among humans (Krippendorff's alpha)", header, lines)] if lines else []
 
 
 def _more(found: Alignment) -> list[Shown]:
