@@ -35,8 +35,10 @@ def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
     """Return what answers tell of models alone: accounts, agreement, prompts, repeated answers and places."""
     if settings.by:
         raise SelectionError("by is about human ratings, and there are none", hint="Give ratings, or leave out by.")
-    attributes = pl.DataFrame({"item": answers.items}) if answers.attributes is None else answers.attributes
-    subsets, subset_of = subsets_of(attributes.drop("item", strict=False), settings.subset)
+    items = pl.DataFrame({"item": answers.items}).with_columns(
+        () if answers.attributes is None else answers.attributes.drop("item", strict=False)
+    )
+    subsets, subset_of = subsets_of(items, settings.subset)
     everything = np.ones(len(answers.items), dtype=bool)
     accounts = account_items(answers, answers.item.astype(np.int64), everything, subsets, subset_of)
     families = models.families_of(answers, settings.families)
