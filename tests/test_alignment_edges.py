@@ -252,23 +252,25 @@ def test_each_prompt_has_its_own_descriptions(write: Write) -> None:
             Answers.from_frame(answers, write("wrong.toml", f'labels = ["a", "b"]\n[descriptions]\n{told}\n'))
 
 
-def test_the_command_reproduces_the_published_refusals_from_texts(real_data: Path, write: Write) -> None:
-    """Table 5 of Galarnyk et al.: 132 cells; without what the prompt told about the options, 4 of them differ."""
+def test_the_command_reproduces_published_tables_from_texts(real_data: Path, write: Write) -> None:
+    """Tables of Galarnyk et al.: 132 counts of refusals, and alphas of models whose texts are read as published."""
     folder = real_data / "lm_social_norms"
     told = [one[2] for one in norms.options(norms.answers(folder), "description")]
     known = f"labels = {json.dumps(list(norms.LABELS.values()))}\n[descriptions]\ndescription = {json.dumps(told)}\n"
     made = run(
         "align", "--answers", folder / "responses.parquet", "--scale", write("scale.toml", known), "--items",
-        folder / "items.csv", "--subset", "area", "--csv", "--table", "accounts",
+        folder / "items.csv", "--subset", "area", "--convention", "published", "--json",
     )  # fmt: skip
     assert made.code == 0, made.err
-    ours = pl.read_csv(made.out.encode()).select(
-        "model", "prompt", area="subset", n=pl.sum_horizontal("refused", "unreadable")
-    )
+    found = Alignment.from_json(made.out)
+    ours = found.accounts().rename({"subset": "area"})
     table = pl.read_csv(folder / "table5_refusals.csv").unpivot(index=["model", "prompt"], variable_name="area")
     both = table.join(ours, on=["model", "prompt", "area"])
     assert both.height == table.height == 132
-    assert both["n"].to_list() == both["value"].to_list()
+    assert (both["refused"] + both["unreadable"]).to_list() == both["value"].to_list()
+    alphas = pl.read_csv(folder / "table4_alpha.csv").join(found.alphas(), on=["models", "prompt"])
+    assert sorted(set(alphas["models"])) == ["gemini", "gpt"]
+    assert alphas["value"].to_list() == pytest.approx(alphas["alpha"].to_list(), abs=0.0005)
 
 
 def test_without_humans_parts_of_the_items_are_counted() -> None:

@@ -280,8 +280,9 @@ def item_bands(matched: AnsweredItems) -> pl.DataFrame:
     n_bands = min(len(asked), MOST_BANDS)
     band_of = np.full(len(n_votes), -1, dtype=np.int64)
     band_of[asked[order]] = np.arange(len(asked)) * n_bands // max(len(asked), 1)
-    inside = band_of[matched.item] >= 0
-    cell = (band_of[matched.item] * n_voices + matched.voice)[inside]
+    of_answer = band_of[matched.item]
+    inside = of_answer >= 0
+    cell = (of_answer * n_voices + matched.voice)[inside]
     point, part = matched.point[inside], matched.part[inside]
     answered = point >= 0
     size = n_bands * n_voices
