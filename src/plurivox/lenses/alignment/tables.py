@@ -156,7 +156,8 @@ def _alphas(found: Alignment) -> list[Shown]:
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
     header = ["among", "prompt", "level", "alpha", "models", "raters", "items"]
-    return [Shown("Agreement among models, and among humans (Krippendorff's alpha)", header, lines)] if lines else []
+    title = f"Agreement among models{', and among humans' if found.settings['humans'] else ''} (Krippendorff's alpha)"
+    return [Shown(title, header, lines)] if lines else []
 
 
 def _more(found: Alignment) -> list[Shown]:
