@@ -37,7 +37,15 @@ from plurivox.plots import groups, layout, theme
 
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 ELSEWHERE = (
-    *("alignment_dots", "alignment_heat", "alignment_wins", "distance_histogram", "refusals", "item_groups"),
+    *(
+        "alignment_dots",
+        "alignment_heat",
+        "alignment_items",
+        "alignment_wins",
+        "distance_histogram",
+        "refusals",
+        "item_groups",
+    ),
     *(
         "adjusted_effects",
         "drift_forest",

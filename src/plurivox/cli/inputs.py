@@ -61,8 +61,11 @@ def predictions(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
 
 def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read what language models answered."""
-    item = reading.item if loaded.ratings is None else None
-    known = answers_beside(given["answers"], loaded, item=item, model=given["model"], answer=given["answer"])
+    alone = loaded.ratings is None
+    known = answers_beside(
+        given["answers"], loaded, item=reading.item if alone else None, model=given["model"], answer=given["answer"],
+        items=loaded.items_file if alone else None,
+    )  # fmt: skip
     say(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}")
     return known
 

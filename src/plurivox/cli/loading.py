@@ -82,16 +82,14 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    given = [
-        name
-        for name in ("raters", "items", "rater", "score", "time", "where", "by", "recode", "unsafe_from")
-        if getattr(reading, name)
-    ]
+    about = ("raters", "rater", "score", "time", "where", "by", "recode", "unsafe_from")
+    given = [name for name in about if getattr(reading, name)]
     if given:
         raise typer.BadParameter(f"--{given[0].replace('_', '-')} is about ratings, and no FILE is given")
     say(f"no ratings; scale {scale}")
     nothing: Any = None
-    return Loaded(nothing, None, reading.min_group_size or MIN_GROUP_SIZE, {}, None, None, config, scale)
+    size, items = reading.min_group_size or MIN_GROUP_SIZE, reading.items or config.items
+    return Loaded(nothing, None, size, {}, None, items, config, scale)
 
 
 def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]:

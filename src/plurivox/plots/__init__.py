@@ -15,7 +15,7 @@ from plurivox.arguments import checked
 
 _CHARTS = {
     "alignment": ("alignment_dots", "distance_histogram", "refusals"),
-    "alignment_matrices": ("alignment_heat", "alignment_wins"),
+    "alignment_matrices": ("alignment_heat", "alignment_items", "alignment_wins"),
     "calibration": ("pit_histograms", "reliability_curves"),
     "comparisons": ("metric_comparison", "metric_lines"),
     "curves": ("precision_recall", "precision_recall_spread"),

@@ -82,7 +82,9 @@ class Crossed:
 
         given = (part.offsets, part.raters, part.scores, self.values, self.profiles)
         if draws.kind == "units" and draws.resample != "items":
-            units = rating_blocks(part, self.n_blocks) if draws.units is None else draws.units[part.raters]
+            units = (
+                rating_blocks(part, self.n_blocks) if draws.units is None else draws.units.astype(np.int16)[part.raters]
+            )
             sums = Sums({name: np.repeat(own, draws.total, axis=0) for name, own in self.whole[part.first].items()})
             k.add_crosses_without(*given, units, draws.first, *sums.values())
             return sums
