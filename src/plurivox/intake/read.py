@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from plurivox.arguments import FilePath, Frame, checked
+from plurivox.arguments import FilePath, FilePaths, Frame, checked
 from plurivox.errors import FileError, InputError, ScoreError, no_column
 from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
@@ -158,7 +158,7 @@ def read_ratings(
 
 @checked
 def read_predictions(
-    source: Source,
+    source: FilePaths,
     scale: GivenScale,
     *,
     item: str | None = None,
@@ -167,13 +167,13 @@ def read_predictions(
     format: Format | None = None,  # noqa: A002
     encoding: str = "utf-8",
 ) -> Predictions:
-    """Read predicted rating distributions from a file or from standard input (``"-"``).
+    """Read predicted rating distributions from files or from standard input (``"-"``).
 
     Parameters
     ----------
     source
-        A CSV, TSV, JSON lines or Parquet file, plain or compressed: one row per model and item, with a column of
-        probabilities for each point of the scale, named like the point.
+        CSV, TSV, JSON lines or Parquet, plain or compressed: one row per model and item, with a column of
+        probabilities for each point of the scale, named like the point. Several files have models of different names.
     scale
         A :class:`Scale`, its points in order, or text such as ``"1:5"``.
     item, model
@@ -191,6 +191,11 @@ def read_predictions(
     """
     points = as_scale(scale)
     assert points is not None
+    if not isinstance(source, str | os.PathLike):
+        return Predictions.together(
+            [read_predictions(one, points, item=item, model=model, like=like, format=format, encoding=encoding)
+             for one in source]
+        )  # fmt: skip
     wanted = "item" if like is None else like.intake.columns.get("item", "item")
     table = with_joined(read_table(source, format=format, encoding=encoding), item or wanted)
     for given in (item, model):
