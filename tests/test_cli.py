@@ -332,6 +332,9 @@ def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypat
     assert "On 0 to 3, conservative: MPA" in program.out
     made = tmp_path / "responsiveness-study"
     assert sorted(path.name for path in made.iterdir()) == [".plurivox.json", "study.csv", "study.png", "study.svg"]
+    assert program("simulate", "--study", "soft") == 0
+    assert "E[CE]: mismatched less matching is 0.0148 with 10 ratings" in program.out
+    assert (tmp_path / "soft-study" / "study.svg").is_file()
     assert program("simulate", "--study", "odd") != 0
     assert program("simulate") != 0
     assert "name the FOLDER" in program.err
