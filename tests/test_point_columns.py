@@ -151,7 +151,8 @@ def test_ids_of_several_columns(tmp_path: Path) -> None:
     assert ratings.items.rows() == [("1 | x | y", "x | y"), ("1 | z", "z"), ("2 | z", "z")]
     assert pv.Ratings.from_frame(pl.read_csv(path), item="talk,turn", item_attributes=["turn"]) == ratings
     items = write(tmp_path, "turn,talk,topic\nz,1,p\nx | y,1,q\nz,2,p\n", "items.csv")
-    assert pv.read_ratings(path, item="talk,turn", items=items).items["topic"].to_list() == ["q", "p", "p"]
+    found = pv.read_ratings(path, item="talk,turn", items=items).items
+    assert found.select("turn", "topic").rows() == [("x | y", "q"), ("z", "p"), ("z", "p")]
     with pytest.raises(IdError, match=r"column 'turn', row 2: 'x \| y' holds a bar"):
         pv.read_ratings(path, item="turn,talk")
     with pytest.raises(ColumnError, match="there is no column 'turns' for the item"):

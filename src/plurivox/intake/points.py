@@ -32,10 +32,10 @@ def point_columns_text(given: GivenPoints) -> str:
     return given if isinstance(given, str) else ",".join(given)
 
 
-def with_joined(table: RawTable, item: str | None, keep: Sequence[str] = ()) -> RawTable:
+def with_joined(table: RawTable, item: str | None, keep: Sequence[str] | None = None) -> RawTable:
     """Return the table with a column ``a,b`` made of its columns a and b, if it has these and none of that name.
 
-    The columns that it is made of are gone, unless they are kept.
+    Of the columns that it is made of only those in ``keep`` stay, if that is given.
     """
     parts = [part.strip() for part in (item or "").split(",")]
     if item is None or item in table.columns or len(parts) < 2 or not set(parts) & set(table.columns):
@@ -56,7 +56,7 @@ def with_joined(table: RawTable, item: str | None, keep: Sequence[str] = ()) -> 
     blank = pl.any_horizontal(text.is_null() | (text.str.strip_chars() == "") for text in texts)
     joined = pl.concat_str(texts, separator=BETWEEN)
     ids = pl.select(pl.when(~blank).then(joined).alias(item)).to_series()
-    others = frame.drop([part for part in parts if part not in keep])
+    others = frame if keep is None else frame.drop([part for part in parts if part not in keep])
     return _made(table, others.with_columns(ids))
 
 
