@@ -173,6 +173,9 @@ def test_command_line_and_config_say_the_same(tmp_path: Path) -> None:
     assert run("describe", path, "--json").json() == result.json()
     by_rater = pl.DataFrame({"item": [1, 2], "a.1": [1, 0], "a.2": [0, 1]}).write_csv()
     ratings = pv.read_ratings(write(tmp_path, by_rater), point_columns="{rater}.*")
+    pv.write_ratings(ratings, tmp_path / "stored.parquet")
+    again = pv.read_ratings(tmp_path / "stored.parquet")
+    assert (again, again.intake.point_columns) == (ratings, "{rater}.*")
     text = config_text(ratings)
     assert 'point_columns = "{rater}.*"' in text
     assert not [line for line in text.splitlines() if line.startswith(("rater =", "score ="))]
