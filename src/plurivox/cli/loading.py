@@ -70,7 +70,8 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    given = [name for name in ("raters", "rater", "score", "time", "where", "by") if getattr(reading, name)]
+    about = ("raters", "rater", "score", "point_columns", "time", "where", "by")
+    given = [name.replace("_", "-") for name in about if getattr(reading, name)]
     if given:
         raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
     say(f"no ratings; scale {scale}")
@@ -145,18 +146,22 @@ def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Rat
     try:
         return read_ratings(file, scale=scale)
     except ColumnError:
-        return read_ratings(file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score)
+        return read_ratings(
+            file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score,
+            point_columns=reading.point_columns,
+        )  # fmt: skip
 
 
 def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and tell which column holds their ids: the one named, or one called so or alike."""
+    from plurivox.intake.points import with_joined
     from plurivox.intake.read import read_table
-    from plurivox.intake.recognise import id_column
+    from plurivox.intake.roles import id_column
     from plurivox.ratings import require_columns
 
-    table = read_table(file, encoding=encoding or "utf-8")
+    table = with_joined(read_table(file, encoding=encoding or "utf-8"), item or like)
     if item is not None:
         require_columns(table.columns, [item], table.name)
     return item or id_column(table.columns, "item", like or "item", table.name), table
@@ -172,7 +177,8 @@ def _read(reading: InputOptions, config: "Config") -> "Ratings":
         reading.file,
         item=reading.item or config.item,
         rater=reading.rater or config.rater,
-        score=reading.score or config.score,
+        score=reading.score or (None if reading.point_columns else config.score),
+        point_columns=reading.point_columns or (None if reading.score else config.point_columns),
         scale=scale,
         poles=reading.poles or (scale and scale.poles) or config.poles,
         missing=reading.missing or config.missing,

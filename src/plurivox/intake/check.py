@@ -77,6 +77,7 @@ class Intake:
     kept_repeats: int = 0  # later ratings of repeated pairs that are kept beside the first
     time_unit: str = ""  # number or days, where times were read
     missing_times: int = 0
+    point_columns: str = ""  # the columns of points that scores were read from
 
 
 @dataclass(frozen=True, slots=True)
