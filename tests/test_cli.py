@@ -369,6 +369,9 @@ def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypat
     assert sorted(path.name for path in made.iterdir()) == [".plurivox.json", "study.csv", "study.png", "study.svg"]
     assert program("simulate", "--study", "responsiveness", "--items", 50) != 0
     assert "--study has a design of its own; leave out --items" in program.err
+    assert program("simulate", "--study", "soft") == 0
+    assert "E[CE]: mismatched less matching is 0.0148 with 10 ratings" in program.out
+    assert (tmp_path / "soft-study" / "study.svg").is_file()
     assert program("simulate", "--study", "odd") != 0
     assert program("simulate") != 0
     assert "name the FOLDER" in program.err

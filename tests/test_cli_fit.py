@@ -52,7 +52,7 @@ def test_the_command_knows_all_models_and_has_the_defaults_of_the_function() -> 
     command = {name: one.default for name, one in inspect.signature(fit).parameters.items()}
     function = inspect.signature(pv.models.fit).parameters
     for name in ("model", "text", "epochs", "patience", "batch", "learning_rate", "validation", "features", "length",
-                 "device", "seed"):  # fmt: skip
+                 "device", "seed", "sigma", "min_ratings", "sample_items", "sample_ratings"):  # fmt: skip
         assert command[name] == function[name].default
 
 

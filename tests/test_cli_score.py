@@ -148,7 +148,7 @@ def test_every_table_as_csv(study: Study, whole: pv.SoftScores, name: str) -> No
     expected = getattr(whole, "to_frame" if name == "values" else name)()
     assert frame.columns == expected.columns
     assert name in ("values", "comparisons") or frame.height == expected.height
-    assert name in ("missing", "interactions") or frame.height > 0  # without permutations none is tested
+    assert name in ("missing", "interactions", "parts") or frame.height > 0  # what was not asked for
 
 
 def test_csv_values_are_the_python_ones(study: Study, whole: pv.SoftScores) -> None:
@@ -157,6 +157,19 @@ def test_csv_values_are_the_python_ones(study: Study, whole: pv.SoftScores) -> N
         assert value == pytest.approx(whole.value(model, statistic), rel=1e-12)
     assert set(frame["model"]) == {*MODELS, *REFERENCES}
     assert frame.filter(reference=True)["rank"].null_count() == frame.filter(reference=True).height
+
+
+def test_several_files_are_scored_together(study: Study, tmp_path: Path) -> None:
+    ratings, predictions = study.files
+    frame = pl.read_csv(predictions)
+    for name in MODELS:
+        frame.filter(model=name).drop("model").write_csv(tmp_path / f"{name}.csv")
+    files = [tmp_path / f"{name}.csv" for name in MODELS]
+    together = run("score", ratings, *files, *FAST, "--json")
+    assert "predictions of careful, confident, vague" in together.words
+    assert together.json() == run("score", ratings, predictions, *FAST, "--json").json()
+    twice = run("score", ratings, predictions, files[1], *FAST)
+    assert (twice.code, "the model 'confident' is in" in twice.words) == (1, True)
 
 
 def test_markdown(study: Study) -> None:

@@ -335,7 +335,7 @@ def test_wrong_options_are_told(toy: Lens, ratings: Path, options: tuple[object,
 
 def test_only_one_table_comes_from_standard_input(toy: Lens) -> None:
     done = run_cli("play", "-", "--bonus", "-")
-    assert (done.code, "only one of the two tables can come from standard input" in done.words) == (2, True)
+    assert (done.code, "only one of the tables can come from standard input" in done.words) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 from scipy.special import expit, rel_entr
 
 import plurivox as pv
@@ -32,6 +34,7 @@ pytest.importorskip("safetensors", reason="models need plurivox[torch]")
 
 from plurivox import models  # noqa: E402
 from plurivox.models import networks, texts, tokens, training  # noqa: E402
+from plurivox.models.inputs import Examples  # noqa: E402
 from plurivox.models.kinds import KINDS  # noqa: E402
 
 Floats = NDArray[np.float64]
@@ -322,6 +325,55 @@ def test_losses_against_their_definitions(kind: str) -> None:
 
 
 # Learning ------------------------------------------------------------------------------------------------------------
+
+
+def uneven(n: int) -> tuple[pv.Ratings, pl.DataFrame]:
+    """Return items with up to six ratings each."""
+    ratings, items, _ = planted(n, per_item=6)
+    frame = ratings.to_frame().sample(fraction=0.7, seed=1)
+    return pv.Ratings.from_frame(frame, scale=SCALE, items=items.select("item")), items
+
+
+def test_sigma_against_scipy() -> None:
+    """SciPy's Gaussian filter along the scale, its ends repeated, makes the targets of mlp-kl."""
+    ratings, items = uneven(60)
+    made = models.fit(ratings, items, "mlp-kl", epochs=2, sigma=1.2)
+    rows = validation_rows(60, 0.15, 0)
+    counts = ratings.counts()[rows]
+    target = gaussian_filter1d(counts / counts.sum(axis=1, keepdims=True), 1.2, axis=1, mode="nearest", truncate=4.0)
+    target /= target.sum(axis=1, keepdims=True)
+    held_out = items.sort("item")[rows]
+    q = made.predict(held_out).select(map(str, SCALE.labels)).to_numpy()
+    assert made.training.best_validation_loss == pytest.approx(rel_entr(target, q).sum(axis=1).mean(), rel=1e-4)
+    assert made.settings.sigma == 1.2
+    assert not same_weights(made, models.fit(ratings, items, "mlp-kl", epochs=2))
+    said = refused(InputError, ratings, items, model="mlp-ce", sigma=1.0)
+    assert said == "sigma is 1.0, and mlp-ce smooths nothing. Leave sigma out, or choose mlp-kl."
+
+
+def test_items_with_enough_ratings_and_samples_of_them() -> None:
+    ratings, items = uneven(60)
+    counts = ratings.counts()
+    n = counts.sum(axis=1)
+    enough, few = n[n >= 4], int(np.count_nonzero(n < 4))
+    made = models.fit(ratings, items, "mlp-ce", epochs=1, min_ratings=4)
+    assert (made.training.n_items, made.training.n_ratings) == (len(enough), int(enough.sum()))
+    assert f"{few} of 60 rated items have fewer than 4 ratings and are left out" in made.training.notes
+    said = refused(InputError, ratings, items, model="mlp-ce", min_ratings=1_000)
+    assert said.startswith("0 of 60 items with a text have 1,000 ratings or more, and training needs at least two.")
+    made = models.fit(ratings, items, "mlp-ce", epochs=1, sample_ratings=2, sample_items=30, seed=3)
+    shuffled = models.fit(ratings, items.sample(fraction=1.0, shuffle=True, seed=1), "mlp-ce", epochs=1,
+                          sample_ratings=2, sample_items=30, seed=3)  # fmt: skip
+    assert same_weights(made, shuffled)
+    assert made.training.n_items == 30
+    assert "30 of 60 items were drawn at random" in made.training.notes
+    every = Examples(["x"] * 60, [()] * 60, counts)
+    asked = replace(made.settings, sample_items=None)
+    draws = [every.drawn(replace(asked, seed=seed)).counts for seed in range(300)]
+    assert all((one <= counts).all() and (one.sum(axis=1) == np.minimum(n, 2)).all() for one in draws)
+    mean = np.mean(draws, axis=0)
+    expected = counts * (np.minimum(n, 2) / n)[:, None]  # of a draw without putting back
+    assert np.abs(mean - expected).max() < 5 * 0.71 / math.sqrt(300)
 
 
 @EACH
@@ -654,6 +706,10 @@ def test_whole_numbers_that_make_no_sense(name: str, value: Any) -> None:
         ("seed", [-1, 0.5, None]),
         ("features", [0, 10**8]),
         ("length", [0, 10**6]),
+        ("sigma", [-1, 2_000, math.nan, "wide"]),
+        ("min_ratings", [0, None, 1.5]),
+        ("sample_items", [1, 2.5]),
+        ("sample_ratings", [0, "3"]),
     ],
 )
 def test_numbers_that_make_no_sense(name: str, values: list[Any]) -> None:

@@ -120,6 +120,22 @@ def test_without_a_model_the_file_is_the_model(write: Write) -> None:
     assert pv.read_predictions(write("bert.csv.gz", gzip.compress(text.encode())), "1:3").models == ("bert",)
 
 
+def test_several_files_against_one(tmp_path: Path, write: Write) -> None:
+    two, far = "near,b,0.2,0.3,0.5\nmid,d,0.5,0.5,0\nnear,a,1,0,0\n", "b,0,0,1\nc,0,1,0\n"
+    whole = write("all.csv", HEAD + two + far.replace("b,", "far,b,").replace("c,", "far,c,"))
+    named = write("two.csv", HEAD + two)
+    pl.read_csv(write("x.csv", f"item,1,2,3\n{far}")).write_parquet(tmp_path / "far.parquet")
+    files = [named, tmp_path / "far.parquet"]
+    one, several = pv.read_predictions(whole, "1:3"), pv.read_predictions(files, "1:3")
+    assert (several.models, several.items.to_list()) == (one.models, one.items.to_list())
+    np.testing.assert_array_equal(several.shares, one.shares)
+    assert pv.read_predictions([named], "1:3").models == ("mid", "near")
+    with pytest.raises(DuplicateError, match=r"the model 'mid' is in .*all\.csv and in .*two\.csv\. Give each"):
+        pv.read_predictions([whole, named], "1:3")
+    with pytest.raises(InputError, match=r"source is .*the path of a file, or a list of paths"):
+        pv.read_predictions([], "1:3")
+
+
 def test_without_a_model_a_frame_has_one() -> None:
     assert pv.Predictions.from_frame(pl.DataFrame(ROWS).filter(model="bert").drop("model"), SCALE).models == ("model",)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -47,21 +46,3 @@ def test_cebab(real_data: Path) -> None:
     assert ratings.intake.columns == {"item": "id", "rater": "worker", "score": "rating"}
     assert (ratings.n_items, len(ratings)) == (15_090, 75_450)
     assert set(np.diff(ratings.offsets).tolist()) == {5}
-
-
-def test_convabuse_one_hot(real_data: Path) -> None:
-    """Items are (conversation, user text); the first rating in file order counts; severity is one-hot."""
-    frame = pl.read_csv(real_data / "convabuse" / "ConvAbuseEMNLPfull.csv", infer_schema=False)
-    points = [f"is_abuse.{value}" for value in (-3, -2, -1, 0, 1)]
-    chosen = frame.select(pl.col(c).cast(int) for c in points).to_numpy()
-    assert (chosen.sum(axis=1) == 1).all()
-    long = frame.select(
-        item=pl.format("{} | {}", pl.col("conv_id"), pl.col("user")),
-        rater="annotator_id",
-        score=pl.Series(np.argmax(chosen, axis=1) - 3),
-    )
-    ratings = pv.Ratings.from_frame(long, scale=pv.Scale.range(-3, 1), duplicates="first")
-    per_item = Counter(np.diff(ratings.offsets).tolist())
-    assert {n: per_item[n] for n in range(2, 9)} == {2: 1046, 3: 2321, 4: 376, 5: 250, 6: 50, 7: 12, 8: 4}
-    assert frame.height - len(ratings) == 543
-    assert ratings.n_raters == 8

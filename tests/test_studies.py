@@ -1,7 +1,8 @@
-"""The simulation study of responsiveness, against the values that DEFINITIONS expects."""
+"""Studies of the measures: responsiveness against the values that DEFINITIONS expects, soft scores against formulas."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +114,47 @@ def test_the_figure_has_the_numbers(found: pv.studies.ResponsivenessStudy, tmp_p
     with pytest.raises(InputError, match="is no picture"):
         pv.plots.write_chart(chart, tmp_path / "study.doc")
     assert [one.name for one in tmp_path.iterdir()] == ["study.png"]
+
+
+# Soft scores ---------------------------------------------------------------------------------------------------------
+
+
+def test_more_ratings_against_formulas_and_draws() -> None:
+    """E[CE] mixes the ratings' and the uniform cross-entropy; E[EMD] is near that of 100,000 Dirichlet draws."""
+    found = pv.studies.soft()
+    frame = found.to_frame()
+    assert set(frame["n_ratings"]) == {10, 20, 40, 100}
+    rng = np.random.default_rng(0)
+    for name, q in found.settings["predictions"].items():
+        share = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
+        for n in (10, 20, 40, 100):
+            row = dict(frame.filter(prediction=name, n_ratings=n).select("statistic", "value").iter_rows())
+            mean = (n * share + 1) / (n + 5)
+            assert row["expected_cross_entropy"] == pytest.approx(-(mean @ np.log(q)), rel=1e-12)
+            p = rng.dirichlet(n * share + 1, 100_000)
+            drawn = np.abs(np.cumsum(p - q, axis=1))[:, :-1].sum(axis=1) / 4
+            assert row["expected_emd"] == pytest.approx(drawn.mean(), abs=5 * drawn.std() / math.sqrt(len(drawn)))
+    limits = dict(frame.filter(prediction="mismatched").select("statistic", "limit").unique().iter_rows())
+    assert limits["expected_emd"] == pytest.approx(0.1 / 4)
+    assert limits["expected_kl"] == pytest.approx(0.2 * math.log(2 / 3) + 0.4 * math.log(4 / 3))
+    gaps = frame.pivot("prediction", index=["statistic", "n_ratings"], values="value")
+    for _, rows in gaps.group_by("statistic"):
+        gap = (rows["mismatched"] - rows["matching"]).to_list()
+        assert gap == sorted(gap)
+        assert gap[0] > 0
+    assert len(found.findings()) == 5
+
+
+def test_a_study_of_soft_scores_needs_two_predictions() -> None:
+    with pytest.raises(InputError, match="the study needs two predictions"):
+        pv.studies.soft(predictions={"one": [0.5, 0.5]}, counts=[1, 1])
+    with pytest.raises(InputError, match="factors of at least 1"):
+        pv.studies.soft(factors=[0])
+
+
+def test_the_figure_of_more_ratings() -> None:
+    pytest.importorskip("altair")
+    chart = pv.plots.soft_study(pv.studies.soft()).to_dict()
+    panels = [panel for line in chart["vconcat"] for panel in line["hconcat"]]
+    assert [panel["name"] for panel in panels] == [f"panel_{at}" for at in range(5)]
+    assert "n_ratings" in str(panels[0])

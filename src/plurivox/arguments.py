@@ -82,6 +82,10 @@ def _is_path(value: Any) -> bool:
         return False
 
 
+def _are_paths(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_path, value))
+
+
 def is_text(value: Any) -> bool:
     """Tell whether a value is text: half a surrogate pair is not, but what stands for a byte of a file's name is."""
     try:
@@ -92,6 +96,11 @@ def is_text(value: Any) -> bool:
 
 FilePath = Annotated[str | os.PathLike[str], Kind("the path of a file", _is_path)]
 """Where a file is."""
+FilePaths = Annotated[
+    str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    Kind("the path of a file, or a list of paths", lambda given: _is_path(given) or _are_paths(given)),
+]
+"""Where one or several files are."""
 Frame = Annotated[Any, Kind("a frame of pandas, polars or pyarrow", _is_frame, ColumnError)]
 """A table of any library that narwhals knows."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurivox.arguments import fits, shown, whole
 from plurivox.errors import ConfigError, InputError
+from plurivox.intake.points import BY_RATER
 from plurivox.lenses import lenses
 from plurivox.scale import Scale
 from plurivox.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 FILE_NAME = "plurivox.toml"
 _KNOWN: dict[str, Kinds] = {
     "": {"min_group_size": int},
-    "columns": dict.fromkeys(("item", "rater", "score", "layout", "duplicates", "time", "encoding"), str),
+    "columns": dict.fromkeys(
+        ("item", "rater", "score", "point_columns", "layout", "duplicates", "time", "encoding"), str
+    ),
     "scale": {**KEYS, "recode": str, "unsafe_from": (str, int, float)},
     "raters": {"file": str, "columns": list, "by": list, "bins": dict, "several": dict},
     "items": {"file": str, "columns": list},
@@ -51,6 +54,7 @@ class Config:
     item: str | None = None
     rater: str | None = None
     score: str | None = None
+    point_columns: str | None = None
     layout: str | None = None
     duplicates: str | None = None
     time: str | None = None
@@ -102,6 +106,7 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         item=columns.get("item"),
         rater=columns.get("rater"),
         score=columns.get("score"),
+        point_columns=columns.get("point_columns"),
         layout=columns.get("layout"),
         duplicates=columns.get("duplicates"),
         time=columns.get("time"),
@@ -142,9 +147,13 @@ def config_text(
     ]
     if intake.layout == "long":
         known = [role for role in ("item", "rater", "score", "time") if role in intake.columns]
+        if intake.point_columns:
+            known = [role for role in known if role != "score" and intake.columns[role] != BY_RATER]
         lines += [f"{role} = {_quoted(intake.columns[role])}" for role in known]
     else:
         lines += [f"item = {_quoted(intake.columns['item'])}", f"layout = {_quoted(intake.layout)}"]
+    if intake.point_columns:
+        lines.append(f"point_columns = {_quoted(intake.point_columns)}")
     lines += [
         f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode, keep: what counts of repeats",
         "",

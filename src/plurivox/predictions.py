@@ -115,11 +115,44 @@ class Predictions:
         row = places_of(names, models)
         column = places_of(ids, items)
         check.once(row * len(items) + column, names, ids)
-        check.filled(len(models), len(items), shares)
+        check.filled(len(models), len(items), len(shares), len(scale))
         placed = np.full((len(models), len(items), len(scale)), np.nan)
         placed[row, column] = shares
         placed.flags.writeable = False
         return cls(scale, tuple(models), items, placed, source)
+
+    @classmethod
+    def together(cls, tables: Sequence[Predictions]) -> Predictions:
+        """Return the predictions of several tables on one scale as one.
+
+        Raises
+        ------
+        DuplicateError
+            If two tables have a model of the same name, with both.
+        """
+        first, *others = tables
+        if not others:
+            return first
+        owner: dict[str, str] = {}
+        for table in tables:
+            for name in table.models:
+                if name in owner:
+                    raise DuplicateError(
+                        f"the model {name!r} is in {owner[name]} and in {table.source}",
+                        hint="Give each a name of its own, in a column 'model' or as the name of the file.",
+                    )
+                owner[name] = table.source
+        items = pl.concat([table.items for table in tables]).unique().sort()
+        source = ", ".join(table.source for table in tables)
+        given = sum(int(np.count_nonzero(~np.isnan(table.shares[:, :, 0]))) for table in tables)
+        _Check(source, COUNTED_FROM_1).filled(len(owner), len(items), given, len(first.scale))
+        models = tuple(sorted(owner))
+        placed = np.full((len(models), len(items), len(first.scale)), np.nan)
+        for table in tables:
+            rows = np.array([models.index(name) for name in table.models])
+            placed[np.ix_(rows, places_of(table.items, items))] = table.shares
+        placed.flags.writeable = False
+        return cls(first.scale, models, items, placed, source)
 
     @checked
     def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Predictions:
@@ -244,12 +277,11 @@ class _Check:
                 hint="Keep one row per model and item.",
             )
 
-    def filled(self, n_models: int, n_items: int, shares: NDArray[np.float64]) -> None:
+    def filled(self, n_models: int, n_items: int, n_given: int, n_points: int) -> None:
         """Raise if models predict so few of the items that a table of all of them would be empty, and large."""
-        n_cells = n_models * n_items * shares.shape[1]
-        if n_cells > max(MAX_CELLS, CELLS_PER_GIVEN * shares.size):
+        if n_models * n_items * n_points > max(MAX_CELLS, CELLS_PER_GIVEN * n_given * n_points):
             raise InputError(
-                f"{n_models:,} models × {n_items:,} items are far more than the {len(shares):,} predictions given",
+                f"{n_models:,} models × {n_items:,} items are far more than the {n_given:,} predictions given",
                 source=self.source,
                 hint="Check the column of models; give models that predict other items in files of their own.",
             )

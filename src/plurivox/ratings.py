@@ -18,6 +18,8 @@ from plurivox.intake.again import Again, EveryRating, first_and_again, same_time
 from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
 from plurivox.intake.check import Checked, Intake, LongTable, check
 from plurivox.intake.order import Duplicates
+from plurivox.intake.points import GivenPoints, point_columns_text, prepare, with_joined
+from plurivox.intake.raw import RawTable
 from plurivox.intake.times import time_column
 from plurivox.quoting import short
 from plurivox.recoding import GivenRecoding, Recoding
@@ -93,6 +95,7 @@ class Ratings:
         item: str = "item",
         rater: str = "rater",
         score: str = "score",
+        point_columns: GivenPoints | None = None,
         scale: GivenScale | None = None,
         poles: GivenPoles | None = None,
         missing: Iterable[Label] = (),
@@ -110,7 +113,10 @@ class Ratings:
         frame
             One row per rating.
         item, rater, score
-            The columns that hold them.
+            The columns that hold them; ``item="a,b"`` makes ids of two columns.
+        point_columns
+            Columns in place of ``score``, one for each point, of which one holds 1: ``"severity.*"``, where the star is
+            the point, or a list in the order of the scale. With ``{rater}`` in the name each rater has their own.
         scale
             A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
             Whole-number scores may leave it out, and then span the lowest to the highest seen.
@@ -136,14 +142,25 @@ class Ratings:
         >>> Ratings.from_frame(frame, scale="0:4")
         <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
         """
-        long = to_polars(frame)
+        beside = [*rater_attributes, *item_attributes] + ([] if time is None else [time])
+        raw = RawTable.from_frame(to_polars(frame), "frame")
+        require_columns(raw.columns, beside, "frame")
+        of_raters = [name for name in beside if name not in item_attributes]
+        if point_columns is not None:
+            given = {"item": item, "rater": rater if rater != "rater" else None, "score": None}
+            ready = prepare(raw, point_columns, as_scale(scale), roles=given, attributes=beside, of_raters=of_raters)
+            raw, scale, rater, score = ready.table, ready.scale, ready.rater or rater, str(ready.score)
+        else:
+            raw = with_joined(raw, item, beside)
+        long = raw.frame()
         roles = {"item": item, "rater": rater, "score": score}
         if time is not None:
             roles["time"] = time
-        require_columns(long.columns, [*roles.values(), *rater_attributes, *item_attributes], "frame")
+        require_columns(long.columns, roles.values(), "frame")
         require_apart([*rater_attributes, *item_attributes], "frame", timed=time is not None)
         table = LongTable(
             source="frame",
+            locate=raw.locate,
             pieces=[pick(long, roles, [*rater_attributes, *item_attributes])],
             names=roles,
             rater_attributes=tuple(rater_attributes),
@@ -159,7 +176,7 @@ class Ratings:
                 items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
             )
         )
-        return found.with_poles(poles)
+        return from_points(found.with_poles(poles), point_columns)
 
     @classmethod
     def from_checked(cls, checked: Checked) -> Ratings:
@@ -483,6 +500,13 @@ def with_parts(
     """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
     given: dict[str, Any] = {"raters": raters, "intake": intake, "scale": scale}
     return replace(ratings, **{name: part for name, part in given.items() if part is not None})
+
+
+def from_points(ratings: Ratings, point_columns: GivenPoints | None) -> Ratings:
+    """Return ratings that remember which columns of points they were read from, if any."""
+    if point_columns is None:
+        return ratings
+    return with_parts(ratings, intake=replace(ratings.intake, point_columns=point_columns_text(point_columns)))
 
 
 def label_column(scale: Scale) -> pl.Series:

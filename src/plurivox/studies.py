@@ -1,15 +1,16 @@
-"""Studies of the measures themselves, on simulated raters whose habits are known."""
+"""Studies of the measures themselves, on simulated raters whose habits are known and on more and more ratings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from plurivox import statistics
 from plurivox.arguments import checked
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.responsiveness.raters import RaterResponses
@@ -17,6 +18,7 @@ from plurivox.lenses.responsiveness.references import resolve
 from plurivox.results.result import Statement, told
 from plurivox.scale import Scale
 from plurivox.simulation.simulate import STYLES, simulate
+from plurivox.statistics.registry import LABELS
 from plurivox.statistics.responsiveness_records import MEASURES
 
 PATTERNS = ("normal", "downward_shift", "proportional_shift", "conservative")
@@ -166,3 +168,114 @@ def _sentence(found: ResponsivenessStudy, pattern: str, top: int) -> str:
         f"On 0 to {top}, {name}: MPA {change('mpa')}, WRA {change('wra')}; "
         f"τ_b {change('kendall_tau_b')}, AUROC {change('auroc')}."
     )
+
+
+# Soft scores ---------------------------------------------------------------------------------------------------------
+
+COUNTS = (1, 2, 4, 2, 1)
+TWO = {"matching": (0.1, 0.2, 0.4, 0.2, 0.1), "mismatched": (0.1, 0.3, 0.3, 0.2, 0.1)}
+FACTORS = (1, 2, 4, 10)
+_SOFT = ("cross_entropy", "kl", "js", "emd", "rps")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SoftStudy:
+    """How expected scores of the same shares move with the number of ratings.
+
+    Attributes
+    ----------
+    values
+        One row per prediction, number of ratings and expected score, with the ``limit`` that it goes to: the score
+        against the shares themselves.
+    settings
+        What was asked for.
+    """
+
+    values: pl.DataFrame
+    settings: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<SoftStudy: {len(self.settings['predictions'])} predictions, counts × {self.settings['factors']}>"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per prediction, number of ratings and expected score."""
+        return self.values
+
+    def statements(self) -> list[Statement]:
+        """Return what matters as statements, none of which claims a difference."""
+        return told(self.findings())
+
+    def findings(self) -> list[str]:
+        """Return how far apart the first two predictions are with the fewest and the most ratings, by each score."""
+        one, other = list(self.settings["predictions"])[:2]
+        said = []
+        for (statistic,), rows in self.values.group_by("statistic", maintain_order=True):
+            gap = [rows.filter(prediction=name).sort("n_ratings") for name in (one, other)]
+            value = [after - before for before, after in zip(gap[0]["value"], gap[1]["value"], strict=True)]
+            n = gap[0]["n_ratings"]
+            limit = gap[1]["limit"][0] - gap[0]["limit"][0]
+            said.append(
+                f"{LABELS[str(statistic)]}: {other} less {one} is {value[0]:.4f} with {n[0]:,} ratings, "
+                f"{value[-1]:.4f} with {n[-1]:,}, and goes to {limit:.4f}."
+            )
+        return said
+
+
+@checked
+def soft(
+    *,
+    counts: Sequence[int] = COUNTS,
+    predictions: Mapping[str, Sequence[float]] | None = None,
+    factors: Sequence[int] = FACTORS,
+    prior: float = 1.0,
+) -> SoftStudy:
+    """Score predictions against the same shares of more and more ratings.
+
+    By default these are the counts 1, 2, 4, 2, 1 times 1, 2, 4 and 10, and the two predictions of Figure 1 of Magnani
+    (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes. Nothing is random: all scores are
+    exact.
+
+    Parameters
+    ----------
+    counts
+        How often each point of a scale was given.
+    predictions
+        Name → probability of each point, at least two; by default one that matches the shares and one that does not.
+    factors
+        What to multiply the counts by.
+    prior
+        The weight of each point before any rating.
+
+    Returns
+    -------
+    SoftStudy
+        With ``to_frame()`` and ``findings()``; :func:`plurivox.plots.soft_study` draws it.
+
+    Examples
+    --------
+    >>> soft(factors=[1, 10]).findings()[0]
+    'E[CE]: mismatched less matching is 0.0148 with 10 ratings, 0.0312 with 100, and goes to 0.0340.'
+    """
+    known = dict(TWO if predictions is None else predictions)
+    if len(known) < 2 or not factors or min(factors) < 1 or min(counts, default=-1) < 0 or not sum(counts):
+        raise InputError(
+            "the study needs two predictions, counts of at least one rating, and factors of at least 1",
+            hint="Give predictions={'a': [0.5, 0.5], 'b': [0.9, 0.1]}, counts=[3, 1], factors=[1, 10].",
+        )
+    schema = {
+        "prediction": pl.String, "statistic": pl.String, "n_ratings": pl.Int64, "value": pl.Float64,
+        "limit": pl.Float64,
+    }  # fmt: skip
+    rows = [
+        (
+            model, f"expected_{name}", factor * sum(counts),
+            float(getattr(statistics, f"expected_{name}")([factor * n for n in counts], list(q), prior=prior)),
+            float(getattr(statistics, name)(list(counts), list(q))),
+        )
+        for name in _SOFT for model, q in known.items() for factor in factors
+    ]  # fmt: skip
+    settings = {
+        "counts": list(counts), "predictions": {name: list(q) for name, q in known.items()}, "factors": list(factors),
+        "prior": prior,
+    }  # fmt: skip
+    return SoftStudy(pl.DataFrame(rows, schema=schema, orient="row"), settings)

@@ -43,6 +43,13 @@ def fit(
     features: Annotated[int, option("Words that the model knows, at most.", min=1)] = 10_000,
     length: Annotated[int, option("Words and signs of an item that the transformer reads.", min=1)] = 128,
     device: Annotated[str, option("cpu, or cuda for a GPU.", "NAME")] = "cpu",
+    sigma: Annotated[
+        float | None,
+        option("How far mlp-kl spreads a rating along the scale, in points (default 0.5).", "POINTS", min=0),
+    ] = None,
+    min_ratings: Annotated[int, option("Leave out items with fewer ratings.", "N", min=1)] = 1,
+    sample_items: Annotated[int | None, option("Draw so many of the items at random.", "N", min=2)] = None,
+    sample_ratings: Annotated[int | None, option("Draw at most so many ratings of each item.", "N", min=1)] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -67,7 +74,9 @@ def fit(
         found = models.fit(
             ratings, table.frame(), model, text=text, context=several_names(context) or (), item=ids, seed=seed,
             epochs=epochs, patience=patience, batch=batch, learning_rate=learning_rate, validation=validation,
-            features=features, length=length, device=device, progress=progress, source=table.name, locate=table.locate,
+            features=features, length=length, device=device, sigma=sigma, min_ratings=min_ratings,
+            sample_items=sample_items, sample_ratings=sample_ratings, progress=progress, source=table.name,
+            locate=table.locate,
         )  # fmt: skip
         not_any_more()
         found.save(output)

@@ -28,6 +28,7 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read from the ratings once more when each was given, and how long it took."""
     import typer
 
+    from plurivox.intake.points import with_joined
     from plurivox.intake.read import read_table
     from plurivox.ratings import require_columns
 
@@ -40,6 +41,7 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     if not {"item", "rater"} <= set(known):
         raise typer.BadParameter("--time and --seconds need a table with one row per rating")
     table = read_table(reading.file, encoding=reading.encoding or loaded.config.encoding or "utf-8")
+    table = with_joined(table, known["item"])
     columns = {role: name for role, name in columns.items() if (role, name) != ("time", "rows")}
     columns = {"item": known["item"], "rater": known["rater"], **columns}
     require_columns(table.columns, columns.values(), table.name)

@@ -144,9 +144,9 @@ def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty
 def _input_parameter(one: "Option") -> inspect.Parameter:
     if one.argument:
         known = typer.Argument(metavar=one.metavar, help=one.help, show_default=False)
-        return parameter(one.name, Annotated[str, known])
+        return parameter(one.name, Annotated[list[str] if one.several else str, known])
     kind: Any = str | None if one.default is None else str
-    if one.metavar == ONE_VALUE:
+    if one.several or one.metavar == ONE_VALUE:
         kind = list[str] | None
     return parameter(
         one.name, Annotated[kind, typer.Option(one.option, help=one.help, metavar=one.metavar)], one.default
@@ -207,12 +207,18 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
 
 def asked_of(lens: "Lens", reading: InputOptions, given: Given) -> dict[str, Any]:
     """Return the settings that the command line gives, or raise before anything is read."""
-    if reading.file == "-" and any(given[source.options[0].name] == "-" for source in lens.inputs):
-        raise typer.BadParameter("only one of the two tables can come from standard input")
+    refuse_two_streams([reading.file, *(given[source.options[0].name] for source in lens.inputs)])
     asked = settings_given(lens.settings, given)
     for shortcut in lens.shortcuts:
         asked |= shortcut.sets if given[shortcut.name] else {}
     return asked
+
+
+def refuse_two_streams(named: Iterable[Any]) -> None:
+    """Raise if more than one of the files that are named, alone or in lists, is standard input."""
+    files = [file for one in named for file in (one if isinstance(one, list) else [one])]
+    if files.count("-") > 1:
+        raise typer.BadParameter("only one of the tables can come from standard input")
 
 
 def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, asked: Given, **more: Any) -> Any:

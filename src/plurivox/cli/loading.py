@@ -1,6 +1,6 @@
 """From the options of a command, and the config behind them, to the ratings that it works on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,10 +82,10 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    about = ("raters", "rater", "score", "time", "where", "by", "recode", "unsafe_from")
-    given = [name for name in about if getattr(reading, name)]
+    about = ("raters", "rater", "score", "point_columns", "time", "where", "by", "recode", "unsafe_from")
+    given = [name.replace("_", "-") for name in about if getattr(reading, name)]
     if given:
-        raise typer.BadParameter(f"--{given[0].replace('_', '-')} is about ratings, and no FILE is given")
+        raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
     say(f"no ratings; scale {scale}")
     nothing: Any = None
     size, items = reading.min_group_size or MIN_GROUP_SIZE, reading.items or config.items
@@ -162,7 +162,10 @@ def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Rat
     try:
         return read_ratings(file, scale=scale)
     except ColumnError:
-        return read_ratings(file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score)
+        return read_ratings(
+            file, scale=scale, item=reading.item, rater=reading.rater, score=reading.score,
+            point_columns=reading.point_columns,
+        )  # fmt: skip
 
 
 def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
@@ -171,17 +174,24 @@ def read_alike(file: str, reading: InputOptions, loaded: Loaded) -> "Ratings":
     return found if loaded.recoding is None else found.recode(loaded.recoding)
 
 
-def predictions_beside(file: str, loaded: Loaded) -> "Predictions":
-    """Read predictions on the scale of the ratings; where it is recoded they may be of the points before or after."""
+def predictions_beside(files: Sequence[str], loaded: Loaded) -> "Predictions":
+    """Read predictions on the scale of the ratings; where it is recoded each may be of the points before or after."""
     from plurivox.errors import ColumnError
     from plurivox.intake.read import read_predictions
+    from plurivox.predictions import Predictions
 
-    try:
-        return read_predictions(file, loaded.scale, like=loaded.ratings)
-    except ColumnError:
-        if loaded.recoding is None or file == "-":
-            raise
-        return read_predictions(file, loaded.scale_of_files, like=loaded.ratings).recode(loaded.recoding)
+    if loaded.recoding is None:
+        return read_predictions(files, loaded.scale, like=loaded.ratings)
+    found = []
+    for file in files:
+        try:
+            found.append(read_predictions(file, loaded.scale, like=loaded.ratings))
+        except ColumnError:
+            if file == "-":  # it cannot be read twice
+                raise
+            before = read_predictions(file, loaded.scale_of_files, like=loaded.ratings)
+            found.append(before.recode(loaded.recoding))
+    return Predictions.together(found)
 
 
 def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
@@ -199,11 +209,12 @@ def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and tell which column holds their ids: the one named, or one called so or alike."""
+    from plurivox.intake.points import with_joined
     from plurivox.intake.read import read_table
-    from plurivox.intake.recognise import id_column
+    from plurivox.intake.roles import id_column
     from plurivox.ratings import require_columns
 
-    table = read_table(file, encoding=encoding or "utf-8")
+    table = with_joined(read_table(file, encoding=encoding or "utf-8"), item or like)
     if item is not None:
         require_columns(table.columns, [item], table.name)
     return item or id_column(table.columns, "item", like or "item", table.name), table
@@ -219,7 +230,8 @@ def _read(reading: InputOptions, config: "Config") -> "Ratings":
         reading.file,
         item=reading.item or config.item,
         rater=reading.rater or config.rater,
-        score=reading.score or config.score,
+        score=reading.score or (None if reading.point_columns else config.score),
+        point_columns=reading.point_columns or (None if reading.score else config.point_columns),
         scale=scale,
         poles=reading.poles or (scale and scale.poles) or config.poles,
         missing=reading.missing or config.missing,

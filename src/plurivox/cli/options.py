@@ -44,9 +44,18 @@ class InputOptions:
     ]
     raters: Annotated[Text, option("Table with one row per rater.", "FILE")] = None
     items: Annotated[Text, option("Table with one row per item.", "FILE")] = None
-    item: Annotated[Text, option("Column with the item.", "COLUMN")] = None
+    item: Annotated[Text, option("Column with the item, or several that make its id: a,b.", "COLUMN")] = None
     rater: Annotated[Text, option("Column with the rater.", "COLUMN")] = None
     score: Annotated[Text, option("Column with the score.", "COLUMN")] = None
+    point_columns: Annotated[
+        Text,
+        option(
+            "Columns in place of a score, one for each point: 'severity.*', or names in the order of the scale. A 1 "
+            "marks the point that was given; with --totals they hold counts. '{rater}_severity.*' if each rater has "
+            "columns.",
+            "COLUMNS", "--one-hot", "--point-columns",
+        ),
+    ] = None  # fmt: skip
     scale: Annotated[Text, option("0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", "POINTS")] = None
     poles: Annotated[Text, option("What the two ends of the scale mean, lowest first: safe,unsafe.", "LOW,HIGH")] = None
     missing: Annotated[

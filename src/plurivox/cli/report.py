@@ -27,7 +27,12 @@ OPTIONS = (
         help="What scores are held against, as in plurivox responsiveness (default: the rest of the crowd).",
     ),
     *REFERENCE.options[1:],
-    Option(name="predictions", help="Predicted rating distributions to score, as in plurivox score.", metavar="FILE"),
+    Option(
+        name="predictions",
+        help="Predicted rating distributions to score, as in plurivox score. Repeatable.",
+        metavar="FILE",
+        several=True,
+    ),
     Option(
         name="answers",
         help="What language models answered: a store of plurivox ask, a table, or a log of another program.",
@@ -51,7 +56,13 @@ def _report(reading: InputOptions, **given: Any) -> None:
     loaded = load(reading)
     asked = {"title": f"What the ratings in {Path(reading.file).name} say", **settings_given(ReportSettings, given)}
     inputs = _inputs(reading, loaded, given)
-    named = [reading.file, loaded.raters_file, loaded.items_file, *(given[one] for one in inputs)]
+    named = [
+        reading.file,
+        loaded.raters_file,
+        loaded.items_file,
+        *(given[one] for one in inputs if one != "predictions"),
+    ]
+    named += given["predictions"] or []
     files = {Path(name).name: name for name in named if name and name != "-" and Path(name).is_file()}
     if "prior" in asked and not isinstance(asked["prior"], str):
         from plurivox.statistics.checks import prior_of
@@ -78,7 +89,7 @@ def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> d
     found: dict[str, Any] = {}
     if given["reference"] is not None or given["reference_column"] is not None:
         found["reference"] = load_reference(given, reading, loaded)
-    if given["predictions"] is not None:
+    if given["predictions"]:
         found["predictions"] = predictions_beside(given["predictions"], loaded)
     if given["answers"] is not None:
         found["answers"] = answers_beside(given["answers"], loaded)

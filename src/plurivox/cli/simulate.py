@@ -1,6 +1,7 @@
 """``plurivox simulate``: a rating study with a known truth, as files."""
 
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from plurivox.cli.options import Force, Text, Texts, is_said, option
 from plurivox.cli.printing import put, say
 
 if TYPE_CHECKING:
+    from plurivox.results.text import Shown
     from plurivox.simulation.styles import Effect, SimulatedModel, SimulatedPredictor
 
 
@@ -72,7 +74,9 @@ def simulate(
     study: Annotated[
         Text,
         option(
-            "Instead: a simulation study of the measures themselves, with a table and a figure: responsiveness.", "NAME"
+            "Instead: a study of the measures themselves, with a table and a figure: responsiveness (on simulated "
+            "raters), or soft (expected scores of more and more ratings).",
+            "NAME",
         ),
     ] = None,
     seed: Annotated[int, option("Same seed, same study.", min=0)] = 0,
@@ -86,7 +90,7 @@ def simulate(
     """
     if study is not None:
         _refuse_others(context)
-        _run_study(study, folder or Path("responsiveness-study"), seed, force=force)
+        _run_study(study, folder or Path(f"{study}-study"), seed, force=force)
         return
     if folder is None:
         raise typer.BadParameter("name the FOLDER where the files go")
@@ -133,36 +137,61 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     from plurivox.cli.show import console, csv_text
     from plurivox.cli.tables import print_table
     from plurivox.errors import MissingExtraError
-    from plurivox.plots import responsiveness_study
+    from plurivox.plots import responsiveness_study, soft_study
     from plurivox.plots.writing import chart_bytes
     from plurivox.results.folders import check_folder, write_folder
-    from plurivox.results.text import Shown
 
-    if name != "responsiveness":
-        raise typer.BadParameter(f"--study is responsiveness, not {name!r}")
+    if name not in ("responsiveness", "soft"):
+        raise typer.BadParameter(f"--study is responsiveness or soft, not {name!r}")
     if not force:
         check_folder(folder, ("study.csv", "study.svg", "study.png"))
-    with telling() as progress:
-        found = studies.responsiveness(seed=seed, progress=progress)
+    found: Any
+    if name == "soft":
+        found, chart_of, shown = studies.soft(), soft_study, _soft_tables
+    else:
+        with telling() as progress:
+            found = studies.responsiveness(seed=seed, progress=progress)
+        chart_of, shown = responsiveness_study, _responsiveness_tables
     out = console()
-    for top in found.settings["tops"]:
-        frame = found.to_frame().filter(top=top)
-        lines = [
-            [pattern.replace("_", " "), *(f"{found.value(pattern, metric, top):.3f}" for metric in studies.METRICS)]
-            for pattern in frame["pattern"].unique(maintain_order=True)
-        ]
-        print_table(Shown(f"Scores 0 to {top}", ["pattern", *studies.METRICS.values()], lines), out)
+    for table in shown(found):
+        print_table(table, out)
     for sentence in found.findings():
         out.print(f"• {sentence}")
     contents = {"study.csv": csv_text(found.to_frame()).encode()}
     try:
-        chart = responsiveness_study(found)
+        chart = chart_of(found)
         contents |= {f"study{kind}": chart_bytes(chart, kind) for kind in (".svg", ".png")}
     except MissingExtraError as error:
         say(f"no figure: {error}")
     writers = {name: functools.partial(Path.write_bytes, data=content) for name, content in contents.items()}
     for path in write_folder(folder, writers, force=force):
         put(path)
+
+
+def _responsiveness_tables(found: Any) -> "Iterator[Shown]":
+    from plurivox.results.text import Shown
+    from plurivox.studies import METRICS
+
+    for top in found.settings["tops"]:
+        frame = found.to_frame().filter(top=top)
+        lines = [
+            [pattern.replace("_", " "), *(f"{found.value(pattern, metric, top):.3f}" for metric in METRICS)]
+            for pattern in frame["pattern"].unique(maintain_order=True)
+        ]
+        yield Shown(f"Scores 0 to {top}", ["pattern", *METRICS.values()], lines)
+
+
+def _soft_tables(found: Any) -> "Iterator[Shown]":
+    from plurivox.results.text import Shown
+    from plurivox.statistics.registry import LABELS
+
+    for (statistic,), rows in found.to_frame().group_by("statistic", maintain_order=True):
+        lines = [
+            [name, *(f"{value:.4f}" for value in own["value"]), f"{own['limit'][0]:.4f}"]
+            for (name,), own in rows.group_by("prediction", maintain_order=True)
+        ]
+        sizes = [f"{n:,} ratings" for n in rows["n_ratings"].unique(maintain_order=True)]
+        yield Shown(LABELS[statistic], ["prediction", *sizes, "the shares"], lines)
 
 
 def _attribute(text: str) -> tuple[str, dict[str, float]]:

@@ -290,12 +290,16 @@ def compared_in_parts(axes: Sequence[Compared], subsets: Mapping[str, Ratings]) 
 
 def subsets_by(ratings: Ratings, items_by: str | None) -> dict[str, Ratings]:
     """Return all ratings, and those of the items of each value of an item attribute."""
-    subsets = {"all": ratings}
-    if items_by is not None:
-        if items_by not in ratings.items.columns:
-            known = few(ratings.items.columns[1:]) or "none: give them with --items"
-            raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
-        for value in category_order(ratings.items[items_by]):
-            chosen = chosen_rows(ratings.items, {items_by: value}, "item")
-            subsets[f"{items_by} = all" if value == "all" else value] = with_items(ratings, chosen)
-    return subsets
+    parts = {} if items_by is None else items_of_values(ratings, items_by)
+    return {"all": ratings, **{name: with_items(ratings, chosen) for name, chosen in parts.items()}}
+
+
+def items_of_values(ratings: Ratings, items_by: str) -> dict[str, NDArray[np.bool_]]:
+    """Tell for each value of an item attribute which items have it."""
+    if items_by not in ratings.items.columns:
+        known = few(ratings.items.columns[1:]) or "none: give them with --items"
+        raise SelectionError(f"items have no attribute '{items_by}'; they have: {known}")
+    return {
+        f"{items_by} = all" if value == "all" else value: chosen_rows(ratings.items, {items_by: value}, "item")
+        for value in category_order(ratings.items[items_by])
+    }

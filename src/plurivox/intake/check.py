@@ -79,6 +79,7 @@ class Intake:
     missing_times: int = 0
     recoded: str = ""  # what became of the points, in words
     recoded_missing: int = 0  # ratings of points that became missing
+    point_columns: str = ""  # the columns of points that scores were read from
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ VERSION = 2
 AGAIN = "Write it again with write_ratings, from the table that it was made of."
 _ROWS_PER_BYTE = 100
 _MOST_COUNT = 2**62
-_LATER = ("kept_repeats", "time_unit", "missing_times", "recoded", "recoded_missing")
+_LATER = ("kept_repeats", "time_unit", "missing_times", "point_columns", "recoded", "recoded_missing")
 
 
 @checked

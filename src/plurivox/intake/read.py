@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from plurivox.arguments import FilePath, Frame, checked
+from plurivox.arguments import FilePath, FilePaths, Frame, checked
 from plurivox.errors import FileError, InputError, ScoreError, no_column
 from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
@@ -22,11 +22,13 @@ from plurivox.intake.footer import unpacked_size
 from plurivox.intake.opening import Format, Opened, open_source, printable
 from plurivox.intake.order import Duplicates
 from plurivox.intake.panics import without_panics
+from plurivox.intake.points import GivenPoints, prepare, with_joined
 from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
-from plurivox.intake.recognise import Layout, Recognised, id_column, recognise
+from plurivox.intake.recognise import Recognised, recognise
+from plurivox.intake.roles import Layout, id_column
 from plurivox.intake.text import read_delimited, read_json_lines
 from plurivox.predictions import Predictions
-from plurivox.ratings import Ratings, pick, require_apart, require_columns, to_polars
+from plurivox.ratings import Ratings, from_points, pick, require_apart, require_columns, to_polars
 from plurivox.recoding import GivenRecoding
 from plurivox.scale import GivenPoles, Label, Scale
 from plurivox.scale_files import GivenScale
@@ -47,6 +49,7 @@ def read_ratings(
     item: str | None = None,
     rater: str | None = None,
     score: str | None = None,
+    point_columns: GivenPoints | None = None,
     scale: GivenScale | None = None,
     poles: GivenPoles | None = None,
     missing: Iterable[Label] = (),
@@ -71,7 +74,11 @@ def read_ratings(
         A CSV, TSV, JSON lines or Parquet file, plain or compressed with gzip or zstd; or an SQL query if a
         ``connection`` is given.
     item, rater, score
-        The columns that hold them; obvious names are recognised.
+        The columns that hold them; obvious names are recognised. ``item="a,b"`` makes ids of two columns.
+    point_columns
+        Columns in place of ``score``, one for each point: ``"severity.*"``, where the star is the point, or a list in
+        the order of the scale. A 1 marks the point that was given (one-hot); with ``layout="totals"`` they hold counts.
+        With ``{rater}`` in the name each rater has columns of their own.
     scale
         A :class:`Scale`, its points in order, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, or a TOML file.
         Whole-number scores may leave it out and then span the lowest to the highest seen.
@@ -116,6 +123,11 @@ def read_ratings(
         if isinstance(table, Ratings):
             return _as_asked(_stored(table, raters, items), recode, unsafe_from, poles)
         require_columns(table.columns, beside, table.name)
+        roles = {"item": item, "rater": rater, "score": score}
+        of_raters = (*rater_attributes, *beside[len(attributes) :])
+        table, known, rater, score, layout = prepare(
+            table, point_columns, known, roles=roles, layout=layout, attributes=beside, of_raters=of_raters
+        )
         require_apart(attributes, table.name, timed=time is not None)
         head = table.first().head(1000)
         given = {"item": item, "rater": rater, "score": score}
@@ -147,7 +159,7 @@ def read_ratings(
         rater_table = attribute_table(raters, "rater", found.rater or "rater", encoding)
         item_table = attribute_table(items, "item", found.item, encoding)
         checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
-    return _as_asked(Ratings.from_checked(checked), recode, unsafe_from, poles)
+    return _as_asked(from_points(Ratings.from_checked(checked), point_columns), recode, unsafe_from, poles)
 
 
 def _as_asked(
@@ -162,7 +174,7 @@ def _as_asked(
 
 @checked
 def read_predictions(
-    source: Source,
+    source: FilePaths,
     scale: GivenScale,
     *,
     item: str | None = None,
@@ -171,13 +183,13 @@ def read_predictions(
     format: Format | None = None,  # noqa: A002
     encoding: str = "utf-8",
 ) -> Predictions:
-    """Read predicted rating distributions from a file or from standard input (``"-"``).
+    """Read predicted rating distributions from files or from standard input (``"-"``).
 
     Parameters
     ----------
     source
-        A CSV, TSV, JSON lines or Parquet file, plain or compressed: one row per model and item, with a column of
-        probabilities for each point of the scale, named like the point.
+        CSV, TSV, JSON lines or Parquet, plain or compressed: one row per model and item, with a column of
+        probabilities for each point of the scale, named like the point. Several files have models of different names.
     scale
         A :class:`Scale`, its points in order, or text such as ``"1:5"``.
     item, model
@@ -195,11 +207,16 @@ def read_predictions(
     """
     points = as_scale(scale)
     assert points is not None
-    table = read_table(source, format=format, encoding=encoding)
+    if not isinstance(source, str | os.PathLike):
+        return Predictions.together(
+            [read_predictions(one, points, item=item, model=model, like=like, format=format, encoding=encoding)
+             for one in source]
+        )  # fmt: skip
+    wanted = "item" if like is None else like.intake.columns.get("item", "item")
+    table = with_joined(read_table(source, format=format, encoding=encoding), item or wanted)
     for given in (item, model):
         if given is not None and given not in table.columns:
             raise no_column(given, table.columns, table.name, "Name the columns with item= and model=.")
-    wanted = "item" if like is None else like.intake.columns.get("item", "item")
     return Predictions.from_frame(
         table.frame(),
         points,
@@ -315,7 +332,7 @@ def attribute_table(given: Any, role: Literal["item", "rater"], wanted: str, enc
     if given is None:
         return None
     if isinstance(given, str | os.PathLike):
-        table = read_table(given, encoding=encoding)
+        table = with_joined(read_table(given, encoding=encoding), wanted)
         frame, name, locate = table.frame(), table.name, table.locate
         if not frame.height:
             raise FileError("there is only a header", source=name, hint=f"It needs one row per {role}.")

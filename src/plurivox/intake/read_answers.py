@@ -11,7 +11,7 @@ from plurivox.errors import no_column
 from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
 from plurivox.intake.opening import Format, printable
 from plurivox.intake.read import as_scale, attribute_table, read_table
-from plurivox.intake.recognise import id_column
+from plurivox.intake.roles import id_column
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale

@@ -5,36 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
 from plurivox.errors import ColumnError, few, no_column, open_quote
 from plurivox.intake.respondents import hold_scores, respondents
+from plurivox.intake.roles import ROLE_NAMES, Layout, by_name
 from plurivox.scale import Label, Scale, text_of
 
-Layout = Literal["long", "wide", "totals"]
 _WHOLE = re.compile(r"-?[0-9]+")
-
-# Names by which a role is known, the surest first; compared without case, spaces and punctuation.
-ROLE_NAMES: dict[str, tuple[str, ...]] = {
-    "item": (
-        "item", "itemid", "itemno", "itemnumber", "unit", "unitid", "exampleid", "instanceid", "sampleid", "taskid",
-        "textid", "commentid", "postid", "tweetid", "messageid", "conversationid", "convid", "dialogid", "promptid",
-        "responseid", "questionid", "documentid", "docid", "imageid", "videoid", "reviewid", "productid", "movieid",
-        "example", "instance", "comment", "prompt", "document", "image", "product", "id",
-    ),
-    "rater": (
-        "rater", "raterid", "annotator", "annotatorid", "worker", "workerid", "coder", "coderid", "judge", "judgeid",
-        "labeler", "labelerid", "labeller", "labellerid", "reviewer", "reviewerid", "participant", "participantid",
-        "respondent", "respondentid", "subject", "subjectid", "evaluator", "evaluatorid", "user", "userid", "person",
-        "personid", "annotatedby", "ratedby", "model",
-    ),
-    "score": (
-        "score", "rating", "ratings", "label", "grade", "stars", "severity", "judgment", "judgement", "annotation",
-        "response", "answer", "value", "vote", "points",
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +90,6 @@ def recognise(
     raise _not_found(roles, columns, source)
 
 
-def id_column(columns: Sequence[str], role: Literal["item", "rater"], wanted: str, source: str) -> str:
-    """Return the id column of an attribute table: named as in the ratings, or recognised."""
-    if wanted in columns:
-        return wanted
-    found = _by_name(columns, role)
-    if found is None:
-        raise no_column(wanted, columns, source, "Name it as in the ratings.", role=f" with the {role} ids")
-    return found
-
-
 def _refuse_respondents(
     columns: Sequence[str],
     roles: dict[str, str | None],
@@ -143,17 +112,12 @@ def _roles(columns: Sequence[str], given: dict[str, str | None]) -> dict[str, st
     for role in ROLE_NAMES:
         taken = [name for name in roles.values() if name]
         if roles.get(role) is None:
-            roles[role] = _by_name([column for column in columns if column not in taken], role)
+            roles[role] = by_name([column for column in columns if column not in taken], role)
     open_roles = [role for role, name in roles.items() if name is None]
     left = [column for column in columns if column not in roles.values()]
     if len(open_roles) == 1 and len(left) == 1 and len(columns) == 3:
         roles[open_roles[0]] = left[0]
     return roles
-
-
-def _by_name(columns: Sequence[str], role: str) -> str | None:
-    plain = {"".join(c for c in column.casefold() if c.isalnum()): column for column in reversed(columns)}
-    return next((plain[name] for name in ROLE_NAMES[role] if name in plain), None)
 
 
 def _distinct(head: pl.DataFrame, column: str) -> bool:

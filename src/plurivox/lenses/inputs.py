@@ -32,8 +32,9 @@ PREDICTIONS = Input(
     load="plurivox.cli.inputs:predictions",
     options=(
         Option(
-            name="predictions", metavar="PREDICTIONS", argument=True,
-            help="Table with a model, an item, and a column of probabilities named like each point of the scale.",
+            name="predictions", metavar="PREDICTIONS", argument=True, several=True,
+            help="Tables with a model, an item, and a column of probabilities named like each point of the scale. "
+            "Without a column 'model' the file's name is the model.",
         ),
     ),
 )  # fmt: skip

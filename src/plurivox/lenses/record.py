@@ -16,13 +16,14 @@ from plurivox.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option, or an argument, that tells where an input is or how to read it."""
+    """An option, or an argument, that tells where an input is or how to read it; ``several`` may be given at once."""
 
     name: str
     help: str
     metavar: str | None = None
     default: str | None = None
     argument: bool = False
+    several: bool = False
 
     @property
     def option(self) -> str:

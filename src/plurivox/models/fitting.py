@@ -45,6 +45,10 @@ def fit(
     features: int = 10_000,
     length: int = 128,
     device: str = "cpu",
+    sigma: float | None = None,
+    min_ratings: int = 1,
+    sample_items: int | None = None,
+    sample_ratings: int | None = None,
     progress: Progress | None = None,
     source: str = "items",
     locate: Locate | None = None,
@@ -64,7 +68,8 @@ def fit(
     text, context, item
         The columns of ``items`` that hold the text that was rated, what was said before it (oldest first, blank where
         there is nothing), and the ids that the ratings have.
-    seed, epochs, patience, batch, learning_rate, validation, features, length, device
+    seed, epochs, patience, batch, learning_rate, validation, features, length, device, sigma, min_ratings, \
+sample_items, sample_ratings
         As in :class:`Settings`.
     progress
         Called with an :class:`Epoch` after each. Ctrl-C keeps the best model so far.
@@ -82,15 +87,17 @@ def fit(
         If the ratings it learns from lack points of the scale.
     """
     begun = time.perf_counter()
-    kind = kind_named(model)
     numbers = map(plain, (seed, epochs, patience, batch, learning_rate, validation, features, length))
-    settings = Settings(*numbers, device=str(device))  # type: ignore[misc]
+    drawn = {"min_ratings": min_ratings, "sample_items": sample_items, "sample_ratings": sample_ratings}
+    more = {name: plain(value) for name, value in {"sigma": sigma, **drawn}.items()}
+    settings = Settings(*numbers, device=str(device), **more)  # type: ignore[misc]
     settings.check()
+    kind = kind_named(model, settings.sigma)
     refuse_names(ratings.scale)
     where = _device(settings.device)
     columns = (context,) if isinstance(context, str) else tuple(context or ())
     table = ItemTable.read(items, text=text, context=columns, item=item, source=source, locate=locate)
-    examples = Examples.join(ratings, table)
+    examples = Examples.join(ratings, table).drawn(settings)
     learned, held_out = map(examples.take, _split(len(examples.texts), settings))
     seen = learned.counts.sum(axis=0)
     unseen, warning = _unseen(ratings.scale, seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, id_texts, places_of, where
+from plurivox.models.records import Settings
 from plurivox.models.texts import Turns
 from plurivox.ratings import Ratings, to_polars
+
+_MANY = 10**9  # ratings of one item, of which NumPy draws no more without putting back
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +113,45 @@ class Examples:
         texts, contexts = [table.texts[row] or "" for row in rows], [table.contexts[row] for row in rows]
         return cls(texts, contexts, every[place[rows]], tuple(note for note in notes if note))
 
+    def drawn(self, asked: Settings) -> Examples:
+        """Return the items with enough ratings, as many of them and of the ratings of each as were asked for."""
+        n = self.counts.sum(axis=1)
+        enough = np.flatnonzero(n >= asked.min_ratings)
+        if len(enough) < 2:
+            raise InputError(
+                f"{len(enough)} of {len(n):,} items with a text {'has' if len(enough) == 1 else 'have'} "
+                f"{asked.min_ratings:,} ratings or more, and training needs at least two",
+                hint="Lower min_ratings (--min-ratings).",
+            )
+        left = len(n) - len(enough)
+        few = f"fewer than {asked.min_ratings:,} ratings"
+        notes = [*self.notes, _left_out(left, len(n), "rated item", ("has", "have"), few)]
+        random = np.random.default_rng([asked.seed, 2])
+        if asked.sample_items is not None and asked.sample_items < len(enough):
+            notes.append(f"{asked.sample_items:,} of {len(enough):,} items were drawn at random")
+            enough = np.sort(random.choice(enough, asked.sample_items, replace=False))
+        found = self.take(enough)
+        most, total = asked.sample_ratings, int(found.counts.sum())
+        if most is not None:
+            found = replace(found, counts=np.array([_some(row, most, random) for row in found.counts]))
+            notes.append(f"{int(found.counts.sum()):,} of {total:,} ratings were drawn, at most {most:,} of an item")
+        return replace(found, notes=tuple(note for note in notes if note))
+
     def take(self, rows: NDArray[np.int64]) -> Examples:
         """Return some of them."""
         return Examples(
             [self.texts[row] for row in rows], [self.contexts[row] for row in rows], self.counts[rows], self.notes
         )
+
+
+def _some(counts: NDArray[np.int64], most: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Draw so many of an item's ratings without putting any back; of a billion it makes no difference."""
+    total = int(counts.sum())
+    if total <= most:
+        return counts
+    if total < _MANY:
+        return random.multivariate_hypergeometric(counts, most)
+    return random.multinomial(most, counts / total)
 
 
 def turns_of(given: Any) -> Turns:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
-from plurivox.errors import SelectionError
+from plurivox.errors import InputError, SelectionError
 from plurivox.models.networks import CumulativeLink, Mlp, Transformer
 from plurivox.models.texts import BagEncoder, Encoder, SequenceEncoder
 from plurivox.torch import cross_entropy, emd, empirical_target, kl, smoothed_target
@@ -33,6 +33,7 @@ class Kind:
     # whether each rating counts once in the mean loss, so that an item counts as often as it was rated; else
     # each item counts once
     by_rating: bool = False
+    smooths: bool = False  # whether shares are smoothed along the scale, by a sigma that can be chosen
 
     def weights(self, counts: Tensor) -> Tensor:
         """Return how much each item counts in the mean."""
@@ -63,7 +64,7 @@ def _kinds() -> Iterator[Kind]:
     yield Kind("mlp-ce", text, BagEncoder, Mlp, shares, distance, mean)
     text = "words in a two-layer network, KL divergence to the shares smoothed along the scale"
     smoothed = partial(smoothed_target, sigma=SIGMA)
-    yield Kind("mlp-kl", text, BagEncoder, Mlp, smoothed, partial(kl, **_each), mean)
+    yield Kind("mlp-kl", text, BagEncoder, Mlp, smoothed, partial(kl, **_each), mean, smooths=True)
     text = "words in a network with one score and ordered cut-points, likelihood of every rating"
     yield Kind("cumulative-link", text, BagEncoder, CumulativeLink, shares, distance, mean, by_rating=True)
     text = "the sequence of words and signs in a small transformer, earth mover's distance to the shares"
@@ -76,8 +77,14 @@ MODELS = {name: kind.description for name, kind in KINDS.items()}
 """The models there are, and what each is."""
 
 
-def kind_named(name: str) -> Kind:
-    """Return a kind, or raise with the names there are."""
+def kind_named(name: str, sigma: float | None = None) -> Kind:
+    """Return a kind, with another sigma if one is given, or raise with the names there are."""
     if not isinstance(name, str) or name not in KINDS:
         raise SelectionError(f"there is no model {name!r}", hint=f"Choose one of {', '.join(KINDS)}.")
-    return KINDS[name]
+    kind = KINDS[name]
+    if sigma is None:
+        return kind
+    if not kind.smooths:
+        able = ", ".join(one.name for one in KINDS.values() if one.smooths)
+        raise InputError(f"sigma is {sigma!r}, and {name} smooths nothing", hint=f"Leave sigma out, or choose {able}.")
+    return replace(kind, target=partial(smoothed_target, sigma=sigma))

@@ -11,6 +11,8 @@ import numpy as np
 from plurivox.errors import InputError
 
 LARGEST = 2**63 - 1
+WIDEST = 1_000
+"""The largest sigma: of more, all points are alike on any scale that can be learned."""
 MOST = {"features": 10_000_000, "length": 100_000, "epochs": 1_000_000, "patience": 1_000_000, "batch": 10_000_000}
 """What still fits into memory, or into a lifetime."""
 
@@ -41,6 +43,12 @@ class Settings:
         The most tokens of one item that the transformer reads.
     device
         Where it was trained.
+    sigma
+        How far mlp-kl spreads a rating to the points beside it, in points; None for 0.5, and for other models.
+    min_ratings
+        Items with fewer ratings are left out.
+    sample_items, sample_ratings
+        How many items are drawn at random, and how many ratings of each at most; None for all.
     """
 
     seed: int
@@ -52,6 +60,10 @@ class Settings:
     features: int
     length: int
     device: str
+    sigma: float | None = None
+    min_ratings: int = 1
+    sample_items: int | None = None
+    sample_ratings: int | None = None
 
     def check(self) -> None:
         """Raise if a number makes no sense."""
@@ -60,6 +72,16 @@ class Settings:
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 upto = f"to {most:,}" if name in MOST else "on"
                 raise InputError(f"{name} is {value!r}", hint=f"Give a whole number from {least} {upto}.")
+        for name, least in (("min_ratings", 1), ("sample_items", 2), ("sample_ratings", 1)):
+            value = getattr(self, name)
+            if value is None and name != "min_ratings":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
+                raise InputError(f"{name} is {value!r}", hint=f"Give a whole number from {least} on.")
+        if self.sigma is not None and (
+            isinstance(self.sigma, bool) or not isinstance(self.sigma, int | float) or not 0 <= self.sigma <= WIDEST
+        ):
+            raise InputError(f"sigma is {self.sigma!r}", hint=f"Give a number of points from 0 to {WIDEST}.")
         for name, below, hint in (
             ("learning_rate", math.inf, "Give a positive number, such as 0.001."),
             ("validation", 1, "Give a share of the items between 0 and 1, such as 0.15."),

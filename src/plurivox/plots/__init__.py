@@ -32,7 +32,7 @@ _CHARTS = {
     "variation": ("adjusted_effects", "leniency_forest", "rater_reliability", "variance_shares"),
 }
 _HOMES = {name: module for module, charts in _CHARTS.items() for chart in charts for name in (chart, f"{chart}_data")}
-_HOMES |= {"responsiveness_study": "studies", "to_svg": "writing", "write_chart": "writing"}
+_HOMES |= {"responsiveness_study": "studies", "soft_study": "studies", "to_svg": "writing", "write_chart": "writing"}
 __all__ = sorted(_HOMES)
 
 

@@ -31,7 +31,7 @@ _FAR = 4
 def soft_ranking_data(result: SoftScores, bin: str = ALL) -> pl.DataFrame:  # noqa: A002
     """Return what :func:`soft_ranking` draws: every score with its interval, the best model first."""
     order = [*_chosen(result, bin), *REFERENCES]
-    frame = result.to_frame().filter(axis=ALL, group=ALL, bin=_known(bin, result))
+    frame = result.to_frame().filter(axis=ALL, group=ALL, subset=ALL, bin=_known(bin, result))
     place = pl.col("model").replace_strict(order, range(len(order)), default=None, return_dtype=pl.Int64)
     return (
         frame.with_columns(place=place, kind=pl.col("statistic").is_in(EMPIRICAL).replace_strict(_KINDS))
@@ -125,13 +125,13 @@ def soft_by_bin_data(result: SoftScores) -> pl.DataFrame:
 
 
 def soft_by_bin(result: SoftScores) -> Any:
-    """Draw the leading and the expected scores by how many ratings an item has, one line per model, with intervals."""
+    """Draw the leading score, CE and expected scores by how many ratings items have, a line per model."""
     title = "With few ratings and with many"
     if len(result.bins) < 2:
         return saying(title, "All items have about as many ratings.")
     data = soft_by_bin_data(result)
     drawn = defined(data, "score")
-    wanted = dict.fromkeys((result.main, *_EXPECTED[1:]))
+    wanted = dict.fromkeys((result.main, "cross_entropy", *_EXPECTED[1:]))
     names = [LABELS[name] for name in wanted if LABELS[name] in drawn["metric"].to_list()]
     if not names:
         return saying(title, "No score is defined.")

@@ -6,9 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.plots.pieces import looks, numbers_told
+from plurivox.plots.layout import inline
+from plurivox.plots.pieces import in_lines, looks, numbers_told
 from plurivox.plots.theme import COLOURS, SHAPES, load_altair, themed
-from plurivox.studies import METRICS, ResponsivenessStudy
+from plurivox.statistics.registry import LABELS
+from plurivox.studies import METRICS, ResponsivenessStudy, SoftStudy
 
 
 def responsiveness_study(found: ResponsivenessStudy) -> Any:
@@ -39,3 +41,36 @@ def responsiveness_study(found: ResponsivenessStudy) -> Any:
     size = f"{asked['n_raters']} raters, {asked['n_items']:,} items, {asked['repeats']} repeats"
     title = "Which metric notices which pattern of scoring"
     return themed(panels, title, f"Simulated: {size}; bands are 95 % intervals")
+
+
+def soft_study(found: SoftStudy) -> Any:
+    """Draw each expected score over the number of ratings, one line per prediction; dotted, what it goes to."""
+    alt = load_altair()
+    frame, names = found.to_frame(), list(found.settings["predictions"])
+    legend = alt.Legend(title=None, symbolOpacity=1)
+    look = looks("prediction", names, legend, color=COLOURS, shape=SHAPES)
+    sizes = frame["n_ratings"].unique().sort().to_list()
+    x = alt.X(
+        "n_ratings:Q",
+        title="ratings",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=sizes, format="~g"),
+    )
+    panels = []
+    for at, (statistic, label) in enumerate(
+        (one, LABELS[one]) for one in frame["statistic"].unique(maintain_order=True)
+    ):
+        own = frame.filter(statistic=statistic)
+        y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, format="~g"))
+        base = alt.Chart(inline(own)).encode(color=look["color"])
+        limit = base.mark_rule(strokeDash=[2, 3], strokeWidth=1.2).encode(y=alt.Y("limit:Q"))
+        line = base.mark_line(strokeWidth=2).encode(x=x, y=y)
+        tooltip = ["prediction:N", "n_ratings:Q", *numbers_told("value", "limit")]
+        point = base.mark_point(filled=True, size=50, opacity=1).encode(x=x, y=y, shape=look["shape"], tooltip=tooltip)
+        panels.append(alt.layer(limit, line, point).properties(width=200, height=150, name=f"panel_{at}"))
+    counts = ", ".join(map(str, found.settings["counts"]))
+    told = (
+        f"Expected scores, prior weight {found.settings['prior']:g} of a point, of the same shares of ratings, "
+        f"{counts} and multiples of it. Dotted: the score against the shares themselves. Lower is better."
+    )
+    return themed(in_lines(panels, 3, 28, 16), "The same shares of more ratings", told)

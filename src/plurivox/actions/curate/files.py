@@ -16,7 +16,7 @@ from plurivox.errors import FileError
 from plurivox.files import replacing
 from plurivox.intake.code import as_text
 from plurivox.intake.read import read_table
-from plurivox.intake.recognise import id_column
+from plurivox.intake.roles import id_column
 from plurivox.quoting import one_line
 from plurivox.results.files import csv_text
 from plurivox.results.text import interval_text

@@ -9,7 +9,8 @@ from plurivox.lenses.record import Lens, Shortcut
 from plurivox.lenses.soft.settings import METRICS, SoftSettings
 
 CSV_TABLES = (
-    "comparisons", "interactions", "sensitivity", "calibration", "pit", "reliability", "prior_weight", "missing",
+    "comparisons", "interactions", "parts", "sensitivity", "calibration", "pit", "reliability", "prior_weight",
+    "missing",
 )  # fmt: skip
 
 LENS = Lens(
@@ -19,7 +20,8 @@ LENS = Lens(
     question="Score predicted rating distributions, also where an item has few ratings.",
     about="Cross-entropy (CE), Kullback–Leibler (KL) and Jensen–Shannon (JS) divergence, earth mover's distance (EMD) "
     "and\nranked probability score (RPS), against the shares of ratings and, E[…], expected given a prior and the "
-    "ratings.\nLower is better. With --by, models are also scored against each group's ratings.",
+    "ratings.\nLower is better. With --by, models are also scored against each group's ratings, with --items-by on "
+    "each\npart of the items.",
     settings=SoftSettings,
     inputs=(PREDICTIONS, TRAIN),
     shortcuts=(

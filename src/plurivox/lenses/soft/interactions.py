@@ -1,8 +1,9 @@
-"""Tests of whether how two models compare depends on how many ratings an item has, or on whose ratings count.
+"""Tests of whether how two models compare depends on how many ratings an item has, on which items, or on whose ratings.
 
 **Bins.** For two models and a bin, the difference of their scores in the bin is held against that in all other bins, in
 standard errors of its own (Welch's t). Items are put into other bins at random; with its own standard errors the test
-also holds where items of some bins vary more (Chung & Romano 2013, Annals of Statistics 41, 484–507).
+also holds where items of some bins vary more (Chung & Romano 2013, Annals of Statistics 41, 484–507). Parts of the
+items by an attribute are tested in the same way.
 
 **Groups.** Only scores that are means over an item's ratings, CE and RPS, can be held against groups of different size.
 With δ = score of one model − score of the other for a single rating, and δ̄_i its mean over all ratings of item i by
@@ -40,7 +41,7 @@ MOST_MODELS = 10
 """Of more models only the first so many are looked at two by two; who is first does not depend on bins or groups."""
 BY_RATING = {"rps": "rps", "cross_entropy": "cross_entropy", "kl": "cross_entropy"}
 """Metrics whose differences are means over single ratings, and by which these are scored."""
-BINS, GROUPS = "ratings of an item", "group"
+BINS, GROUPS, PARTS = "ratings of an item", "group", "items"
 
 INTERACTIONS = {
     "kind": pl.String, "axis": pl.String, "group": pl.String, "statistic": pl.String, "model": pl.String,
@@ -118,8 +119,13 @@ def _moments(n: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Float
     return mean, np.maximum(squares - n * mean**2, 0.0) / (n - 1)
 
 
-def over_bins(scores: MetricSums, target: Target, pairs: Two, seed: int) -> Tests | None:
-    """Prepare the tests of how pairs of models compare in each bin; None if there are not two bins to compare."""
+def over_bins(
+    scores: MetricSums, target: Target, pairs: Two, seed: int, kind: str = BINS, axis: str = "all"
+) -> Tests | None:
+    """Prepare the tests of how pairs of models compare in each bin, of ratings or of another attribute of items.
+
+    None if there are not two bins to compare.
+    """
     names, starts = list(target.predictions), scores.sums.starts
     inside = [np.flatnonzero(scores.n_items[a:b] > 0) + a for a, b in itertools.pairwise(starts[:-1])]
     kept = [b for b, units in enumerate(inside) if len(units)]
@@ -143,7 +149,7 @@ def over_bins(scores: MetricSums, target: Target, pairs: Two, seed: int) -> Test
         rest = np.setdiff1d(np.arange(len(units)), here)
         means = [(scores.sums.by_unit[units[some]].sum(axis=0) / items[some].sum()) for some in (here, rest)]
         rows += [
-            Interaction(BINS, "all", target.bins[kept[at]], names[a], names[b], float(means[0][a] - means[0][b]),
+            Interaction(kind, axis, target.bins[kept[at]], names[a], names[b], float(means[0][a] - means[0][b]),
                         float(means[1][a] - means[1][b]), int(items[here].sum()))
             for a, b in zip(one.tolist(), other.tolist(), strict=True)
         ]  # fmt: skip

@@ -43,6 +43,9 @@ def left_out(found: SoftScores) -> Iterator[str]:
     if s["n_in_no_bin"]:
         n, count = s["n_in_no_bin"], "counts" if s["n_in_no_bin"] == 1 else "count"
         yield f"{counted(n, 'item')} {are(n)} in none of the bins, but {count} in all."
+    if s["n_items_in_no_part"]:
+        n = s["n_items_in_no_part"]
+        yield f"{counted(n, 'item')} {'has' if n == 1 else 'have'} no value of {s['items_by']}, in no part but in all."
     if any(name not in EMPIRICAL for name in found.metrics):
         yield s["prior_note"]
     if found.main == "rps":

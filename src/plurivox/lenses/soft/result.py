@@ -58,27 +58,34 @@ class SoftScores(Result):
         return leading(self.metrics)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per model, bin and statistic, for each group that was asked for.
+        """Return one row per model, bin and statistic, for each group and each part of the items that was asked for.
 
+        ``subset`` is the part of the items, ``all`` for all of them.
         Models have a ``rank``, 1 the best; ``reference`` tells which rows are predictions to compare with. Expected
         scores have the prior's share of the weight, the mean over items of α₀/(α₀ + n).
         """
-        frame = frame_of(self.rows).rename({"subset": "bin"}).drop("null_median")
+        frame = frame_of(self.rows).rename({"subset": "bin"})
         own = pl.DataFrame(
             {"model": [row.model for row in self.rows], "reference": [row.kind == "reference" for row in self.rows]},
             schema={"model": pl.String, "reference": pl.Boolean},
         )
-        rounded = pl.Series("rounded", [shortened(row.value) for row in self.rows], dtype=pl.Float64)
-        place = pl.when(~pl.col("reference") & pl.col("rounded").is_not_nan()).then("rounded").rank("min")
-        keys = ["axis", "group", "bin", "statistic"]
-        whole = pl.concat([own, frame, rounded.to_frame()], how="horizontal")
-        whole = whole.with_columns(rank=place.over(keys).cast(pl.Int64)).drop("rounded")
         weight = self._table("prior weight").select("axis", "group", "bin", "prior_share")
-        whole = whole.join(weight, on=["axis", "group", "bin"], how="left", maintain_order="left")
+        whole = own.hstack(frame).join(weight, on=["axis", "group", "bin"], how="left", maintain_order="left")
+        parts = self._table("parts").with_columns(bin=pl.lit(ALL))
+        whole = pl.concat([whole.with_columns(subset=pl.lit(ALL)), parts], how="diagonal").drop("null_median")
+        rounded = pl.Series("rounded", [shortened(value) for value in whole["value"]], dtype=pl.Float64)
+        place = pl.when(~pl.col("reference") & pl.col("rounded").is_not_nan()).then("rounded").rank("min")
+        keys = ["axis", "group", "subset", "bin", "statistic"]
+        whole = whole.with_columns(rounded)
+        whole = whole.with_columns(rank=place.over(keys).cast(pl.Int64)).drop("rounded")
         expected = ~pl.col("statistic").is_in(EMPIRICAL)
         whole = whole.with_columns(pl.when(expected).then("prior_share").alias("prior_share"))
-        first = ["model", "bin", "axis", "group", "statistic"]
-        return whole.select(*first, pl.exclude(*first))
+        first, last = ["model", "bin", "subset", "axis", "group", "statistic"], ["rank", "prior_share"]
+        return whole.select(*first, pl.exclude(*first, *last), *last)
+
+    def parts(self) -> pl.DataFrame:
+        """Return the rows of :meth:`to_frame` that are of a part of the items (``items_by``)."""
+        return self.to_frame().filter(pl.col("subset") != ALL)
 
     def row(self, model: str, statistic: str, bin: str = ALL, axis: str = ALL, group: str = ALL) -> Row:  # noqa: A002
         """Return one row."""

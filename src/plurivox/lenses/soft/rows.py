@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.counting import group_counts
+from plurivox.engine.grouping import items_of_values
 from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.running import Running
 from plurivox.lenses.soft.matching import (
@@ -70,6 +71,17 @@ class Analysis:
         pool, names = self.ratings.counts(), tuple(one.name for one in bins)
         codes = bin_codes(pool[self.matched.items].sum(axis=1), bins)
         return self._target(pool, None, slice(None), codes, names, int(np.count_nonzero(self.rated())))
+
+    def parts(self) -> Target | None:
+        """Return the ratings of all raters, in parts of the items by the attribute asked for; None without one."""
+        if self.settings.items_by is None:
+            return None
+        masks = items_of_values(self.ratings, self.settings.items_by)
+        codes = np.full(len(self.matched.items), len(masks), dtype=np.int64)
+        for at, mask in enumerate(masks.values()):
+            codes[mask[self.matched.items]] = at
+        n_raters = int(np.count_nonzero(self.rated()))
+        return self._target(self.ratings.counts(), None, slice(None), codes, tuple(masks), n_raters)
 
     def rated(self) -> NDArray[np.bool_]:
         """Tell which raters rated any scored item; nobody is known for totals."""

@@ -19,7 +19,17 @@ from plurivox.errors import SoftScoresWarning
 from plurivox.intake.attributes import places_of
 from plurivox.lenses.soft.checks import MOST_ITEMS, SENSITIVITY, calibration, sensitivity
 from plurivox.lenses.soft.comparisons import Comparing, leading, ranked
-from plurivox.lenses.soft.interactions import BY_RATING, Tests, Votes, over_bins, over_groups, two_by_two
+from plurivox.lenses.soft.interactions import (
+    BY_RATING,
+    GROUPS,
+    PARTS,
+    Tests,
+    Two,
+    Votes,
+    over_bins,
+    over_groups,
+    two_by_two,
+)
 from plurivox.lenses.soft.matching import (
     NO_PREDICTION,
     PredictedItems,
@@ -37,7 +47,7 @@ from plurivox.lenses.soft.sums import ALL, Target
 from plurivox.lenses.soft.words import SoftFindings
 from plurivox.predictions import Predictions
 from plurivox.ratings import Ratings
-from plurivox.results.result import Draws, Table
+from plurivox.results.result import Draws, Table, frame_of
 from plurivox.settings import keywords
 from plurivox.statistics.soft_blocks import Scoring, step_lengths
 
@@ -106,7 +116,10 @@ def soft_scores(
     axes = counting(whole_axes, work.rated())  # groups are as large as those who rated a scored item
     exchange = Exchange.of(ratings, settings.within if axes else None)
     design = _design(work, axes, exchange)
-    tables = _tables(work, found, list(_interactions(work, found, axes, exchange)), design)
+    apart = work.parts()
+    parts = None if apart is None else work.score(apart, f"by {settings.items_by}")
+    tests = [*_interactions(work, found, axes, exchange), *_over_parts(work, found, parts)]
+    tables = _tables(work, found, tests, design)
     rows, weights = found.rows(), [prior_weight(whole, prior)]
     for axis, g in ((axis, g) for one in axes for axis, places in one.shown for g in places):
         group = work.group(axis, g)
@@ -119,9 +132,10 @@ def soft_scores(
         _kept_draws(found),
         {
             **settings.as_dict(), "several": overlapping, **_described(work, whole, train),
+            "n_items_in_no_part": 0 if apart is None else int(np.count_nonzero(apart.codes == len(apart.bins))),
             "design": {**exchange.as_dict(), "axes": design},
         },
-        (*tables, Table("prior weight", pl.concat(weights))),
+        (*tables, Table("parts", _parts_frame(parts, prior)), Table("prior weight", pl.concat(weights))),
         revealing={one.axis.name: one.n_revealing for one in axes},
     )  # fmt: skip
     for text in SoftFindings(result).warnings():
@@ -140,7 +154,8 @@ def _tables(
     labels = [str(label) for label in work.ratings.scale.labels]
     pairs, moved = Comparing(*found, asked, work.how.doing("sign-flips")).frames(interactions)
     entangled = [name for name, one in design.items() if one["entangled"]]  # nothing is claimed of their groups
-    moved = moved.with_columns(claim=pl.col("claim") & ~pl.col("axis").is_in(entangled))
+    whose = (pl.col("kind") == GROUPS) & pl.col("axis").is_in(entangled)
+    moved = moved.with_columns(claim=pl.col("claim") & ~whose)
     return (
         Table("comparisons", pairs),
         Table("interactions", moved),
@@ -152,11 +167,8 @@ def _tables(
 
 def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: Exchange) -> Iterator[Tests]:
     """Yield the tests of whether bins or groups change how models compare, by the leading metric."""
-    target, metric = found.scored.target, leading(found.scored.metrics)
-    at = found.scored.metrics.index(metric)
-    values = dict(zip(work.models, found.values[-1, :, at].tolist(), strict=False))
-    pairs = two_by_two(work.models, ranked(values))
-    if not work.settings.permutations or not len(pairs[0]):
+    target, metric, pairs = found.scored.target, leading(found.scored.metrics), _pairs(work, found)
+    if pairs is None:
         return
     by_bin = over_bins(found.scored.of_metric(metric), target, pairs, work.settings.seed)
     yield from () if by_bin is None else (by_bin,)
@@ -164,6 +176,37 @@ def _interactions(work: Analysis, found: Found, axes: list[Compared], exchange: 
         scoring = replace(work.scoring, metrics=(BY_RATING[metric],))
         votes = Votes.of(work.ratings, target, work.models, scoring)
         yield from over_groups(work.ratings, votes, work.models, pairs, axes, exchange.strata, work.settings.seed)
+
+
+def _over_parts(work: Analysis, found: Found, parts: Found | None) -> Iterator[Tests]:
+    """Yield the test of whether how models compare depends on which part of the items it is."""
+    pairs = _pairs(work, found)
+    if parts is None or pairs is None:
+        return
+    scores = parts.scored.of_metric(leading(found.scored.metrics))
+    attribute = str(work.settings.items_by)
+    tests = over_bins(scores, parts.scored.target, pairs, work.settings.seed, PARTS, attribute)
+    yield from () if tests is None else (tests,)
+
+
+def _pairs(work: Analysis, found: Found) -> Two | None:
+    """Return every two models that are looked at in parts, or None if nothing is tested."""
+    at = found.scored.metrics.index(leading(found.scored.metrics))
+    values = dict(zip(work.models, found.values[-1, :, at].tolist(), strict=False))
+    pairs = two_by_two(work.models, ranked(values))
+    return pairs if work.settings.permutations and len(pairs[0]) else None
+
+
+def _parts_frame(parts: Found | None, prior: Prior) -> pl.DataFrame:
+    """Return the scores of each part of the items, like rows of ``to_frame()``."""
+    rows = [] if parts is None else [row for row in parts.rows() if row.subset != ALL]
+    rows = [replace(row, note=row.note.replace("in this bin", "in this part")) for row in rows]
+    own = {"model": [row.model for row in rows], "reference": [row.kind == "reference" for row in rows]}
+    frame = pl.DataFrame(own, schema={"model": pl.String, "reference": pl.Boolean}).hstack(frame_of(rows))
+    if parts is None:
+        return frame.with_columns(prior_share=pl.lit(None, pl.Float64))
+    weight = prior_weight(parts.scored.target, prior).select(pl.col("bin").alias("subset"), "prior_share")
+    return frame.join(weight, on="subset", how="left", maintain_order="left")
 
 
 def _design(work: Analysis, axes: list[Compared], exchange: Exchange) -> dict[str, dict[str, Any]]:

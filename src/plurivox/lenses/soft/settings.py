@@ -57,6 +57,10 @@ class SoftSettings(Settings):
         (), doc="Rater attributes and crossings of several: models are also scored against the ratings of each group."
     )
     several: Frozen = shared.several()
+    items_by: str | None = shared.items_by(
+        doc="An item attribute: models are also scored on the items of each of its values, by all raters, and it is "
+        "tested whether how they compare depends on it."
+    )
     metrics: tuple[str, ...] = setting(
         METRICS, "Which scores to compute.", canonical=_metrics, accepts="Sequence[str]", cli=False,
         doc="Which scores to compute. Expected JS takes most of the time.",

@@ -16,7 +16,7 @@ from plurivox.results.text import Shown, p_cell, score_cell
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
-BESIDE = "expected_emd"
+BESIDE, CE = "expected_emd", "cross_entropy"
 """Shown by bins beside the leading metric."""
 SHOWN_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 MOST_NOTES = 12
@@ -34,7 +34,9 @@ def tables(found: SoftScores) -> list[Shown]:
         title = f"Expected scores, of which the prior has {_percent(share)} of the weight on average"
         shown.append(_scores(found, expected, title))
     by_bin = list(dict.fromkeys(name for name in (found.main, BESIDE) if name in found.metrics))
-    shown += [_bins(found, name) for name in by_bin if len(found.bins) > 1]
+    with_ce = [name for name in dict.fromkeys((found.main, CE, BESIDE)) if name in found.metrics]
+    shown += [_bins(found, name) for name in with_ce if len(found.bins) > 1]
+    shown += _parts(found, with_ce)
     shown += _intervals(found, by_bin) + _comparisons(found, by_bin) + _interactions(found)
     return shown + _curve(found, by_bin) + _more(found)
 
@@ -77,6 +79,25 @@ def _bins(found: SoftScores, metric: str) -> Shown:
     if metric not in EMPIRICAL:
         lines.append(["prior's share of the weight", *(_percent(weight[one]) for one in found.bins)])
     return Shown(f"{LABELS[metric]} by number of ratings of an item", ["model", *found.bins], lines)
+
+
+def _parts(found: SoftScores, metrics: list[str]) -> list[Shown]:
+    """Return the scores on each part of the items, one line for a part."""
+    frame = found.parts()
+    shown = []
+    for metric in metrics if frame.height else ():
+        lines = []
+        for (part,), rows in frame.filter(statistic=metric).group_by("subset", maintain_order=True):
+            own = {row["model"]: row for row in rows.iter_rows(named=True)}
+            several = len(found.models) > 1
+            cells = [
+                score_cell(own[name]["value"]) + (f" ({own[name]['rank']})" if several and own[name]["rank"] else "")
+                for name in _names(found)
+            ]
+            lines.append([str(part), f"{rows.item(0, 'n_items'):,}", *cells])
+        title = f"{LABELS[metric]} on parts of the items: {found.settings['items_by']}"
+        shown.append(Shown(title, ["part", "items", *_names(found)], lines))
+    return shown
 
 
 def _percent(share: float) -> str:
@@ -133,7 +154,8 @@ def _interactions(found: SoftScores) -> list[Shown]:
     ]  # fmt: skip
     header = ["", "where", "difference there", "elsewhere", "items", "p", "p corrected"]
     cut = f", the first {MOST_NOTES} of {len(lines)}" if len(lines) > MOST_NOTES else ""
-    title = f"Does {LABELS[found.main]} of two models differ otherwise in a bin or for a group{cut}"
+    where = "in a bin or for a group" if found.settings["items_by"] is None else "in a bin, on a part or for a group"
+    title = f"Does {LABELS[found.main]} of two models differ otherwise {where}{cut}"
     return [Shown(title, header, lines[:MOST_NOTES])] if lines else []
 
 

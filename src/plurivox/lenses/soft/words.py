@@ -12,7 +12,7 @@ import polars as pl
 
 from plurivox.engine.families import SIGNIFICANT
 from plurivox.lenses.soft.calibration_words import calibrated
-from plurivox.lenses.soft.interactions import BINS
+from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
 from plurivox.lenses.soft.left_out import left_out
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
@@ -24,6 +24,11 @@ from plurivox.statistics.soft_blocks import EMPIRICAL, METRICS
 
 if TYPE_CHECKING:
     from plurivox.lenses.soft.result import SoftScores
+
+_WHAT = {BINS: "how many ratings an item has", GROUPS: "whose ratings count, by {}", PARTS: "which items, by {}"}
+_HERE = {BINS: "with {}", GROUPS: "by the ratings of {},", PARTS: "on items of {}"}
+_ELSEWHERE = {BINS: "with other numbers", GROUPS: "by those of the others on the same items,", PARTS: "on other items"}
+"""What models may depend on, and how it is said where and elsewhere."""
 
 HALF = 0.5
 """A prior with a larger share of the weight than this outweighs the ratings."""
@@ -61,7 +66,7 @@ class SoftFindings:
             *(Statement(text, 2.6, statistic="prior") for text in self.prior_outweighs()),
             *self._orders(),
             *self._interactions(),
-            *entangled_statements(self.found.settings, self.found.interactions()["axis"].to_list()),
+            *entangled_statements(self.found.settings, self.found.interactions().filter(kind=GROUPS)["axis"].to_list()),
             *self._over_priors(),
             *calibrated(self.found.calibration()),
             *(Statement(text, 0.0) for text in left_out(self.found)),
@@ -202,13 +207,13 @@ class SoftFindings:
         return []
 
     def _interactions(self) -> list[Statement]:
-        """Tell whether how models compare depends on how many ratings there are, or on whose."""
+        """Tell whether how models compare depends on how many ratings there are, on whose, or on which items."""
         frame = self.found.interactions().filter(pl.col("p_adjusted").is_not_null())
         said = []
         for (kind, axis), part in frame.group_by("kind", "axis", maintain_order=True):
             rows = part.sort("p_adjusted", "p_value", maintain_order=True)
             certain = rows.filter("claim")
-            what = "how many ratings an item has" if kind == BINS else f"whose ratings count, by {axis}"
+            what = _WHAT[str(kind)].format(axis)
             first = rows.row(0, named=True) if certain.is_empty() else certain.row(0, named=True)
             p = f"{p_text(first['p_adjusted'])} corrected over {counted(self._n_tested(), 'comparison')}"
             about = {"axis": str(axis), "statistic": self.found.main, "p": first["p_adjusted"],
@@ -216,12 +221,12 @@ class SoftFindings:
             if certain.is_empty():
                 why = self._open(first["p_adjusted"])
                 text = f"It is {why} that how models compare depends on {what}: the smallest {p}."
-                if axis not in entangled_axes(self.found.settings):
+                if kind != GROUPS or axis not in entangled_axes(self.found.settings):
                     said.append(Statement(text, 1.0, **about))
                 continue
             group = first["group"]
-            here = f"with {group}" if kind == BINS else f"by the ratings of {named(str(axis), group)},"
-            others = "with other numbers" if kind == BINS else "by those of the others on the same items,"
+            here = _HERE[str(kind)].format(group if kind == BINS else named(str(axis), group))
+            others = _ELSEWHERE[str(kind)]
             text = (
                 f"How {first['model']} and {first['other']} compare depends on {what}: {here} "
                 f"{_lead(first, 'difference')}, {others} {_lead(first, 'elsewhere')} in {LABELS[self.found.main]}, {p}."
@@ -240,7 +245,9 @@ class SoftFindings:
         return "not claimed without correction" if self.found.settings["correction"] == "none" else "undecided"
 
     def _drawn(self, kind: str) -> str:
-        return "items put into other bins" if kind == BINS else shuffling(self.found.settings)
+        if kind == GROUPS:
+            return shuffling(self.found.settings)
+        return "items put into other bins" if kind == BINS else "items put into other parts"
 
     def _over_priors(self) -> list[Statement]:
         frame = self.found.sensitivity().filter(pl.col("rank").is_not_null())

@@ -87,7 +87,7 @@ def _weights(found: SoftScores) -> str:
 def _bins(found: SoftScores) -> list[Block]:
     return [] if len(found.bins) < 2 else [drawn(
         "soft_by_bin", found, "soft-bins", "With few ratings and with many",
-        f"{LABELS[found.main]} and expected scores by how many ratings an item has, with 95 % intervals over items.",
+        f"{LABELS[found.main]}, CE and expected scores by how many ratings items have, with 95 % intervals over items.",
         f"{_weights(found)} Whether the number of ratings changes how models compare is told by its test below.",
     )]  # fmt: skip
 
@@ -126,6 +126,9 @@ def _interactions(found: SoftScores) -> list[Block]:
         "random; and by a group's ratings beside those of the others on the same items, raters shuffled between groups."
     )
     title = "Does it depend on how many ratings, or on whose"
+    if found.settings["items_by"] is not None:
+        title = "Does it depend on how many ratings, on which items, or on whose"
+        note += f" Parts of the items by {found.settings['items_by']} are tested as bins are."
     return [table("soft-interactions", title, shown, MAX_ROWS, note, search=True)]
 
 
@@ -136,10 +139,14 @@ def _shown_bins(found: SoftScores, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _table(found: SoftScores) -> DataTable:
     frame = _shown_bins(found, found.to_frame()).select(
-        "model", pl.col("bin").alias("ratings of an item"), "axis", "group",
+        "model", pl.col("bin").alias("ratings of an item"), pl.col("subset").alias("items by"), "axis", "group",
         pl.col("statistic").replace(LABELS).alias("metric"), "value", "rank", low="ci_low", high="ci_high",
         items="n_items", prior="prior_share", note="note",
     ).rename({"prior": "share of prior"})  # fmt: skip
     if (frame["axis"] == ALL).all():
         frame = frame.drop("axis", "group")
+    if found.settings["items_by"] is None:
+        frame = frame.drop("items by")
+    else:
+        frame = frame.rename({"items by": found.settings["items_by"]})
     return table("soft-table", "All scores", frame, MAX_ROWS, search=True)
