@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, checked
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, ScoreError, few
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
-from plurivox.intake.code import as_numbers
+from plurivox.intake.code import as_numbers, as_text
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -45,6 +45,9 @@ class Predictions:
         Models × items × points: probabilities that sum to 1, NaN where a model predicts nothing of an item.
     source
         Where they came from.
+    by_rater
+        Models that predict what single raters say → ``item``, ``rater`` and ``point``, a position on the scale. Their
+        ``shares`` are those of the points that they predict.
     """
 
     scale: Scale
@@ -52,6 +55,7 @@ class Predictions:
     items: pl.Series
     shares: NDArray[np.float64]
     source: str = "frame"
+    by_rater: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
     @checked
@@ -119,6 +123,66 @@ class Predictions:
         placed[row, column] = shares
         placed.flags.writeable = False
         return cls(scale, tuple(models), items, placed, source)
+
+    @classmethod
+    @checked
+    def from_raters(
+        cls,
+        frame: Frame,
+        scale: GivenScale,
+        *,
+        item: str = "item",
+        rater: str = "rater",
+        point: str = "point",
+        model: str | None = "model",
+        name: str = ONE_MODEL,
+        source: str = "predictions",
+        locate: Locate | None = None,
+    ) -> Predictions:
+        """Check a frame that predicts what single raters say: one row per model, item and rater.
+
+        Parameters
+        ----------
+        frame
+            The model's name, the ids of item and rater, and the point that this rater is thought to give.
+        scale
+            The scale, as in :meth:`from_frame`.
+        item, rater, point, model
+            The columns that hold them; without a column ``model`` all rows are of one model.
+        name, source, locate
+            As in :meth:`from_frame`.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"item": [7, 7], "rater": ["a", "b"], "point": [1, 2]})
+        >>> Predictions.from_raters(frame, Scale.range(1, 2)).shares.tolist()
+        [[[0.5, 0.5]]]
+        """
+        table, scale = to_polars(frame), as_scale(scale)
+        known = [column for column in (item, rater, point) if column not in table.columns]
+        if known:
+            raise ColumnError(
+                f"there is no column '{known[0]}'; it has {few(table.columns, 20)}",
+                source=source,
+                hint="Name the columns with item=, rater=, point= and model=.",
+            )
+        if not table.height:
+            raise InputError("there is no prediction", source=source, hint="Give one row per item and rater.")
+        check = _Check(source, locate or COUNTED_FROM_1)
+        one = model is None or model not in table.columns
+        long = pl.DataFrame({
+            "model": check.ids(pl.repeat(name, table.height, eager=True) if one else table[model or ""], "model"),
+            "item": check.ids(table[item], "item"),
+            "rater": check.ids(table[rater], "rater"),
+            "point": check.positions(table[point], scale),
+        })  # fmt: skip
+        check.raters_once(long)
+        counted = long.group_by("model", "item", maintain_order=True).agg(
+            (pl.col("point") == at).mean().alias(str(label)) for at, label in enumerate(scale.labels)
+        )
+        found = cls.from_frame(counted, scale, source=source)
+        parts = {name: long.filter(model=name).drop("model") for name in found.models}
+        return cls(scale, found.models, found.items, found.shares, source, parts)
 
     def __repr__(self) -> str:
         return f"<Predictions: {len(self.models)} models, {len(self.items):,} items, on {self.scale}>"
@@ -215,6 +279,34 @@ class _Check:
                     hint="Give a number from 0 to 1 for every point, or leave the whole row out.",
                 )
         return values
+
+    def positions(self, column: pl.Series, scale: Scale) -> pl.Series:
+        """Return the positions of predicted points."""
+        found = []
+        for row, answer in enumerate(as_text(column)):
+            try:
+                at = scale.position(answer)
+            except ScaleError:
+                at = -1
+            if at < 0:
+                raise ScoreError(
+                    "a predicted point is missing" if answer is None else f"{answer!r} is not a point of {scale}",
+                    source=self.source, column=column.name, places=[self.locate(row)], n_places=1,
+                    hint="Give one of its points for every item and rater.",
+                )  # fmt: skip
+            found.append(at)
+        return pl.Series(found, dtype=pl.Int64)
+
+    def raters_once(self, long: pl.DataFrame) -> None:
+        """Raise if a model predicts a rater's point twice."""
+        repeated = long.select("model", "item", "rater").is_duplicated().to_numpy()
+        if repeated.any():
+            name, item, *_ = long.row(int(np.flatnonzero(repeated)[0]))
+            raise DuplicateError(
+                f"{name} predicts a rater of item {item} more than once",
+                **self._where(repeated),
+                hint="Keep one row per model, item and rater.",
+            )
 
     def once(self, cells: NDArray[np.int64], models: pl.Series, items: pl.Series) -> None:
         """Raise if a model predicts an item twice."""
