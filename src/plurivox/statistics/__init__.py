@@ -70,13 +70,13 @@ from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [
     "STATISTICS", "Cohen", "GradedResponse", "Icc", "Mokken", "Monotonicity", "PriorFit", "Statistic",
-    "absolute_distance", "absolute_distance_points", "ac1", "ac2",
-    "ada_met", "ada_met_answered", "advantage", "auroc", "average_precision", "calibration_slope", "cohen_kappa",
-    "cross_entropy", "cross_negentropy", "emd", "error_rate", "expected_cross_entropy", "expected_emd",
-    "expected_entropy", "expected_js", "expected_kl", "expected_rps", "fit_prior", "fleiss_kappa", "gai", "graded_response",
-    "harmonic_mean", "icc", "icc1", "icc1k", "information_gain", "js", "kendall_tau_b", "kl", "krippendorff_alpha",
-    "manhattan", "mean_interval", "modes", "mokken_h", "mokken_scales", "monotonicity", "mpa", "mpa_raw", "ndfu",
-    "negentropy", "percent_agreement", "pit", "pit_histogram", "plurality_size", "posterior_mean", "precision", "ratings_needed",
-    "recall", "reliability", "rps", "share_interval", "spearman_rho", "undefined_reason", "view_correlation",
-    "voter_distance", "voting_agreement", "wasserstein", "weighted_kappa", "wra", "xrr",
+    "absolute_distance", "absolute_distance_points", "ac1", "ac2", "ada_met", "ada_met_answered", "advantage", "auroc",
+    "average_precision", "calibration_slope", "cohen_kappa", "cross_entropy", "cross_negentropy", "emd", "error_rate",
+    "expected_cross_entropy", "expected_emd", "expected_entropy", "expected_js", "expected_kl", "expected_rps",
+    "fit_prior", "fleiss_kappa", "gai", "graded_response", "harmonic_mean", "icc", "icc1", "icc1k", "information_gain",
+    "js", "kendall_tau_b", "kl", "krippendorff_alpha", "manhattan", "mean_interval", "modes", "mokken_h",
+    "mokken_scales", "monotonicity", "mpa", "mpa_raw", "ndfu", "negentropy", "percent_agreement", "pit",
+    "pit_histogram", "plurality_size", "posterior_mean", "precision", "ratings_needed", "recall", "reliability", "rps",
+    "share_interval", "spearman_rho", "undefined_reason", "view_correlation", "voter_distance", "voting_agreement",
+    "wasserstein", "weighted_kappa", "wra", "xrr",
 ]  # fmt: skip
