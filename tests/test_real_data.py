@@ -6,9 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 import plurivox as pv
+from plurivox.reproduce.record import published
+from plurivox.reproduce.soft import convabuse
 
 
 def test_dices_350(real_data: Path) -> None:
@@ -22,7 +23,7 @@ def test_dices_350(real_data: Path) -> None:
     assert (kept.n_items, kept.n_raters, kept.crossed) == (350, 104, True)
     race = pv.Axis.of(kept, ("race", "gender"), min_group_size=1)
     assert race.sizes.sum() == 104
-    table = pl.read_csv(folder / "grasp_table5.csv")
+    table = published("grasp_table5")
     assert (
         len(race) + sum(len(pv.Axis.of(kept, a, min_group_size=1)) for a in ("age", "gender", "race")) == table.height
     )
@@ -51,17 +52,8 @@ def test_cebab(real_data: Path) -> None:
 
 def test_convabuse_one_hot(real_data: Path) -> None:
     """Items are (conversation, user text); the first rating in file order counts; severity is one-hot."""
-    frame = pl.read_csv(real_data / "convabuse" / "ConvAbuseEMNLPfull.csv", infer_schema=False)
-    points = [f"is_abuse.{value}" for value in (-3, -2, -1, 0, 1)]
-    chosen = frame.select(pl.col(c).cast(int) for c in points).to_numpy()
-    assert (chosen.sum(axis=1) == 1).all()
-    long = frame.select(
-        item=pl.format("{} | {}", pl.col("conv_id"), pl.col("user")),
-        rater="annotator_id",
-        score=pl.Series(np.argmax(chosen, axis=1) - 3),
-    )
-    ratings = pv.Ratings.from_frame(long, scale=pv.Scale.range(-3, 1), duplicates="first")
+    ratings = convabuse(real_data / "convabuse")
     per_item = Counter(np.diff(ratings.offsets).tolist())
     assert {n: per_item[n] for n in range(2, 9)} == {2: 1046, 3: 2321, 4: 376, 5: 250, 6: 50, 7: 12, 8: 4}
-    assert frame.height - len(ratings) == 543
+    assert 12_768 - len(ratings) == 543
     assert ratings.n_raters == 8
