@@ -82,7 +82,7 @@ def test_constant_and_random_predictions_score_as_a_plain_script_says(
     found = pv.soft_scores(ratings, predictions, **QUICK)
     for metric, value in rater_twin(items, told, high - low).items():
         assert found.value(name, metric) == pytest.approx(value, abs=1e-12)
-    again = pv.write_submission(tmp_path / "again_pe.tsv", predictions, items=list(items))
+    again = predictions.write_submission(tmp_path / "again_pe.tsv", items=list(items))
     assert again.read_text() == single.read_text()
 
 
@@ -157,13 +157,13 @@ def test_soft_submissions_come_back_to_the_last_bit(tmp_path: Path) -> None:
     shares /= shares.sum(axis=1, keepdims=True)
     frame = pl.DataFrame({"item": ["b", "a", "d", "c"], **{str(k + 1): shares[:, k] for k in range(3)}})
     known = pv.Predictions.from_frame(frame, "1:3", name="m")
-    file = pv.write_submission(tmp_path / "m_soft.tsv", known, items=["b", "a", "d", "c"])
+    file = known.write_submission(tmp_path / "m_soft.tsv", items=["b", "a", "d", "c"])
     assert [line.split("\t")[0] for line in file.read_text().splitlines()] == ["b", "a", "d", "c"]
     again = pv.read_predictions(file, "1:3")
     assert again.models == ("m",)
     np.testing.assert_allclose(again.shares, known.shares, rtol=0, atol=2e-16)
     with pytest.raises(InputError, match="m predicts distributions, not single raters"):
-        pv.write_submission(tmp_path / "m_pe.tsv", known)
+        known.write_submission(tmp_path / "m_pe.tsv")
 
 
 @pytest.mark.parametrize(

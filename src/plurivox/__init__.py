@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from plurivox.errors import InputError as InputError
     from plurivox.errors import PlurivoxError as PlurivoxError
     from plurivox.errors import PlurivoxWarning as PlurivoxWarning
-    from plurivox.intake.lewidi import write_submission as write_submission
     from plurivox.intake.parquet import write_ratings as write_ratings
     from plurivox.intake.read import read_predictions as read_predictions
     from plurivox.intake.read import read_ratings as read_ratings
@@ -95,7 +94,6 @@ _ELSEWHERE = {
     "answers": ("Answers",),
     "axis": ("Axis",),
     "errors": ("InputError", "PlurivoxError", "PlurivoxWarning"),
-    "intake.lewidi": ("write_submission",),
     "intake.parquet": ("write_ratings",),
     "intake.read": ("read_predictions", "read_ratings"),
     "intake.read_answers": ("read_answers",),

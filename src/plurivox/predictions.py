@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import Frame, checked
+from plurivox.arguments import FilePath, Frame, checked
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, ScoreError, few
+from plurivox.files import write_text
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.intake.code import as_numbers, as_text
 from plurivox.ratings import to_polars
@@ -19,6 +25,8 @@ from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
+SOFT, PERSPECTIVIST = "_soft", "_pe"
+"""How the names of submissions to LeWiDi 2025 end: of distributions, and of single raters."""
 ONE_MODEL = "model"
 """The name of a model in a table that names none."""
 
@@ -184,8 +192,54 @@ class Predictions:
         parts = {name: long.filter(model=name).drop("model") for name in found.models}
         return cls(scale, found.models, found.items, found.shares, source, parts)
 
+    @checked
+    def write_submission(self, path: FilePath, *, model: str | None = None, items: Sequence[str] | None = None) -> Path:
+        """Write a submission to LeWiDi 2025: points of single raters to ``…_pe.tsv``, else probabilities.
+
+        Parameters
+        ----------
+        path
+            The file, such as ``CSC_test_soft.tsv`` or ``CSC_test_pe.tsv``.
+        model
+            Which of several models.
+        items
+            The items in the order wanted; by default sorted.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        if (model is None and len(self.models) > 1) or (model is not None and model not in self.models):
+            raise InputError(f"model is {model!r}", hint=f"Choose one of {few(self.models, 20)}.")
+        name, target = model or self.models[0], Path(os.fspath(path))
+        if target.stem.endswith(PERSPECTIVIST):
+            lines = self._points(name)
+        else:
+            rows = zip(self.items, self.shares[self.models.index(name)].tolist(), strict=True)
+            lines = {item: json.dumps(one) for item, one in rows if not math.isnan(one[0])}
+        wanted = sorted(lines) if items is None else [item for item in items if item in lines]
+        return write_text(target, "".join(f"{item}\t{lines[item]}\n" for item in wanted))
+
+    def _points(self, name: str) -> dict[str, str]:
+        """Return the list of points of each item, in the order of its raters' names, numbers by value."""
+        if name not in self.by_rater:
+            raise InputError(
+                f"{name} predicts distributions, not single raters", hint="End the name of the file with _soft.tsv."
+            )
+        lines = {}
+        for (item,), part in self.by_rater[name].group_by("item", maintain_order=True):
+            told = sorted(part.select("rater", "point").iter_rows(), key=lambda row: natural(row[0]))
+            lines[str(item)] = f"[{', '.join(str(self.scale.labels[point]) for _, point in told)}]"
+        return lines
+
     def __repr__(self) -> str:
         return f"<Predictions: {len(self.models)} models, {len(self.items):,} items, on {self.scale}>"
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Return by what names are put in order, so that Ann9 stands before Ann10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", text)]
 
 
 @dataclass(frozen=True, slots=True)

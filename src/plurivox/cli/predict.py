@@ -75,10 +75,9 @@ def predict(
 
 def _submit(found: "pl.DataFrame", output: Path, scale: "Scale") -> None:
     from plurivox.intake.attributes import id_texts
-    from plurivox.intake.lewidi import write_submission
     from plurivox.predictions import Predictions
 
-    write_submission(output, Predictions.from_frame(found, scale), items=id_texts(found["item"]).to_list())
+    Predictions.from_frame(found, scale).write_submission(output, items=id_texts(found["item"]).to_list())
     put(output)
 
 

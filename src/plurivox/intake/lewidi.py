@@ -14,27 +14,22 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from plurivox.arguments import FilePath, checked
 from plurivox.errors import FileError, InputError, ScoreError
-from plurivox.files import write_text
 from plurivox.intake.attributes import id_texts
 from plurivox.intake.opening import Opened
 from plurivox.intake.raw import RawTable
 from plurivox.intake.recognise import ROLE_NAMES
 from plurivox.intake.text import read_json_lines
-from plurivox.predictions import Predictions
+from plurivox.predictions import PERSPECTIVIST, SOFT, Predictions, natural
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
-SOFT, PERSPECTIVIST = "_soft", "_pe"
 _COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
-_DIGITS = re.compile(r"(\d+)")
-_POINT_NAMES = (*ROLE_NAMES["score"], "point", "prediction", "predicted")
+_POINT_NAMES = ("point", "prediction", "predicted", "predictedpoint")  # not score: that may be a table of ratings
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
@@ -193,7 +188,7 @@ def _perspectivist(
         at = place.get(item)
         if at is None:
             continue
-        raters = sorted((names[code] for code in like.rater_codes[slice(*like.offsets[at : at + 2])]), key=_natural)
+        raters = sorted((names[code] for code in like.rater_codes[slice(*like.offsets[at : at + 2])]), key=natural)
         if len(raters) != len(points):
             raise ScoreError(
                 f"there are {len(points)} predictions for the {len(raters)} raters of item {item!r}",
@@ -210,59 +205,5 @@ def _perspectivist(
     )
 
 
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Return by what names are put in order, so that Ann9 stands before Ann10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(text)]
-
-
 def _model(name: str) -> str:
     return name.removesuffix(SOFT).removesuffix(PERSPECTIVIST) or name
-
-
-@checked
-def write_submission(
-    path: FilePath, predictions: Predictions, *, model: str | None = None, items: Sequence[str] | None = None
-) -> Path:
-    """Write a submission to LeWiDi 2025: ``…_pe.tsv`` if that is the name, else probabilities.
-
-    Parameters
-    ----------
-    path
-        The file, such as ``CSC_test_soft.tsv`` or ``CSC_test_pe.tsv``.
-    predictions
-        What models predict; for ``…_pe.tsv`` of single raters.
-    model
-        Which of several models.
-    items
-        The items in the order wanted; by default sorted.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
-    target = Path(os.fspath(path))
-    name = model or predictions.models[0]
-    if name not in predictions.models or (model is None and len(predictions.models) > 1):
-        raise InputError(f"model is {model!r}", hint=f"Choose one of {', '.join(predictions.models[:20])}.")
-    if target.stem.endswith(PERSPECTIVIST):
-        lines = _pe_lists(predictions, name)
-    else:
-        shares = predictions.shares[predictions.models.index(name)]
-        rows = zip(predictions.items, shares.tolist(), strict=True)
-        lines = {item: json.dumps(one) for item, one in rows if one[0] == one[0]}
-    wanted = sorted(lines) if items is None else [item for item in items if item in lines]
-    return write_text(target, "".join(f"{item}\t{lines[item]}\n" for item in wanted))
-
-
-def _pe_lists(predictions: Predictions, name: str) -> dict[str, str]:
-    if name not in predictions.by_rater:
-        raise InputError(
-            f"{name} predicts distributions, not single raters", hint="End the name of the file with _soft.tsv."
-        )
-    labels = predictions.scale.labels
-    lines = {}
-    for (item,), part in predictions.by_rater[name].group_by("item", maintain_order=True):
-        told = sorted(part.select("rater", "point").iter_rows(), key=lambda row: _natural(row[0]))
-        lines[str(item)] = f"[{', '.join(str(labels[point]) for _, point in told)}]"
-    return lines
