@@ -31,7 +31,10 @@ def reproduction(found: Reproduction) -> Any:
     """Draw each column of each table: a ring for what is printed, a dot in it for ours."""
     alt = load_altair()
     frame, whole = reproduction_data(found), found.to_frame()
-    tables = [_panels(alt, name, frame.filter(table=name)) for name in whole["table"].unique(maintain_order=True)]
+    tables = [
+        _panels(alt, name, frame.filter(table=name), both=PUBLISHED in frame["source"])
+        for name in whole["table"].unique(maintain_order=True)
+    ]
     chart = alt.vconcat(*tables, spacing=30).resolve_scale(x="independent", y="independent", color="shared")
     known = whole["agrees"].drop_nulls()
     said = "Rings are printed, dots are ours" if PUBLISHED in frame["source"] else "Dots are ours"
@@ -39,14 +42,16 @@ def reproduction(found: Reproduction) -> Any:
     return themed(chart, found.settings["citation"].partition(",")[0], said)
 
 
-def _panels(alt: Any, name: str, part: pl.DataFrame) -> Any:
+def _panels(alt: Any, name: str, part: pl.DataFrame, *, both: bool) -> Any:
+    """Draw a table; columns that have a unit in common, shares or changes of them, have an axis in common, too."""
+    alike = not both and max(map(abs, part["value"])) <= 1
     rows = part["row"].unique(maintain_order=True).to_list()
     columns = part["column"].unique(maintain_order=True).to_list()
     look = alt.Scale(domain=[PUBLISHED, OURS], range=[COLOURS[1], COLOURS[0]])
     base = alt.Chart().encode(
-        x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=4)),
+        x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=3)),
         y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=260, grid=True)),
-        color=alt.Color("source:N", title=None, scale=look),
+        color=alt.Color("source:N", title=None, scale=look, legend=alt.Legend() if both else None),
         tooltip=["row:N", "column:N", "source:N", *numbers_told("value", "difference")],
     )
     ring = base.transform_filter(alt.datum.source == PUBLISHED).mark_point(size=90, strokeWidth=2, filled=False)
@@ -55,5 +60,5 @@ def _panels(alt: Any, name: str, part: pl.DataFrame) -> Any:
         alt.layer(ring, dot, data=part)
         .properties(width=130, height=alt.Step(13))
         .facet(facet=alt.Facet("column:N", title=None, sort=columns), columns=MOST_COLUMNS, title=name)
-        .resolve_scale(x="independent")
+        .resolve_scale(x="shared" if alike else "independent")
     )
