@@ -38,6 +38,7 @@ from plurivox.plots import groups, layout, theme
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 ELSEWHERE = (
     *("alignment_dots", "alignment_heat", "alignment_wins", "distance_histogram", "refusals", "item_groups"),
+    "reproduction",
     *(
         "adjusted_effects",
         "drift_forest",
@@ -47,7 +48,7 @@ ELSEWHERE = (
         "variance_shares",
     ),
 )
-"""These are tested in test_plots_alignment.py, test_item_view.py and test_plots_variation.py."""
+"""Tested in test_plots_alignment.py, test_item_view.py, test_reproduce.py and test_plots_variation.py."""
 CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]
 
 
