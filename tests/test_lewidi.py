@@ -129,6 +129,17 @@ def test_the_tasks_json_is_read_as_ratings_raters_and_items(made: pv.Ratings, tm
     assert with_texts.items["response"].to_list() == ["b", "d"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['{"7": {"annotations": {"A\\ud800": "1"}}}', '{"7": {"annotations": ["1"]}}', '{"7": {"annotations": {"A": [1]}}}',
+     '{"7": {"annotations": {}}}', "{}", "[" * 100_000, '{"7": {"annotations": {"A": "9"}}}', '{"7": 1}'],
+)  # fmt: skip
+def test_other_json_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "X_dev.json").write_text(text)
+    with pytest.raises(InputError, match=r"X_dev\.json"):
+        pv.read_ratings(tmp_path / "X_dev.json", scale="1:3")
+
+
 def test_raters_of_a_submission_stand_in_the_order_of_their_numbers(made: pv.Ratings, tmp_path: Path) -> None:
     (tmp_path / "m_pe.tsv").write_text("7\t[1, 3]\n8\t[2.0, 3]\n")
     known = pv.read_predictions(tmp_path / "m_pe.tsv", "1:3", like=made)

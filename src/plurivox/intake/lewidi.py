@@ -21,7 +21,7 @@ import polars as pl
 from plurivox.errors import FileError, InputError, ScoreError
 from plurivox.intake.attributes import id_texts
 from plurivox.intake.opening import Opened
-from plurivox.intake.raw import RawTable
+from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
 from plurivox.intake.recognise import ROLE_NAMES
 from plurivox.intake.text import read_json_lines
 from plurivox.predictions import PERSPECTIVIST, SOFT, Predictions, natural
@@ -60,6 +60,8 @@ def table(data: bytes, opened: Opened, encoding: str, *, ratings: bool) -> RawTa
     else:
         rows = [{"item": name, **_flat(_texts(one))} for name, one in found.items()]
     columns = list(dict.fromkeys(name for row in rows for name in row))
+    refuse_columns(len(columns), opened.name)
+    refuse_cells(len(rows) * len(columns), len(data), opened.name)
     frame = pl.DataFrame(
         {name: [row.get(name) for row in rows] for name in columns}, schema=dict.fromkeys(columns, pl.String)
     )
@@ -71,9 +73,11 @@ def _parsed(data: bytes, encoding: str) -> Any:
     try:
         text = data.decode("utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding)
         try:
-            return json.loads(text)
+            found = json.loads(text)
         except json.JSONDecodeError:
-            return json.loads(_COMMA.sub(lambda found: found[1] or "", text))
+            found = json.loads(_COMMA.sub(lambda found: found[1] or "", text))
+        json.dumps(found, ensure_ascii=False).encode()  # fails for half of a character, which no table can hold
+        return found
     except (ValueError, LookupError, RecursionError):
         return None
 
@@ -95,7 +99,8 @@ def _texts(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flat(one: dict[str, Any]) -> dict[str, str | None]:
-    return {name: _text(value) for name, value in one.items() if not isinstance(value, dict | list)}
+    known = {name: value for name, value in one.items() if name not in ("item", "rater")}  # these are ids here
+    return {name: _text(value) for name, value in known.items() if not isinstance(value, dict | list)}
 
 
 def _text(value: Any) -> str | None:
