@@ -43,8 +43,8 @@ def run(name: str, data: FilePath | None = None) -> Reproduction:
     Examples
     --------
     >>> found = run("soft")
-    >>> found.to_frame().filter(column="scenario B", row="EMD").select("published", "ours").row(0)
-    ('0.45', 0.45)
+    >>> found.to_frame().filter(column="scenario B", row="EMD").select("published", "agrees").row(0)
+    ('0.45', True)
     """
     known = papers()
     if name not in known:
