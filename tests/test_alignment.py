@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
+import krippendorff
 import numpy as np
 import polars as pl
 import pytest
@@ -207,6 +208,51 @@ def test_sums_by_item_are_the_same_however_items_are_cut(monkeypatch: pytest.Mon
 
 
 # Models among themselves ---------------------------------------------------------------------------------------------
+
+
+def test_humans_have_an_alpha_of_their_own_beside_models() -> None:
+    """Against the package krippendorff, on the items that a model was asked about."""
+    study = pv.simulate(n_items=30, n_raters=12, seed=3)
+    asked = [f"item-{number:03d}" for number in range(1, 21)]
+    assert study.answers is not None
+    answers = study.answers.filter(pl.col("item").is_in(asked))
+    found = pv.alignment(study.ratings, answers, **QUICK).alphas()
+    rated = study.ratings.to_frame().filter(pl.col("item").is_in(asked))
+    table = rated.pivot("item", index="rater", values="score").drop("rater").cast(pl.Float64).to_numpy()
+    for level in ("nominal", "ordinal"):
+        row = found.filter(models="humans", level=level).row(0, named=True)
+        expected = krippendorff.alpha(table, level_of_measurement=level, value_domain=study.ratings.scale.values)
+        assert row["value"] == pytest.approx(expected)
+        assert (row["n_models"], row["n_raters"], row["n_items"], row["prompt"]) == (0, 12, 20, "")
+    assert found.filter(models="all models")["n_raters"].to_list() == [0, 0]
+
+
+@pytest.mark.parametrize("n_items", [1, 50, 83])
+def test_bands_are_means_of_items_in_the_order_of_ratings(n_items: int) -> None:
+    """Against a literal count."""
+    rng = np.random.default_rng(n_items)
+    scale = pv.Scale(["no", "maybe", "yes"], values=[0, 1, 4])
+    votes = pl.DataFrame([(i, r, scale.labels[int(rng.integers(3))]) for i in range(n_items + 1) for r in range(5)],
+                         schema=["item", "rater", "score"], orient="row")  # fmt: skip
+    points = {(i, m): int(rng.integers(-1, 3)) for i in range(n_items) for m in "ab"}  # nothing asked about the last
+    points[0, "a"] = 2  # one is answered
+    answers = pl.DataFrame(
+        [(m, i, None if p < 0 else p, "refused" if p < 0 else "answered") for (i, m), p in points.items()],
+        schema={"model": pl.String, "item": pl.Int64, "point": pl.Int64, "state": pl.String}, orient="row",
+    )  # fmt: skip
+    found = pv.alignment(pv.Ratings.from_frame(votes, scale=scale), answers, **QUICK).bands()
+    value = dict(zip(scale.labels, scale.values, strict=True))
+    mean = {i: sum(value[s] for s in votes.filter(item=i)["score"]) / 5 for i in range(n_items)}
+    order = sorted(range(n_items), key=lambda i: (mean[i], i))
+    n_bands = min(n_items, 50)
+    for band in range(n_bands):
+        own = [i for at, i in enumerate(order) if at * n_bands // n_items == band]
+        for row in found.filter(band=band).iter_rows(named=True):
+            given = [scale.values[points[i, row["model"]]] for i in own if points[i, row["model"]] >= 0]
+            assert row["answer"] == (pytest.approx(sum(given) / len(given)) if given else None)
+            assert row["rating"] == pytest.approx(sum(mean[i] for i in own) / len(own))
+            assert (row["n_items"], row["n_answered"], row["n_silent"]) == (len(own), len(given), len(own) - len(given))
+            assert row["item"] == (str(own[0]) if n_items <= 50 else None)
 
 
 def test_refusals_are_missing_in_alpha_by_default() -> None:

@@ -90,7 +90,7 @@ TRAINED = pv.Ratings.from_frame(pl.DataFrame({"item": [1, 1], "rater": ["a", "b"
     ("more", "message"),
     [
         ({}, "nothing tells which points"), ({"scale": "1:3", "by": "age"}, "by is about human ratings"),
-        ({"scale": "1:3", "subset": "topic"}, "subset is about human ratings"),
+        ({"scale": "1:3", "subset": "topic"}, "items have no attribute 'topic'; they have: none"),
         ({"scale": "1:3", "trained": TRAINED}, "trained raters judge rated items"),
     ],
 )  # fmt: skip
@@ -229,6 +229,61 @@ def test_descriptions_of_a_scale_file_are_used_to_read_texts(write: Write) -> No
     wrong = write("wrong.toml", 'labels = ["a", "b"]\ndescriptions = ["one"]\n')
     with pytest.raises(ConfigError, match="1 descriptions and 2 points"):
         Answers.from_frame(answers, wrong)
+
+
+def test_each_prompt_has_its_own_descriptions(write: Write) -> None:
+    scale = write(
+        "scale.toml", 'labels = ["a", "b"]\n[descriptions]\nfew = ["rare", "common"]\nfew_more = ["odd", "usual"]\n'
+    )
+    rows = [
+        ("few", "common"), ("few, as a nurse", "common"), ("few_more", "usual"), ("few", "usual"), ("fewer", "rare"),
+        ("", "rare"),
+    ]  # fmt: skip
+    answers = pl.DataFrame(rows, schema=["prompt", "text"], orient="row").with_row_index("item").with_columns(model=1)
+    found = Answers.from_frame(answers, scale)
+    assert dict(zip(found.item.tolist(), found.point.tolist(), strict=True)) == {0: 1, 1: 1, 2: 1, 3: -1, 4: -1, 5: -1}
+    assert pv.Scale.from_dict(found.scale.to_dict()).descriptions == found.scale.descriptions
+    for told, message in (
+        ('few = ["one"]', "1 descriptions and 2 points for the prompt 'few'"),
+        ("few = 3", r"\[scale\] descriptions.few' is 3"),
+        ("few = [1]", "descriptions.few"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            Answers.from_frame(answers, write("wrong.toml", f'labels = ["a", "b"]\n[descriptions]\n{told}\n'))
+
+
+def test_the_command_reproduces_published_tables_from_texts(real_data: Path, write: Write) -> None:
+    """Tables of Galarnyk et al.: 132 counts of refusals, and alphas of models whose texts are read as published."""
+    folder = real_data / "lm_social_norms"
+    told = [one[2] for one in norms.options(norms.answers(folder), "description")]
+    known = f"labels = {json.dumps(list(norms.LABELS.values()))}\n[descriptions]\ndescription = {json.dumps(told)}\n"
+    made = run(
+        "align", "--answers", folder / "responses.parquet", "--scale", write("scale.toml", known), "--items",
+        folder / "items.csv", "--subset", "area", "--convention", "published", "--json",
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    found = Alignment.from_json(made.out)
+    ours = found.accounts().rename({"subset": "area"})
+    table = pl.read_csv(folder / "table5_refusals.csv").unpivot(index=["model", "prompt"], variable_name="area")
+    both = table.join(ours, on=["model", "prompt", "area"])
+    assert both.height == table.height == 132
+    assert (both["refused"] + both["unreadable"]).to_list() == both["value"].to_list()
+    alphas = pl.read_csv(folder / "table4_alpha.csv").join(found.alphas(), on=["models", "prompt"])
+    assert sorted(set(alphas["models"])) == ["gemini", "gpt"]
+    assert alphas["value"].to_list() == pytest.approx(alphas["alpha"].to_list(), abs=0.0005)
+
+
+def test_without_humans_parts_of_the_items_are_counted() -> None:
+    items = pl.DataFrame({"item": range(5), "topic": ["p", "q", "p", "q", "p"]})
+    found = pv.alignment(None, Answers.from_frame(ANSWERS, "1:3", items=items), subset="topic")
+    counts = {(one["model"], one["subset"]): (one["n_items"], one["refused"] + one["unreadable"])
+              for one in found.accounts().iter_rows(named=True)}  # fmt: skip
+    assert counts["one", "p"] == (3, 1)  # item 4
+    assert counts["two", "p"] == counts["three", "p"] == (3, 0)
+    assert counts["two", "all"] == (6, 1)  # item 5, which the table of items lacks
+    assert found.settings["n_unsorted"] == 1
+    with pytest.raises(InputError, match="none of its 1 ids occurs among the 6 item ids of the answers"):
+        Answers.from_frame(ANSWERS, "1:3", items=pl.DataFrame({"item": ["x"], "topic": ["p"]}))
 
 
 def test_the_published_answers_are_read_better_with_descriptions(real_data: Path) -> None:

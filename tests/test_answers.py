@@ -322,8 +322,32 @@ def test_stores_that_cannot_be_read_again(path: Path) -> None:
 
 # Options of the command ----------------------------------------------------------------------------------------------
 
+
+def test_refusals_are_a_table_of_texts_that_steers_nothing(path: Path, tmp_path: Path) -> None:
+    said = "I cannot answer that.\n\x1b[31mIt | is"
+    formula = "=1+1 I'm sorry, but I can't assist with that."
+    fill(path, ["A", said, formula])
+    with ask.Store.open(path) as store:  # a server that refuses says why
+        store.put(a_request(3), Reply("", refusal="filtered"), state="refused", rule="server refused")
+    told = [("1", said), ("2", formula), ("3", "filtered")]
+    assert ask.Store.read(path).refused().select("item", "text").rows() == told
+    assert [
+        (one["item"], one["text"])
+        for one in json.loads(run_cli("answers", path, "--refused", "--json").out)["refusals"]
+    ] == told
+    table = pl.read_csv(run_cli("answers", path, "--refused", "--csv").out.encode(), infer_schema=False)
+    assert table.columns == ["model", "prompt", "item", "sample", "rule", "text"]
+    assert table["text"].to_list() == [said, f"'{formula}", "filtered"]  # no formula for a spreadsheet
+    for form in ([], ["--markdown"]):
+        shown = run_cli("answers", path, "--refused", *form).out
+        assert "\x1b" not in shown
+        assert "filtered" in shown
+    fill(tmp_path / "none.db", ["A"])
+    assert "no answer in it is a refusal" in run_cli("answers", tmp_path / "none.db", "--refused").err
+
+
 ACTIONS = [
-    ["--export", "a.csv"], ["--reread"], ["--audit", "5", "-o", "b.csv"], ["--audited", "c.csv"],
+    ["--export", "a.csv"], ["--refused"], ["--reread"], ["--audit", "5", "-o", "b.csv"], ["--audited", "c.csv"],
     ["--reader-model", "m"],
 ]  # fmt: skip
 
@@ -338,7 +362,7 @@ def test_one_thing_at_a_time(path: Path, given: list[str], monkeypatch: pytest.M
     monkeypatch.chdir(path.parent)
     done = run_cli("answers", path, *given)
     assert done.code == 2
-    assert "choose one of --export, --reread, --audit, --audited and --reader-model" in done.words
+    assert "choose one of --export, --refused, --reread, --audit, --audited and --reader-model" in done.words
     assert names(path.parent) == ["answers.db"]
 
 

@@ -21,6 +21,7 @@ import pytest
 from model_server import NAMED, Answer, ModelServer, by_message, completion, say, script, status
 from plurivox import Scale, ask
 from plurivox.ask.database import StoreError
+from plurivox.ask.prompts import Prompt
 from plurivox.errors import InputError
 from support import Write, run_cli
 
@@ -451,6 +452,88 @@ def test_a_dry_run_asks_nothing_and_shows_a_prompt(table: Path, store: Path) -> 
     assert "A) 0" in done.out
     assert not store.exists()
     assert KEY not in done.out + done.err
+
+
+def test_a_raw_prompt_is_the_whole_message_and_mixes_with_no_other(table: Path, write: Write, store: Path) -> None:
+    told = "[descriptions]\nmine = ['at no time', 'now and then', 'at all times']\n"
+    scale = write("s.toml", f"{TOML.partition('descriptions')[0]}{told}")
+    template = write("mine.txt", " How often, {{ persona }}? {{ options[1].description }}\n{{ text }} \n")
+    given = ["ask", table, "--text", "rot", "--scale", scale, "--model", "m", "-o", store]
+    with ModelServer(say("now and then, I think")) as server:
+        given += ["--base-url", server.base_url]
+        done = run_cli(*given, "--raw-prompt", template, "--persona", "a nurse", "--persona", "a clerk")
+        assert done.code == 0, done.err
+        assert done.err.count("warning") == 1
+        assert "can pose as an instruction" in done.err
+        sent = [request["messages"] for request in server.requests]
+        assert all(len(one) == 1 for one in sent)  # no system message
+        assert {(one[0]["role"], one[0]["content"]) for one in sent} == {
+            ("user", f" How often, {who}? now and then\n{text} ")
+            for text in ("Be kind.", "Never lie.")
+            for who in ("a nurse", "a clerk")
+        }
+        assert run_cli(*given, "--prompt", write("mine.txt", "{{ options }} {{ text }}")).code == 0  # another name
+        assert len(server.requests[-1]["messages"]) == 2
+        for change in ("--prompt", "--raw-prompt"):
+            write("mine.txt", "{{ options }}: {{ text }}{{ persona }}")
+            more = ["--persona", "a nurse"] if change == "--raw-prompt" else []
+            wrong = run_cli(*given, change, template, *more)
+            assert wrong.code == 1
+            assert "to a prompt of the same name with another template" in wrong.err
+    frame = ask.Store.read(store).frame()  # read by what the prompt told, also behind a persona
+    assert set(frame.select("prompt", "state", "answer").rows()) == {
+        ("mine", "answered", "sometimes"), ("mine, raw, as a nurse", "answered", "sometimes"),
+        ("mine, raw, as a clerk", "answered", "sometimes"),
+    }  # fmt: skip
+    assert "nothing to change" in run_cli("answers", store, "--reread").err
+    for text, persona, lacking in (("Just answer.", "", "text"), ("{{ text }}", "a nurse", "persona")):
+        with pytest.raises(InputError, match=f"never uses {lacking}"):
+            Prompt.of(str(write("none.txt", text)), QUESTION, persona=persona, raw=True)
+
+
+def test_extra_fields_go_into_every_request_and_keep_answers_apart(table: Path, store: Path) -> None:
+    fields = {"safety_settings": [{"category": "all", "threshold": "none"}], "top_p": 0.5}
+    given = ["ask", table, "--text", "rot", "--scale", "0:4", "-o", store]
+    with ModelServer(say("A"), models=("m", "n")) as server:
+        given += ["--base-url", server.base_url]
+        assert run_cli(*given, "--model", "m", "--request", json.dumps(fields)).code == 0
+        assert all({name: one[name] for name in fields} == fields for one in server.requests)
+        again = run_cli(*given, "--model", "m", "--request", json.dumps(dict(reversed(fields.items()))))
+        assert "0 asked; 2 stored before" in again.err
+        for more in ([], ["--request", '{"top_p": 0.5}']):
+            wrong = run_cli(*given, "--model", "m", *more)
+            assert wrong.code == 1
+            assert "it holds answers of m to requests with the extra fields" in wrong.err
+        assert run_cli(*given, "--model", "n").code == 0  # of another model
+        assert len(server.requests) == 4
+    assert json.loads(ask.Store.read(store).frame()["params"][0]) == {"temperature": 0.0, **fields}
+    shown = run_cli(*given, "--model", "n", "--dry-run", "--request", '{"top_p": 0.5}').out
+    assert "top_p 0.5" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "--request is not JSON"), ("[1]", "--request is not an object"), ('{"a": 1, "a": 2}', "there twice"),
+        ('{"a": NaN}', "cannot be written as JSON"), (r'{"a": "\ud800"}', "cannot be written as JSON"),
+        ('{"model": "x"}', "Use --model"), ('{"messages": []}', "Use --prompt"), ('{"n": 3}', "Use --samples"),
+        ('{"temperature": 1}', "Use --temperature"), ('{"stream": true}', "'stream' of a request is not free"),
+        ('{"api_key": "sk-1"}', "'api_key' of a request looks like a key"), ('{"key": "sk-1"}', "looks like a key"),
+        ('{"provider": [{"X-API-Key": "sk-1"}]}', "'X-API-Key' of a request looks like a key"),
+        (json.dumps({"user": f"{KEY}"}), "the extra fields of the request hold the key"),
+        (json.dumps({"user": "".join(f"\\u{ord(c):04x}" for c in KEY)}), "hold the key"),
+    ],
+)  # fmt: skip
+def test_extra_fields_that_are_none_are_one_error_without_secrets(
+    table: Path, store: Path, text: str, told: str
+) -> None:
+    done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "-o", store, "--base-url",
+                   "http://127.0.0.1:9/v1", "--request", text, "--dry-run")  # fmt: skip
+    assert done.code != 0
+    assert told in " ".join(done.err.replace("│", " ").split())
+    assert KEY not in done.out + done.err
+    assert "sk-1" not in done.out + done.err
+    assert "Traceback" not in done.err
 
 
 def test_the_key_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:

@@ -270,6 +270,14 @@ WAYS: dict[str, Callable[[str], str]] = {
     "base64 in lines": lambda secret: base64.encodebytes(f"{'-' * 40}{secret}".encode()).decode(),
     "base64 in a URL": lambda secret: urllib.parse.quote(base64.b64encode(secret.encode()).decode()),
     "hexadecimal": lambda secret: secret.encode().hex(),
+    "hexadecimal, both cases": lambda secret: secret.encode()[:8].hex() + secret.encode()[8:].hex().upper(),
+    "hexadecimal, bytes apart": lambda secret: secret.encode().hex(":"),
+    "hexadecimal, bytes of a program": lambda secret: ", ".join(map(hex, secret.encode())),
+    "Python, eight digits": each(lambda code: f"\\U{code:08x}"),
+    "JSON in JSON in JSON in JSON": each(lambda code: 8 * "\\" + f"u{code:04x}"),
+    "URL, old": each(lambda code: f"%u{code:04x}"),
+    "quoted-printable": each(lambda code: f"={code:02X}"),
+    "selectors": "\ufe0f".join,
     "blanks": " ".join,
     "lines": "\n".join,
     "nothing seen": "\u200b".join,
@@ -281,16 +289,19 @@ def decoded(text: str) -> str:
     seen = text
     for _ in range(3):
         seen = urllib.parse.unquote(html.unescape(seen))
+        seen = re.sub(r"\\+U0000|%u", r"\\u", seen)
+        seen = re.sub(r"=([0-9a-fA-F]{2})", lambda hit: chr(int(hit[1], 16)), seen)
         seen = re.sub(r"\\+u([0-9a-fA-F]{4})|\\+x([0-9a-fA-F]{2})", lambda hit: chr(int(hit[1] or hit[2], 16)), seen)
         seen = re.sub(r"\\([0-7]{3})", lambda hit: chr(int(hit[1], 8)), seen)
-    joined = re.sub(r"[\s\u200b\\]", "", seen)
+    joined = re.sub(r"[\s\u200b\ufe0f\\]", "", seen)
     texts = [text, seen, joined]
     for found in (*re.findall(r"[A-Za-z0-9+/_-]{16,}", joined), *re.findall(r"[A-Za-z0-9+/_-]{16,}", text)):
         for start in range(4):
             whole = found[start:][: (len(found) - start) // 4 * 4].translate(str.maketrans("-_", "+/"))
             texts.append(base64.b64decode(whole).decode("latin-1"))
     texts += [
-        bytes.fromhex(found[: len(found) // 2 * 2]).decode("latin-1") for found in re.findall("[0-9a-f]{16,}", text)
+        bytes.fromhex(found[: len(found) // 2 * 2]).decode("latin-1")
+        for found in re.findall("[0-9a-fA-F]{16,}", re.sub(r"[:,] ?(?:0x)?", "", text))
     ]
     return "\n".join(texts)
 

@@ -22,6 +22,7 @@ import pytest
 from plurivox.ask import database
 from plurivox.ask import store as module
 from plurivox.ask.database import StoreError
+from plurivox.ask.question import Question
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.store import Store
 from plurivox.errors import FileError, InputError, PlurivoxError
@@ -557,3 +558,17 @@ def test_many_answers_take_no_memory(path: Path) -> None:
         finally:
             tracemalloc.stop()
         assert store.counts() == {("small", "plain"): {"answered": 20_000}}
+
+
+def test_descriptions_of_further_prompts_join_and_others_are_refused(tmp_path: Path) -> None:
+    path, about = tmp_path / "a.db", {"labels": ["no", "yes"]}
+    for told in ({"one": ["n", "y"]}, {"two": ["never", "always"]}, {"one": ["n", "y"], "three": ["a", "b"]}):
+        Store.open(path, about | {"descriptions": told}).close()
+    known = {"one": ["n", "y"], "two": ["never", "always"], "three": ["a", "b"]}
+    for other in ({"two": ["rarely", "always"]}, ["n", "y"]):
+        with pytest.raises(InputError, match="with other descriptions"):
+            Store.open(path, about | {"descriptions": other})
+    with Store.read(path) as store:
+        assert store.about == about | {"descriptions": known}
+        question = Question.from_about(store.about)
+    assert [question.options((1, 0), prompt)[0].description for prompt in ("two, raw", "twofold")] == ["always", ""]

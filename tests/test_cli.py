@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -265,8 +266,12 @@ def test_responsiveness_of_each_rater(study: Path, program: Program) -> None:
         (["--reference-where", "rater=x"], "are about a reference file"),
         (["--table", "odd"], "--table is one of"),
         (["--family", "ethnicity"], "--family needs ATTRIBUTE=VALUE"),
-        (["--family", "gender=Man", "--family", "gender=Woman"], "--family is given 2 times"),
-        (["--family", "gender=Man", "--family", "gender=Man"], "give one --family per run"),
+        (["--family", "gender=Man", "--family", "age=18-29"], "no axis has groups with {'age': '18-29'}"),
+        (["--reference-column", "gold"], "items have no attribute 'gold'; they have: text, violation"),
+        (["--reference-column", "violation"], "--reference-scale"),
+        (["--reference-column", "violation", "--reference-scale", "bias,harassment"], "items, column 'violation'"),
+        (["--reference-column", "violation", "--reference", "crowd"], "either --reference or --reference-column"),
+        (["--reference-column", "violation", "--reference-where", "rater=x"], "is about a reference file"),
         (
             [
                 "--reference",
@@ -293,10 +298,40 @@ def test_responsiveness_refuses(
     assert program.out == ""
 
 
-def test_one_family_is_one_value(study: Path, program: Program) -> None:
-    crossed = ("--by", "gender,age", "--family", "gender=Woman", "--min-group-size", 1)
-    assert program("responsiveness", study / "ratings.csv", *crossed, *QUICK, "--json") == 0
-    assert json.loads(program.out)["settings"]["family"] == {"gender": "Woman"}
+def test_several_families_are_corrected_together(study: Path, program: Program) -> None:
+    families = ("--family", "gender=Woman", "--family", "age=18-29")
+    crossed = ("--by", "gender,age", *families, "--min-group-size", 1, "--interval", "none")
+    assert program("responsiveness", study / "ratings.csv", *crossed, "--permutations", 20, "--json") == 0
+    found = pv.Responsiveness.from_json(program.out)
+    assert found.settings["family"] == [{"gender": "Woman"}, {"age": "18-29"}]
+    rows = [row for row in found.rows if row.kind == "family" and row.statistic == "wra"]
+    assert [row.group.partition(" (")[0] for row in rows] == ["gender = Woman"] * 3 + ["age = 18-29"] * 3
+    raw = sorted(float(row.p_value or 0) for row in rows)  # Holm over the six of a statistic
+    steps = np.maximum.accumulate([min(1.0, (6 - at) * p) for at, p in enumerate(raw)])
+    assert sorted(float(row.p_adjusted or 0) for row in rows) == pytest.approx(steps.tolist())
+
+
+def test_a_gold_column_is_what_a_file_of_the_same_says(study: Path, tmp_path: Path, program: Program) -> None:
+    items = pl.read_csv(study / "items.csv").with_row_index().with_columns(
+        gold=pl.when(pl.col("index") % 7 == 0).then(None).when(pl.col("index") % 3 == 0).then(pl.lit("unsafe"))
+        .otherwise(pl.lit("safe"))
+    )  # fmt: skip
+    items.write_csv(tmp_path / "items.csv")
+    one = items.drop_nulls("gold").select("item", rater=pl.lit("expert"), score="gold")
+    one.write_csv(tmp_path / "gold.csv")
+    asked = ("responsiveness", study / "ratings.csv", "--by", "gender", "--reference-scale", "safe,unsafe", *QUICK)
+    given = ("--items", tmp_path / "items.csv", "--reference-column", "gold")
+    assert program(*asked, *given, "--json") == 0
+    assert f"column gold of the items: reference, {one.height} values; scale safe < unsafe" in program.err
+    found = pv.Responsiveness.from_json(program.out)
+    assert program(*asked, "--reference", tmp_path / "gold.csv", "--json") == 0
+    assert found.to_frame().equals(pv.Responsiveness.from_json(program.out).to_frame())
+    assert found.settings["reference"]["n_raters"] == 0
+    assert found.settings["reference"]["n_items_without"] == items.height - one.height
+    out = tmp_path / "r.html"
+    quick = ("--permutations", 9, "--max-permutations", 9, "--interval", "none", "-o", out)
+    assert program("report", study / "ratings.csv", "--by", "gender", *given, *asked[4:6], *quick) == 0
+    assert "The reference: column gold of the items" in out.read_text(encoding="utf-8")
 
 
 def test_a_language_model_as_reference(study: Path, program: Program) -> None:
@@ -332,6 +367,8 @@ def test_the_study_of_responsiveness(tmp_path: Path, program: Program, monkeypat
     assert "On 0 to 3, conservative: MPA" in program.out
     made = tmp_path / "responsiveness-study"
     assert sorted(path.name for path in made.iterdir()) == [".plurivox.json", "study.csv", "study.png", "study.svg"]
+    assert program("simulate", "--study", "responsiveness", "--items", 50) != 0
+    assert "--study has a design of its own; leave out --items" in program.err
     assert program("simulate", "--study", "odd") != 0
     assert program("simulate") != 0
     assert "name the FOLDER" in program.err

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -318,6 +319,57 @@ def test_the_one_of_three_groups_is_not_what_is_left_of_all() -> None:
     assert set(higher.reliability()["group"]) == {"all", "A"}
     known = pv.overview(ratings, by="g", min_group_size=1).usage  # unless one says that one knows
     assert set(known["group"]) == {"all", "A", "B", "C"}
+
+
+@pytest.mark.parametrize("interval", ["none", "jackknife", "bootstrap"])
+def test_who_is_in_which_withheld_group_changes_nothing_that_is_told(interval: Any) -> None:
+    """Effects fitted at once, components of variance and intervals were made of each withheld group's own sums."""
+    rng = np.random.default_rng(1)
+    scores = rng.integers(0, 5, (22, 40))
+    pairs = [(f"i{i:02}", f"r{r:02}", int(scores[i, r])) for i in range(22) for r in range(40)]
+    once = pl.DataFrame(pairs, schema=["item", "rater", "score"], orient="row")
+    frame = pl.concat([once, once.sample(200, seed=1).with_columns(score=pl.col("score") // 2)])
+    frame = frame.with_columns(time=pl.Series(rng.random(len(frame))))
+    items = pl.DataFrame({"item": [f"i{i:02}" for i in range(22)], "kind": ["k", "l"] * 11})
+
+    def told(group: list[str]) -> dict[str, str]:
+        raters = pl.DataFrame({"rater": [f"r{r:02}" for r in range(40)], "g": group, "x": ["p", "q"] * 20})
+        ratings = pv.Ratings.from_frame(
+            frame, scale="0:4", raters=raters, items=items, duplicates="keep", time="time"
+        )  # fmt: skip
+        found = asked(ratings, ["g", "x"])
+        plain = {"permutations": 9, "max_permutations": 9, "interval": interval}
+        drawn = plain | ({"bootstrap": 20} if interval == "bootstrap" else {})
+        found["variation"] = pv.variation(ratings, ["g", "x"], adjust=True, items_by="kind", pairs=True, **drawn)
+        texts = {name: found[name].to_json() for name in ("description", "items", "soft", "alignment", "variation")}
+        return texts | {"scores": found["responsiveness"].scores().write_json()}
+
+    one = ["A"] * 20 + ["B"] * 19 + ["C"]
+    another = [*one[:25], "C", *one[26:39], "B"]  # as many, and with the same x
+    before, after = told(one), told(another)
+    assert {name for name in before if not alike(json.loads(before[name]), json.loads(after[name]))} == set()
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Tell whether two JSON values are the same but for rounding."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(one == other)
+
+
+def test_draws_are_no_equations() -> None:
+    """A leniency for each shuffle, whose order the seed gives, was one equation each for the means of all raters."""
+    ratings, _ = study(3)
+    found = pv.variation(ratings, "age", permutations=99, interval="bootstrap", bootstrap=30)
+    [draws] = found.draws
+    for values in (draws.null, draws.bootstrap):
+        assert len(values) >= 30
+        assert (np.diff(values, axis=0) >= 0).all()
+    assert len(np.unique(found.null("age", "old", "leniency"))) > 20
 
 
 def test_what_a_crossing_shows_does_not_tell_of_what_it_withholds() -> None:

@@ -282,3 +282,77 @@ def test_who_is_withheld() -> None:
     assert np.isnan(found.observed).all()
     assert measured(ratings, least=5)["group"].places == []
     assert drifts(pv.Ratings.from_frame(table(7), scale="0:4", duplicates="keep")) == []
+
+
+# Orders --------------------------------------------------------------------------------------------------------------
+
+
+def in_order(seed: int, *, same: bool, view: float = 0.6, n_items: int = 30, n_raters: int = 60) -> pv.Ratings:
+    """Return a study without drift, whose two groups see single items differently; in the same order, or in any."""
+    rng = np.random.default_rng(seed)
+    item, rater = (one.ravel() for one in np.indices((n_items, n_raters)))
+    orders = np.array([np.arange(n_items) if same else rng.permutation(n_items) for _ in range(n_raters)])
+    seen = rng.normal(0, 1, n_items)[item] + view * rng.normal(0, 1, (2, n_items))[rater % 2, item]
+    score = np.clip(np.round(seen + rng.normal(0, 0.7, len(item)) + 2), 0, 4).astype(int)
+    frame = pl.DataFrame({"item": item, "rater": rater, "score": score, "time": orders[rater, item]})
+    frame = frame.with_columns(group=pl.col("rater").map_elements(lambda r: "ab"[r % 2], pl.String))
+    return pv.Ratings.from_frame(frame, scale=range(5), time="time", rater_attributes=["group"])
+
+
+def test_views_of_items_in_the_same_order_are_not_claimed_to_be_drift() -> None:
+    """Shuffling rater by rater takes the views of a group's raters for independent, which only their orders can be."""
+    small, claimed = 0, 0
+    for seed in range(12):
+        found = pv.variation(in_order(seed, same=True), "group", permutations=99, max_permutations=99, interval="none")
+        rows = [row for row in found.rows if row.statistic == "drift" and row.axis == "group"]
+        small += any((row.p_adjusted or 0.0) <= 0.05 for row in rows)
+        claimed += any(row.claim for row in rows)
+        assert any(text.startswith("No drift of groups by group is claimed") for text in found.findings())
+    assert small >= 2  # else there would be nothing to guard against
+    assert claimed == 0
+
+
+def test_orders_of_raters_own_are_rarely_taken_for_the_same() -> None:
+    found = [measured(in_order(seed, same=False))["group"].same_order for seed in range(100)]
+    assert np.mean(found) == pytest.approx(0.5, abs=0.1)
+    assert np.mean(np.array(found) <= 0.01) <= 0.06
+    assert measured(in_order(0, same=True))["group"].same_order < 1e-9
+
+
+def test_how_alike_orders_are_against_shuffles() -> None:
+    """The standard deviation behind it is that of shuffles, for sparse designs and few ratings, too."""
+    from scipy.stats import norm
+
+    for frame in (table(3, 20, 24, again=0.0), table(4, 4, 24, again=0.0)):
+        rng, drawn = np.random.default_rng(0), []
+        for _ in range(300):
+            keyed = frame.with_columns(key=rng.random(frame.height))
+            times = keyed.select(pl.col("time").sort_by("key").over("rater"))["time"]
+            drawn.append(norm.isf(measured(ratings_of(frame.with_columns(time=times)))["group"].same_order))
+        assert np.mean(drawn) == pytest.approx(0, abs=0.25)
+        assert np.std(drawn) == pytest.approx(1, abs=0.25)
+
+
+def test_raters_one_by_one_are_tested() -> None:
+    rng = np.random.default_rng(2)
+    item, rater = (one.ravel() for one in np.indices((40, 8)))
+    time = np.array([rng.permutation(40) for _ in range(8)])[rater, item]
+    score = np.clip(np.round(2 + rng.normal(0, 0.8, len(item)) + 0.05 * (time - 20) * (rater == 3)), 0, 4).astype(int)
+    frame = pl.DataFrame({"item": item, "rater": rater, "score": score, "time": time})
+    ratings = pv.Ratings.from_frame(frame, scale=range(5), time="time")
+    result = pv.variation(ratings, "rater", permutations=199, max_permutations=199)
+    found = {row.group: row for row in result.rows if row.statistic == "drift" and row.axis == "rater"}
+    assert [name for name, row in found.items() if row.claim] == ["3"]
+    assert all(0 < (row.p_value or 0) <= (row.p_adjusted or 0) <= 1 for row in found.values())
+    assert found["3"].n_permutations == 199
+    said = next(one for one in result.statements() if one.text.startswith("Scores of 1 of 8 raters drift over time"))
+    assert said.claim
+    assert said.rests_on.startswith("times shuffled within raters, 199 times; corrected over 8 raters")
+
+
+def test_very_many_raters_are_not_tested_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_RATERS", 5)
+    result = pv.variation(ratings_of(table(1)), "rater", permutations=19, interval="none")
+    found = [row for row in result.rows if row.statistic == "drift" and row.axis == "rater"]
+    assert len(found) == 12
+    assert all(row.p_value is None for row in found)

@@ -283,7 +283,7 @@ def null_study(seed: int, design: str) -> pv.Ratings:
 @pytest.mark.slow
 @pytest.mark.parametrize("design", ["crossed", "sparse"])
 def test_without_any_difference_an_item_is_claimed_in_5_of_100_studies_at_most(design: str) -> None:
-    n, below, claims, smallest = 200, 0, 0, []
+    n, below, claims, smallest = 60, 0, 0, []  # rates by design are in the suite of claims
     for seed in range(n):
         found = pv.items(null_study(seed, design), ["gender", "age"], permutations=99, seed=seed)
         p = float(found.divided["p_adjusted"].min())  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
-from plurivox.errors import InputError, MissingExtraError, SelectionError, SoftScoresWarning
+from plurivox.errors import InputError, MissingExtraError, ScaleError, SelectionError, SoftScoresWarning
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.overview.run import Overview
@@ -37,7 +37,15 @@ from plurivox.plots import groups, layout, theme
 
 BY = ["gender", "age", "ethnicity", ("gender", "ethnicity")]
 ELSEWHERE = (
-    *("alignment_dots", "alignment_heat", "alignment_wins", "distance_histogram", "refusals", "item_groups"),
+    *(
+        "alignment_dots",
+        "alignment_heat",
+        "alignment_items",
+        "alignment_wins",
+        "distance_histogram",
+        "refusals",
+        "item_groups",
+    ),
     "reproduction",
     *(
         "adjusted_effects",
@@ -208,7 +216,9 @@ def drawn(name: str, study: Study, **more: Any) -> tuple[Any, pl.DataFrame]:
         "responsiveness_forest": (study.responsiveness,),
         "mpa_wra_plane": (study.responsiveness,),
         "precision_recall": (study.responsiveness, study.axis),
+        "precision_recall_spread": (study.responsiveness, study.axis),
         "metric_comparison": (study.responsiveness, study.axis),
+        "metric_lines": (study.responsiveness, study.axis),
         "scale_forest": (study.responsiveness.psychometrics(),),
         "score_curves": (study.responsiveness.psychometrics(), study.axis),
         "item_severity": (study.responsiveness.psychometrics(),),
@@ -248,7 +258,7 @@ def group_rows(result: GroupResult, statistic: str) -> dict[tuple[str, str], Row
 
 def test_every_chart_has_its_table() -> None:
     assert plots.__all__ == sorted(plots.__all__)
-    assert len(CHARTS) == 23
+    assert len(CHARTS) == 25
     assert {f"{name}_data" for name in ELSEWHERE} <= set(plots.__all__)
     for name in plots.__all__:
         assert getattr(plots, name).__doc__
@@ -447,6 +457,8 @@ def test_raters_are_never_named(demo: Study, hostile: Study) -> None:
         plots.responsiveness_forest(demo.raters),
         plots.responsiveness_forest(demo.raters, "rater"),
         plots.precision_recall(demo.raters, "rater"),
+        plots.precision_recall_spread(demo.raters, "rater"),
+        plots.metric_lines(demo.raters, "rater"),
         plots.null_histograms(demo.raters, "mpa", "rater"),
     ):
         text = chart.to_json()
@@ -495,6 +507,30 @@ def test_precision_recall_holds_the_scores(demo: Study) -> None:
     assert table.filter(group="all raters")["precision"].to_list() == whole["precision"].to_list()
     with pytest.raises(SelectionError, match=r"no boundary '9'; there are: 1, 2, 3, 4"):
         plots.precision_recall(crowd, "age", "9")
+
+
+def test_metric_lines_are_values_beside_their_median(demo: Study) -> None:
+    table = plots.metric_lines_data(demo.responsiveness, demo.axis)
+    names = {"MPA": "mpa", "WRA": "wra", "HM": "hm", "τ_b": "kendall_tau_b", "ρ": "spearman_rho", "AUROC": "auroc",
+             "AP": "average_precision"}  # fmt: skip
+    assert table["metric"].unique(maintain_order=True).to_list() == list(names)
+    for (metric,), own in table.group_by("metric"):
+        values = [demo.responsiveness.value(demo.axis, group, names[str(metric)]) for group in own["group"]]
+        assert own["value"].to_list() == values
+        assert own["beside the median"].to_list() == pytest.approx(np.array(values) - np.median(values))
+    hm = table.filter(metric="HM")["value"].to_list()
+    assert hm == sorted(hm, reverse=True)
+
+
+def test_the_spread_of_precision_is_that_of_raters(demo: Study) -> None:
+    table = plots.precision_recall_spread_data(demo.raters, "rater")
+    own = demo.raters.scores().filter(axis="rater", boundary="unsafe", score="3")["precision"].to_numpy()
+    known = own[np.isfinite(own)]
+    row = table.filter(metric="precision", score="3").row(0, named=True)
+    assert row["n"] == len(known) > 50
+    shares = {"lowest tenth": 0.1, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75, "highest tenth": 0.9}
+    for name, share in shares.items():
+        assert row[name] == pytest.approx(np.quantile(known, share))
 
 
 def test_metric_comparison_shows_the_correlations(demo: Study) -> None:
@@ -790,3 +826,13 @@ def test_palettes_are_distinct(n: int) -> None:
     assert len(set(colours)) == n
     assert all(re.fullmatch(r"#[0-9a-f]{6}", colour) for colour in colours)
     assert not set(colours) & {theme.INK, theme.QUIET, theme.GRID, theme.LINE}
+
+
+def test_charts_of_each_point_refuse_scales_of_very_many() -> None:
+    frame = pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [0, 1, 2, 9]})
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(1_002)))
+    said = "1,002 points, and a chart of each point takes at most 1,001"
+    with pytest.raises(ScaleError, match=said):
+        plots.item_groups(pv.item_view(ratings, 1, permutations=0, min_group_size=1))
+    with pytest.raises(ScaleError, match=said):
+        plots.scale_use(pv.overview(ratings, min_group_size=1))

@@ -24,7 +24,7 @@ pytest.importorskip("altair", reason="charts need plurivox[report]")
 from plurivox import plots
 from plurivox.plots import theme
 
-NAMES = ("alignment_heat", "alignment_dots", "refusals", "distance_histogram", "alignment_wins")
+NAMES = ("alignment_heat", "alignment_dots", "refusals", "distance_histogram", "alignment_wins", "alignment_items")
 HOSTILE = [
     "<script>alert(1)</script>",
     "</script><b>bold",
@@ -261,6 +261,19 @@ def test_wins_are_those_of_the_standings(demo: Alignment) -> None:
     assert both["wins"].to_list() == both["wins_right"].to_list()
     assert both["margin at equal sizes"].to_list() == both["matched"].to_list()
     assert both["margin"].to_list() == both["margin_right"].to_list()
+
+
+def test_items_are_sorted_by_ratings_and_many_are_put_together(demo: Alignment) -> None:
+    chart, table = drawn("alignment_items", demo)
+    bands = table["band"].n_unique()
+    assert bands == 50  # of more items
+    assert f"{demo.settings['n_items']:,} items in 50 bands" in subtitle(chart)
+    rows = {(row["voice"], row["band"]): row["value"] for row in records(chart, "voice", "band")}
+    humans = [rows[0, band] for band in range(bands)]
+    assert humans == sorted(humans)
+    assert len(rows) == bands * (len(demo.voices) + 1)
+    alone = pv.alignment(None, pl.DataFrame({"model": "m", "item": [1, 2], "point": [0, 1]}), scale="0:1")
+    assert "items are sorted by ratings" in words(plots.alignment_items(alone))
 
 
 def test_without_draws_or_values_words_stand_instead(bare: Alignment, undefined: Alignment) -> None:

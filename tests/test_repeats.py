@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections import defaultdict
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -18,10 +19,11 @@ from plurivox.cli.loading import load
 from plurivox.cli.options import InputOptions
 from plurivox.engine.grouping import compared
 from plurivox.engine.jackknife import LeftOut
-from plurivox.errors import ColumnError, FileError, InputError
+from plurivox.errors import ColumnError, FileError, InputError, ScaleError
 from plurivox.lenses.variation import repeats as module
 from plurivox.lenses.variation.repeats import repeated
 from plurivox.ratings import with_items
+from support import run_cli
 
 SCALE = pv.Scale.range(0, 4)
 
@@ -164,6 +166,8 @@ def test_numbers_are_times_as_they_are(given: list[Any], expected: list[float | 
         (["31.01.2026", "01.02.2026", "NA"], "rows 1, 2: the time '31.01.2026' is neither"),
         (["2026-01-31T25:00", "2026-01-31", "NA"], "row 1: the time '2026-01-31T25:00' is neither"),
         ([1.0, float("inf"), 2.0], "row 2: the time 'inf' is neither"),
+        (["1e308", "-1e308", "1"], "rows 1, 2: the time '1e308' is neither"),
+        ([1e200, 1.0, 2.0], "row 1: the time '1e+200' is neither"),
         ([True, False, None], "rows 1, 2: the time 'True' is neither"),
         ([timedelta(1), None, None], "row 1: the time 'P1D' is neither"),
     ],
@@ -490,6 +494,32 @@ def test_many_units_at_a_time_or_one_change_nothing(monkeypatch: pytest.MonkeyPa
     assert np.allclose(whole.select(numbers).to_numpy(), small.select(numbers).to_numpy(), atol=1e-12, equal_nan=True)
 
 
+def test_scales_of_very_many_points_are_refused_before_any_work() -> None:
+    """Agreement takes a table of points; leniency and components do not, and go on."""
+    rows = table()
+    wide = pv.Ratings.from_frame(frame_of(rows), scale=pv.Scale(range(32_767)), duplicates="keep")
+    said = "the scale has 32,767 points, and agreement of repeated ratings takes at most 1,001"
+    with pytest.raises(ScaleError, match=said):
+        pv.variation(wide, permutations=0)
+    first = pv.Ratings.from_frame(frame_of(rows), scale=pv.Scale(range(32_767)), duplicates="first")
+    assert pv.variation(first, permutations=0).components().height == 3
+
+
+def test_many_points_fill_no_memory() -> None:
+    """Sums of single units are as wide as a table of point by point: few of them are held at once."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({
+        "item": np.tile(np.repeat(np.arange(6), 30), 2), "rater": np.tile(np.arange(30), 12),
+        "score": rng.integers(0, 300, 360),
+    })  # fmt: skip
+    ratings = pv.Ratings.from_frame(frame, scale="0:299", duplicates="keep")
+    tracemalloc.start()
+    repeated(ratings)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 100e6  # 75 units × 300 × 300 numbers, and what is made of them, would be several times that
+
+
 def test_who_is_withheld() -> None:
     ratings = study()
     few = ratings.where(raters={"rater": ["r00", "r01", "r03", "r06"]})
@@ -541,3 +571,31 @@ def test_convabuse_was_rated_again(real_data: Path) -> None:
         assert (row["within"], row["between"]) == pytest.approx(expected[row["statistic"]], abs=1e-12)
         assert (row["n_raters"], row["n_items"], row["n_pairs"]) == (8, 363, 480)
         assert row["ci_low"] < row["within"] < row["ci_high"]
+
+
+def test_where_nothing_changes_there_is_no_interval() -> None:
+    """Six raters who always said the same again are no proof that all would: the jackknife has nothing to go by."""
+    rows = [(item, f"r{rater}", (item + rater) % 5, at) for item in range(4) for rater in range(6) for at in (0.0, 1.0)]
+    result = pv.variation(kept(rows), permutations=0)
+    own = result.repeats().filter(axis="all")
+    assert own["within"].to_list() == [1.0, 1.0, 0.0]
+    assert own["ci_low"].is_nan().all()
+    assert own["ci_high"].is_nan().all()
+    assert not own["between_ci_low"].is_nan().any()
+    assert any("gave the same point in 100 % of the repeats" in text for text in result.findings())
+
+
+def test_tables_tell_how_raters_agree_with_themselves_one_by_one(tmp_path: Path) -> None:
+    frame_of(table()).write_csv(tmp_path / "ratings.csv")
+    done = run_cli(
+        "variation", tmp_path / "ratings.csv", "--scale", "0:4", "--repeats", "keep", "--time", "time", "--by", "rater",
+        "--permutations", 9, "--interval", "none",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    shown = done.out.split("Items rated again: raters one by one, with themselves")[1].split("Shares of the variance")[
+        0
+    ]
+    own = repeated(kept(table()), compared(kept(table()), ["rater"], {}, 5, sums=True), interval="none")
+    highest = max(own.filter(axis="rater", statistic="percent")["within"].to_list())
+    assert "same point" in shown
+    assert f"{highest:.3f}" in shown

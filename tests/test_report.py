@@ -213,8 +213,8 @@ def test_without_draws(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_many_groups_stay_small(tmp_path: Path) -> None:
-    shares = {f"group {i:03d}": 1 / 300 for i in range(300)}
-    made = pv.simulate(n_items=60, n_raters=3000, missing=0.8, attributes={"g": shares}, models=(), seed=1)
+    shares = {f"group {i:03d}": 1 / 120 for i in range(120)}
+    made = pv.simulate(n_items=60, n_raters=1200, missing=0.8, attributes={"g": shares}, models=(), seed=1)
     path = pv.write_report(tmp_path / "r.html", made.ratings, "g", permutations=20, max_permutations=20, bootstrap=20)
     assert path.stat().st_size < 10_000_000
     assert "groups shown" in path.read_text(encoding="utf-8")
@@ -256,6 +256,14 @@ def section(name: str, *findings: tuple[float | None, bool], n_permutations: int
 
 def headlines(*shown: Section) -> list[str]:
     return [one.text for one in build.top_findings(shown)]
+
+
+def test_scales_of_very_many_points_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "score": [0, 1, 2, 9]})
+    ratings = pv.Ratings.from_frame(frame, scale=pv.Scale(range(1_002)))
+    with pytest.raises(InputError, match=r"the scale has 1,002 points, and a report takes at most 1,001"):
+        pv.write_report(tmp_path / "report.html", ratings, permutations=0, min_group_size=1)
+    assert not list(tmp_path.iterdir())
 
 
 def test_headlines_are_claims_after_holm_over_the_lenses() -> None:

@@ -42,6 +42,7 @@ from plurivox.simulation.styles import (
     extreme,
     normal,
     point_probabilities,
+    proportional_shift,
     refusal_probabilities,
 )
 
@@ -431,6 +432,14 @@ def test_downward_shift_lowers_half_of_the_scores_from_2_by_one() -> None:
         assert drop[positions == score].mean() == pytest.approx(0.5, abs=2.5 / math.sqrt(n))
     every = downward_shift(positions, severity, 5, np.random.default_rng(0), probability=1.0)
     assert np.array_equal(every, np.where(positions >= 2, positions - 1, positions))
+
+
+@pytest.mark.parametrize(("n_points", "step"), [(2, 1), (5, 1), (7, 2), (9, 2), (25, 6)])
+def test_proportional_shift_lowers_the_upper_half_by_a_quarter(n_points: int, step: int) -> None:
+    positions, severity = _sample(n_points)
+    every = proportional_shift(positions, severity, n_points, np.random.default_rng(0), probability=1.0)
+    assert np.array_equal(every, np.where(positions >= 2 * step, positions - step, positions))
+    assert every.dtype == positions.dtype
 
 
 @pytest.mark.parametrize(("n", "n_top"), [(1, 0), (2, 1), (5, 2), (10, 3), (15, 5), (1000, 300)])
@@ -971,11 +980,13 @@ def _predictor(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"styles": {"nasty": 1.0}},
-            "styles: style 'nasty' is unknown. Known: normal, downward_shift, conservative, extreme, central.",
+            "styles: style 'nasty' is unknown. Known: normal, downward_shift, proportional_shift, conservative, "
+            "extreme, central.",
         ),
         (
             {"style_options": {"nasty": {}}},
-            "style_options: style 'nasty' is unknown. Known: normal, downward_shift, conservative, extreme, central.",
+            "style_options: style 'nasty' is unknown. Known: normal, downward_shift, proportional_shift, conservative, "
+            "extreme, central.",
         ),
         (
             {"style_options": {"conservative": {"probability": 0.5}}},

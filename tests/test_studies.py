@@ -45,6 +45,19 @@ def test_directions_and_margins(found: pv.studies.ResponsivenessStudy) -> None:
     assert abs(change("downward_shift", "mpa", 24)) < 0.05
 
 
+def test_a_shift_that_grows_with_the_scale_keeps_the_trend(found: pv.studies.ResponsivenessStudy) -> None:
+    """As the paper's appendix D.3 has it; a shift by one point hardly shows on 25 points."""
+
+    def lost(pattern: str, statistic: str, top: int) -> float:
+        return found.value("normal", statistic, top) - found.value(pattern, statistic, top)
+
+    for statistic in pv.studies.METRICS:
+        assert found.value("proportional_shift", statistic) == found.value("downward_shift", statistic)
+    assert lost("downward_shift", "wra", 24) < 0.02
+    assert lost("proportional_shift", "wra", 24) > 0.05
+    assert abs(lost("proportional_shift", "mpa", 24)) < lost("proportional_shift", "wra", 24)
+
+
 def test_means_and_intervals_by_hand(found: pv.studies.ResponsivenessStudy) -> None:
     repeats = found.repeats.filter(pattern="normal", top=4, statistic="hm")["value"].to_numpy()
     row = found.to_frame().filter(pattern="normal", top=4, statistic="hm").row(0, named=True)
@@ -94,7 +107,7 @@ def test_the_figure_has_the_numbers(found: pv.studies.ResponsivenessStudy, tmp_p
     (data,) = spec["datasets"].values()
     drawn = {(row["pattern"], row["top"], row["statistic"]): row["value"] for row in data}
     assert drawn["downward shift", 4, "WRA"] == found.value("downward_shift", "wra")
-    assert len(drawn) == 3 * 2 * 7
+    assert len(drawn) == 4 * 2 * 7
     path = pv.plots.write_chart(chart, tmp_path / "study.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match="is no picture"):

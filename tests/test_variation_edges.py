@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -432,3 +433,73 @@ def test_attributes_of_a_crossing_are_withheld_together_with_it() -> None:
     both = pv.variation(ratings, [("gender", "team")], adjust=True, **quick)
     assert both.adjusted()["group"].to_list() == ["m", "w", "A", "B"]
     assert not both.rows  # women of A beside all of A would tell of the men of A, and these of the men of B
+
+
+def _crossed(scores: np.ndarray, **attributes: Sequence[str | None]) -> pv.Ratings:
+    """Return ratings of items × raters, with attributes of the raters."""
+    item, rater = (one.ravel() for one in np.indices(scores.shape))
+    frame = pl.DataFrame({"item": item, "rater": rater, "score": scores.ravel()})
+    raters = pl.DataFrame(
+        {"rater": range(scores.shape[1]), **attributes},
+        schema_overrides=dict.fromkeys(attributes, pl.String),
+    )
+    return pv.Ratings.from_frame(frame, scale="0:4", raters=raters)
+
+
+def _scores(n_items: int = 8, n_raters: int = 24) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 5, (n_items, n_raters))
+
+
+@pytest.mark.parametrize("lens", [pv.variation, pv.cohesion, pv.responsiveness])
+def test_an_attribute_that_nobody_has_changes_nothing(lens: Any) -> None:
+    ratings = _crossed(_scores(), team=["A", "B"] * 12, nothing=[None] * 24)
+    more = {"adjust": True} if lens is pv.variation else {"reference": "crowd"} if lens is pv.responsiveness else {}
+    found = lens(ratings, by=["team", "nothing"], permutations=9, **more)
+    alone = lens(ratings, by=["team"], permutations=9, **more)
+    assert found.to_frame().filter(axis="team").equals(alone.to_frame().filter(axis="team"), null_equal=True)
+    if lens is pv.variation:
+        assert found.adjusted().equals(alone.adjusted(), null_equal=True)
+
+
+def test_the_reference_is_the_largest_group_of_those_in_the_fit() -> None:
+    """The largest team has no value of the other attribute, so that nobody of it could be held beside."""
+    team = ["A"] * 12 + ["B"] * 5 + ["C"] * 7
+    other = [None] * 12 + ["x", "y"] * 6
+    found = pv.variation(_crossed(_scores(), team=team, other=other), ["team", "other"], adjust=True, permutations=0)
+    own = found.adjusted().filter(attribute="team")
+    assert own["reference"].unique().to_list() == ["C"]
+    effects = dict(own.select("group", "effect").iter_rows())
+    assert effects["C"] == 0
+    assert not math.isnan(effects["B"])
+    assert math.isnan(effects["A"])
+
+
+def test_variances_that_are_0_but_for_rounding_are_0() -> None:
+    found = pv.variation(
+        _crossed(np.arange(8)[:, np.newaxis] % 5 + np.zeros((1, 24), int), team=["A", "B"] * 12), "team",
+        permutations=0,
+    )  # fmt: skip
+    nothing = found.components().filter(pl.col("component") != "item")
+    assert nothing["variance"].to_list() == [0.0] * 6
+    assert not any("-0" in text for text in found.findings())
+
+
+def test_who_rates_what_is_told_right_where_raters_do_not_vary() -> None:
+    """Relative and absolute reliability are the same then, whoever rated each item."""
+    rng = np.random.default_rng(1)
+    item, rater = np.repeat(np.arange(80), 4), np.concatenate([rng.choice(60, 4, replace=False) for _ in range(80)])
+    score = np.clip(np.round(rng.normal(size=80)[item] + rng.normal(size=320) * 0.7 + 2), 0, 4).astype(int)
+    ratings = pv.Ratings.from_frame(pl.DataFrame({"item": item, "rater": rater, "score": score}), scale="0:4")
+    found = pv.variation(ratings, permutations=0)
+    assert found.components().filter(component="rater")["variance"].item() < 0
+    assert any(text.startswith("A mean of 4 raters, others for each item,") for text in found.findings())
+
+
+def test_several_negative_estimates_are_told_in_the_plural() -> None:
+    ratings = _crossed(_scores(), team=["A", "B"] * 12)
+    text = next(text for text in pv.variation(ratings, "team", permutations=0).findings() if "of team" in text)
+    negative = pv.variation(ratings, "team", permutations=0).components().filter(
+        (pl.col("axis") == "team") & (pl.col("variance") < 0)
+    )  # fmt: skip
+    assert negative.height > 1
+    assert "are negative and count as 0.)" in text

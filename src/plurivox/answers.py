@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, checked
 from plurivox.intake.answer_columns import ANSWERED, NO_POINT, UNREADABLE, AnswerColumns
-from plurivox.intake.attributes import COUNTED_FROM_1, Locate, places_of
+from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
 from plurivox.ratings import to_polars
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -63,6 +63,8 @@ class Answers:
         The family of each model, as far as a table tells.
     source
         Where they came from.
+    attributes
+        What is known about each item, in the order of ``items``; None without a table of items.
     """
 
     scale: Scale
@@ -79,6 +81,7 @@ class Answers:
     n_elsewhere: int
     families: Mapping[str, str]
     source: str = "frame"
+    attributes: pl.DataFrame | None = None
 
     @classmethod
     @checked
@@ -94,6 +97,7 @@ class Answers:
         name: str = ONE_MODEL,
         source: str = "answers",
         locate: Locate | None = None,
+        items: Frame | None = None,
     ) -> Answers:
         """Check a frame of pandas, polars, pyarrow or anything else that narwhals knows.
 
@@ -116,6 +120,8 @@ class Answers:
             What to call a model that no column names.
         source, locate
             How to name the table and its rows in messages.
+        items
+            A table with one row per item, by whose attributes answers without ratings can be told apart.
 
         Raises
         ------
@@ -132,24 +138,29 @@ class Answers:
         scale = as_scale(scale)
         check = AnswerColumns(to_polars(frame), scale, source, locate or COUNTED_FROM_1)
         check.columns(item)
-        items, item_of = check.items(item)
+        known, item_of = check.items(item)
         models = check.ids(model, "model") if model in check.table.columns else _repeated(name, check.table.height)
         prompts = check.texts(prompt) if prompt in check.table.columns else None
-        point, state, n_elsewhere = check.answers(answer)
+        point, state, n_elsewhere = check.answers(answer, prompts)
         shares = check.shares()
         if shares is not None:
-            known = ~np.isnan(shares[:, 0])
-            fill = known & (point == NO_POINT) & (state == UNREADABLE)
+            given = ~np.isnan(shares[:, 0])
+            fill = given & (point == NO_POINT) & (state == UNREADABLE)
             point[fill], state[fill] = shares[fill].argmax(axis=1), ANSWERED
         voices, voice_of = _voices(models, prompts)
         sample = check.samples()
         shown, orders = check.shown(point) or (None, None)
-        order = check.once(item_of, voice_of, sample, voices, items)
-        return cls(
-            scale, voices, items, item_of[order], voice_of[order], sample[order], state[order], point[order],
+        order = check.once(item_of, voice_of, sample, voices, known)
+        found = cls(
+            scale, voices, known, item_of[order], voice_of[order], sample[order], state[order], point[order],
             None if shares is None else shares[order], None if shown is None else shown[order],
             None if orders is None else orders[order], n_elsewhere, check.families(models), source,
         )  # fmt: skip
+        return found if items is None else found.with_items(AttributeTable(to_polars(items), item, "items frame"))
+
+    def with_items(self, table: AttributeTable) -> Answers:
+        """Return the answers with what a table of items tells about each."""
+        return replace(self, attributes=match(table, self.items, "item", "answers").frame)
 
     def __len__(self) -> int:
         """Return the number of answers."""

@@ -18,6 +18,8 @@ from plurivox.ratings import Ratings
 CROSS = " × "
 MIN_GROUP_SIZE = 5
 OUTSIDE = -1
+WITHHELD = "withheld"
+"""What groups that are withheld are called together, where nobody reads it."""
 
 By = str | Sequence[str]
 
@@ -106,6 +108,19 @@ class Axis:
     def summed(self) -> Axis:
         """The axis for what is a sum over raters: groups that would reveal others by subtraction are withheld, too."""
         return replace(self, withheld=self.untold)
+
+    @property
+    def withheld_as_one(self) -> Axis:
+        """The axis whose withheld groups are one, the last: what is found of the groups shown tells nothing of each."""
+        if not self.withheld.any():
+            return self
+        shown = np.flatnonzero(~self.withheld)
+        place, last = np.full(len(self), len(shown), np.int32), np.arange(len(shown) + 1) == len(shown)
+        place[shown] = np.arange(len(shown))
+        return replace(
+            self, groups=(*self.shown, WITHHELD), codes=np.where(self.codes < 0, self.codes, place[self.codes]),
+            sizes=np.append(self.sizes[shown], self.sizes[self.withheld].sum()), withheld=last, untold=last,
+        )  # fmt: skip
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ Needs ``pip install 'plurivox[inspect]'``. What was evaluated is read back by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ def alignment_task(
         If the scales differ, no item is rated, or the table of items is not one.
     """
     asked = Prompt.of(prompt, question, persona=persona, examples=examples)
-    people = _People.of(question, ratings, by, min_group_size)
+    people = _People.of(replace(question, descriptions=question.described(asked.name)), ratings, by, min_group_size)
     order = range(len(question.scale))
     labels = [option.label for option in question.options()]
     samples = [

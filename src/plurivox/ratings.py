@@ -316,6 +316,40 @@ class Ratings:
         return replace(without_others(found, items=rated, raters=rating), intake=intake)
 
     @checked
+    def gold(self, column: str, scale: GivenScale | None = None) -> Ratings:
+        """Return what a column of the items says of each, as a reference: ratings of which nobody knows who gave them.
+
+        Items without a value have none.
+
+        Parameters
+        ----------
+        column
+            An attribute of the items, such as what experts agreed on.
+        scale
+            Its points in order, as of :meth:`from_frame`: ``"safe,unsafe"``. Whole numbers may leave it out.
+
+        Examples
+        --------
+        >>> items = pl.DataFrame({"item": [1, 2], "verdict": ["safe", "unsafe"]})
+        >>> frame = pl.DataFrame({"item": [1, 2], "rater": ["a", "a"], "score": [0, 2]})
+        >>> Ratings.from_frame(frame, items=items).gold("verdict", "safe,unsafe")
+        <Ratings: 2 ratings of 2 items in totals on safe < unsafe>
+        """
+        if column == "item" or column not in self.items.columns:
+            known = few(self.items.columns[1:]) or "none: give them with --items"
+            raise SelectionError(f"items have no attribute '{column}'; they have: {known}")
+        given = self.items.select("item", rater=pl.lit("gold"), score=column)
+        names = {"item": "item", "rater": "rater", "score": column}
+        found = check(LongTable(source="items", pieces=[given], names=names), as_scale(scale))
+        intake = replace(
+            found.intake, source=f"column {column} of the items", columns={"score": column}, layout="totals"
+        )
+        return replace(
+            Ratings.from_checked(found), raters=found.raters.clear(), rater_codes=None,
+            multiplicity=np.ones(len(found.scores), np.int64), intake=intake,
+        )  # fmt: skip
+
+    @checked
     def with_poles(self, poles: GivenPoles | None) -> Ratings:
         """Return the ratings with names of the two ends of their scale; with None as they are."""
         return self if poles is None else with_parts(self, scale=self.scale.with_poles(poles))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +24,8 @@ _LONGEST = 18  # digits of a number that is written out
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 Label = str | int | float | bool
+Descriptions = tuple[str, ...] | dict[str, tuple[str, ...]]
+"""What each point was said to mean: the same in every prompt, or by the name of the prompt."""
 GivenPoles = Annotated[str | Sequence[str], Kind('two words that differ, such as ("safe", "unsafe")', None, ScaleError)]
 
 
@@ -45,8 +47,9 @@ class Scale:
         What its lowest and its highest end mean, such as ``("safe", "unsafe")``, by which sentences speak; without
         them they speak of lower and higher. Scales that differ in nothing else are equal.
     descriptions
-        What each point was said to mean where it was an option, such as ``"Few agree."``. Texts that models answered
-        are read by them, too. Scales that differ in nothing else are equal.
+        What each point was said to mean where it was an option, such as ``"Few agree."``; or, where prompts told it
+        differently, such lists by the name of the prompt: ``{"table": [...]}``. Texts that models answered are read by
+        them, too. Scales that differ in nothing else are equal.
 
     Examples
     --------
@@ -60,7 +63,7 @@ class Scale:
     values: tuple[float, ...]
     missing: tuple[str, ...]
     poles: tuple[str, str] | None = field(compare=False)
-    descriptions: tuple[str, ...] = field(compare=False, repr=False)
+    descriptions: Descriptions = field(compare=False, repr=False)
     _positions: dict[str, int] = field(repr=False, compare=False)
 
     @checked
@@ -71,7 +74,7 @@ class Scale:
         values: Sequence[float] | None = None,
         missing: Iterable[Label] = (),
         poles: GivenPoles | None = None,
-        descriptions: Iterable[str] = (),
+        descriptions: Iterable[str] | Mapping[str, Iterable[str]] = (),
     ) -> None:
         points = _counted(labels)
         tokens = tuple(text_of(token) for token in missing)
@@ -80,7 +83,7 @@ class Scale:
         object.__setattr__(self, "values", _values_of(points, values))
         object.__setattr__(self, "missing", tokens)
         object.__setattr__(self, "poles", as_poles(poles))
-        object.__setattr__(self, "descriptions", _descriptions_of(points, descriptions))
+        object.__setattr__(self, "descriptions", descriptions_of(points, descriptions))
         object.__setattr__(self, "_positions", positions)
 
     @classmethod
@@ -161,7 +164,7 @@ class Scale:
         """Return the scale as plain lists, for JSON and TOML; with poles and descriptions only if there are any."""
         known = {"labels": list(self.labels), "values": list(self.values), "missing": list(self.missing)}
         known |= {"poles": list(self.poles)} if self.poles else {}
-        return known | ({"descriptions": list(self.descriptions)} if self.descriptions else {})
+        return known | ({"descriptions": plain_descriptions(self.descriptions)} if self.descriptions else {})
 
     @classmethod
     @checked
@@ -297,8 +300,8 @@ def _points_of_range(text: str) -> list[Label]:
         return [_plain(low + step * i) for i in range(int(steps) + 1)]
 
 
-def few_points(scale: Scale, what: str) -> None:
-    """Raise if a scale has more points than an analysis can take that makes tables of point × point."""
+def few_points(scale: Sized, what: str) -> None:
+    """Raise if there are more points than an analysis takes that makes tables of point × point, or a chart of each."""
     if len(scale) > MAX_TABLED_POINTS:
         raise ScaleError(
             f"the scale has {len(scale):,} points, and {what} takes at most {MAX_TABLED_POINTS:,}",
@@ -350,14 +353,45 @@ def _values_of(points: tuple[Label, ...], values: Sequence[float] | None) -> tup
     return result
 
 
-def _descriptions_of(points: tuple[Label, ...], descriptions: Iterable[str]) -> tuple[str, ...]:
-    texts = tuple(map(str, descriptions))
+def descriptions_of(points: Sized, given: Iterable[str] | Mapping[str, Iterable[str]]) -> Descriptions:
+    """Return descriptions, one for each point or none; or such by the name of a prompt."""
+    if isinstance(given, Mapping):
+        return {str(prompt): _one_each(points, texts, f" for the prompt '{prompt}'") for prompt, texts in given.items()}
+    return _one_each(points, given)
+
+
+def _one_each(points: Sized, given: Iterable[str], where: str = "") -> tuple[str, ...]:
+    texts = tuple(map(str, given))
     if texts and len(texts) != len(points):
         raise ScaleError(
-            f"there are {len(texts)} descriptions and {len(points)} points",
+            f"there are {len(texts)} descriptions and {len(points)} points{where}",
             hint="Give one description for each point, in their order, or none.",
         )
     return texts
+
+
+def descriptions_in(known: Descriptions, prompt: str) -> tuple[str, ...]:
+    """Return what a prompt tells about each point, none if it tells nothing.
+
+    A prompt may be asked of a persona or with examples, which follow its name behind a comma; what is told is that of
+    the longest name with which it begins.
+
+    Examples
+    --------
+    >>> descriptions_in({"table": ("Rarely.", "Mostly.")}, "table, as a nurse")
+    ('Rarely.', 'Mostly.')
+    >>> descriptions_in({"table": ("Rarely.", "Mostly.")}, "plain")
+    ()
+    """
+    if isinstance(known, tuple):
+        return known
+    names = [name for name in known if f"{prompt}, ".startswith(f"{name}, ")]
+    return known[max(names, key=len)] if names else ()
+
+
+def plain_descriptions(known: Descriptions) -> list[str] | dict[str, list[str]]:
+    """Return descriptions as plain lists, for JSON and TOML."""
+    return list(known) if isinstance(known, tuple) else {name: list(texts) for name, texts in known.items()}
 
 
 def _short(values: Sequence[float]) -> str:

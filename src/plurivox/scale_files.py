@@ -29,7 +29,7 @@ KEYS: Kinds = {
     "low": str,
     "high": str,
     "question": str,
-    "descriptions": list,
+    "descriptions": (list, dict),
 }
 """What ``[scale]`` may hold, and as what."""
 LISTS: Mapping[str, Any] = {
@@ -70,11 +70,11 @@ def load_scale(path: str | os.PathLike[str]) -> Scale:
     return scale_of(_table(os.fspath(path)), os.fspath(path))
 
 
-def load_question(path: str | os.PathLike[str]) -> tuple[Scale, str, tuple[str, ...]]:
-    """Read a scale with the ``question`` that it answers, and ``descriptions`` of its points, if there are any."""
+def load_question(path: str | os.PathLike[str]) -> tuple[Scale, str]:
+    """Read a scale, which holds ``descriptions`` of its points if there are any, and the ``question`` it answers."""
     name = os.fspath(path)
     table = _table(name)
-    return scale_of(table, name), table.get("question", ""), tuple(map(str, table.get("descriptions", ())))
+    return scale_of(table, name), table.get("question", "")
 
 
 def scale_of(table: Mapping[str, Any], name: str) -> Scale:
@@ -146,6 +146,9 @@ def check_key(key: str, value: object, known: Kinds, where: str, name: str, hint
         raise ConfigError(f"'{where}' is {shown(value)} and should be a {wanted}", source=name)
     if isinstance(value, list) and key in LISTS and not fits(value, LISTS[key]):
         raise ConfigError(f"'{where}' is {shown(value)}", source=name, hint=f"Give {words(LISTS[key])}.")
+    if key == "descriptions" and isinstance(value, dict):  # by the name of a prompt
+        for prompt, texts in value.items():
+            check_key(key, texts, {key: list}, f"{where}.{prompt}", name)
 
 
 def _table(name: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from plurivox.scale import Scale
 from plurivox.simulation.simulate import STYLES, simulate
 from plurivox.statistics.responsiveness_records import MEASURES
 
-PATTERNS = ("normal", "downward_shift", "conservative")
+PATTERNS = ("normal", "downward_shift", "proportional_shift", "conservative")
 METRICS = {
     "mpa": "MPA", "wra": "WRA", "hm": "HM", "kendall_tau_b": "Kendall τ_b", "spearman_rho": "Spearman ρ",
     "average_precision": "average precision", "auroc": "AUROC",
@@ -107,6 +107,7 @@ def responsiveness(
         The highest scores K to try, each a scale from 0 to K.
     patterns
         Names of response styles: ``"normal"``, ``"downward_shift"`` (scores from 2 on often one too low),
+        ``"proportional_shift"`` (those of the upper half often a quarter of the scale too low, the same on 0 to 4),
         ``"conservative"`` (0 but for the most severe items, which get any score above), ``"extreme"``, ``"central"``.
     repeats
         How many studies to simulate for each pattern and scale.

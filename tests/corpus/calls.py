@@ -276,8 +276,8 @@ CHARTS: dict[str, dict[str, tuple[Any, ...]]] = {
         ("soft_ranking", "soft_by_bin", "prior_sensitivity", "pit_histograms", "reliability_curves"), ()
     ),
     "alignment": {
-        "alignment_dots": (), "alignment_heat": (), "alignment_wins": ("age",), "distance_histogram": (),
-        "refusals": (),
+        "alignment_dots": (), "alignment_heat": (), "alignment_items": (), "alignment_wins": ("age",),
+        "distance_histogram": (), "refusals": (),
     },
     "overview": dict.fromkeys(("design", "group_sizes", "ratings_per_item", "response_styles", "scale_use"), ()),
     "items": {"items_divided": (), "items_uncertain": ()},

@@ -394,7 +394,6 @@ def _report() -> list[Case]:
         _case("report/totals", f"report shapes/totals.csv --totals --scale 0:4 {quick} -o {{out}}/report.html"),
         _case("report/dices", f"report {_DICES} --by race --by gender --permutations 40 --bootstrap 30 -o "
               "{out}/report.html"),
-        _case("demo/demo", "demo --folder {out}/demo"),
     ]  # fmt: skip
 
 

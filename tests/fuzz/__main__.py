@@ -26,10 +26,11 @@ def main() -> int:
     targets, folder = asked.target or list(TARGETS), Path(asked.failures)
     if asked.worker:
         return _work(targets, asked.seed, asked.seconds, folder)
-    end, seed, seen = time.monotonic() + asked.seconds, asked.seed, set[str]()
+    end, seed, seen, tried = time.monotonic() + asked.seconds, asked.seed, set[str](), list[int]()
     while (left := end - time.monotonic()) > 0:
-        seed = _watch(targets, seed, left, folder, seen)
-    print(f"seeds {asked.seed} to {seed - 1}: {len(seen) or 'no'} failure{'s' if len(seen) != 1 else ''}")
+        seed = _watch(targets, seed, left, folder, seen, tried)
+    failures = f"{len(seen) or 'no'} failure{'s' if len(seen) != 1 else ''}"
+    print(f"seeds {asked.seed} to {seed - 1}: {sum(tried):,} cases, {failures}")
     for line in sorted(seen):
         print(f"  {line}")
     return 1 if seen else 0
@@ -45,7 +46,7 @@ def _asked() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _watch(targets: list[str], seed: int, seconds: float, folder: Path, seen: set[str]) -> int:
+def _watch(targets: list[str], seed: int, seconds: float, folder: Path, seen: set[str], tried: list[int]) -> int:
     """Let another process work until the time is up or it dies, and return the seed to go on with."""
     line = [
         sys.executable,
@@ -67,6 +68,7 @@ def _watch(targets: list[str], seed: int, seconds: float, folder: Path, seen: se
         for said in worker.stdout:
             if said.startswith("seed "):
                 seed = int(said.split()[1]) + 1
+                tried.append(int(said.split()[2]))
                 continue
             print(said, end="", flush=True)
             if said.startswith("FAILED "):
@@ -85,16 +87,17 @@ def _work(targets: list[str], seed: int, seconds: float, folder: Path) -> int:
     """Try cases of each target with one seed after another until the time is up."""
     end, failed, scratch = time.monotonic() + seconds, False, folder / "running"
     while True:
+        tried: list[int] = []
         for target in targets:
             shutil.rmtree(scratch, ignore_errors=True)
-            found = search(target, seed, EXAMPLES.get(target, USUAL), scratch / target)
+            found = search(target, seed, EXAMPLES.get(target, USUAL), scratch / target, tried)
             if found is not None:
                 failed = True
                 print(f"FAILED {target}: {found.place}, seed {seed}: {found.case.what[:200]!r}")
                 print(f"  kept in {found.keep(folder)}", flush=True)
             if 0 < seconds < time.monotonic() - end + seconds:
                 break
-        print(f"seed {seed}", flush=True)
+        print(f"seed {seed} {sum(tried)}", flush=True)
         seed += 1
         if time.monotonic() >= end:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -12,8 +12,9 @@ from fuzz.cases import Case, Failure, attempt
 from fuzz.targets import TARGETS
 
 
-def search(target: str, seed: int, examples: int, folder: Path) -> Failure | None:
-    """Try so many cases of a target, and return the first that fails."""
+def search(target: str, seed: int, examples: int, folder: Path, tried: list[int] | None = None) -> Failure | None:
+    """Try so many cases of a target, and return the first that fails; ``tried`` gets how many were tried."""
+    n_cases = 0
     last: list[Case] = []
 
     @hypothesis.seed(seed)
@@ -23,6 +24,8 @@ def search(target: str, seed: int, examples: int, folder: Path) -> Failure | Non
     )  # fmt: skip
     @given(st.data())
     def tries(data: st.DataObject) -> None:
+        nonlocal n_cases
+        n_cases += 1
         case = TARGETS[target](data.draw)
         last[:] = [case]
         attempt(case, folder)
@@ -35,4 +38,7 @@ def search(target: str, seed: int, examples: int, folder: Path) -> Failure | Non
         if not last:
             raise
         return Failure(target, seed, last[0], error)
+    finally:
+        if tried is not None:
+            tried.append(n_cases)
     return None

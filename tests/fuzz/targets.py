@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import plurivox as pv
 from fuzz.cases import Case, Draw
 from fuzz.damage import damaged, damaged_json, nested, retyped, wrapped
-from fuzz.values import CELLS, SOME, WRONG, arguments_of, files, functions, study, usual
+from fuzz.values import CELLS, SOME, WRONG, arguments_of, files, functions, kept, study, usual
 from plurivox.config import load_config
 from plurivox.reader import read_answer
 from plurivox.scale_files import load_question, load_scale
@@ -28,6 +28,7 @@ min_group_size = 5
 item = "item"
 rater = "rater"
 score = "score"
+time = "time"
 duplicates = "error"
 [scale]
 labels = [0, 1, 2, 3, 4]
@@ -50,6 +51,9 @@ permutations = 9
 level = "ordinal"
 [responsiveness]
 threshold = 2
+[variation]
+target = 0.9
+reference = { gender = "Woman" }
 [alignment]
 families = { a = ["b"] }
 """
@@ -98,6 +102,13 @@ def tables(draw: Draw) -> Case:
         given["duplicates"] = draw(st.sampled_from(["first", "last", "mode", "keep"]))
     if draw(st.integers(0, 3)) == 0:
         given["time"] = draw(st.sampled_from(["score", "item", "rater", "time"]))
+    if kind == "repeats":
+        given = {"duplicates": "keep", "time": "time"} | given
+        return Case(
+            f"variation(read_ratings({name!r}, **{given}), permutations=9)",
+            lambda: pv.variation(pv.read_ratings(name, **given), permutations=9, threads=1),
+            {name: content},
+        )
     return Case(
         f"read_ratings({name!r}, **{given})", lambda: pv.describe(pv.read_ratings(name, **given)), {name: content}
     )
@@ -112,9 +123,7 @@ def _parquet() -> dict[str, bytes]:
 
     with tempfile.TemporaryDirectory() as folder:
         pv.write_ratings(study().ratings, f"{folder}/stored.parquet")
-        twice = pl.concat([study().ratings.to_frame().head(40).with_columns(time=day) for day in (1.0, 2.5)])
-        kept = pv.Ratings.from_frame(twice, scale=study().ratings.scale, duplicates="keep", time="time")
-        pv.write_ratings(kept, f"{folder}/repeats.parquet")
+        pv.write_ratings(kept(), f"{folder}/repeats.parquet")
         for kind in ("ratings", "wide", "totals"):
             pl.read_csv(files()[f"{kind}.csv"]).write_parquet(f"{folder}/{kind}.parquet")
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
@@ -164,10 +173,12 @@ def toml(draw: Draw) -> Case:
 
 
 def calls(draw: Draw) -> Case:
-    """A public function with one to three arguments of any kind."""
+    """A public function with one to three arguments of any kind, on ratings with or without repeats and times."""
     name = draw(st.sampled_from(functions()))
     function = getattr(pv, name)
     given = usual(function)
+    if "ratings" in given and draw(st.integers(0, 2)) == 0:
+        given["ratings"] = kept()
     values = {**WRONG, **SOME}
     said = {}
     for argument in draw(
@@ -194,6 +205,7 @@ def results() -> dict[str, tuple[Any, str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: list[Any] = [
+            pv.variation(kept(), ["gender", "age"], pairs=True, adjust=True, items_by="violation", **quick),
             pv.cohesion(ratings, ["gender", "age"], pairs=True, **quick),
             pv.responsiveness(ratings, "crowd", "gender", psychometrics=True, **quick),
             pv.psychometrics(ratings, "age"),
@@ -244,11 +256,19 @@ def options(draw: Draw) -> Case:
     if draw(st.integers(0, 3)) == 0:
         beside["ratings.csv"] = damaged(draw, beside["ratings.csv"])
     first = [
-        str(draw(st.sampled_from(["ratings.csv", "ratings.csv", "ratings.csv", "answers.csv", "no.csv", ".", "-"])))
+        str(
+            draw(
+                st.sampled_from(
+                    ["ratings.csv", "ratings.csv", "ratings.csv", "repeats.csv", "answers.csv", "no.csv", ".", "-"]
+                )
+            )
+        )
     ]
     arguments = [one for one in _commands()[name].params if one.param_type_name == "argument"]
     first += [draw(st.sampled_from(["predictions.csv", "answers.csv", "item-001", "x"])) for _ in arguments[1:]]
     quick = [text for one in known for text in (one.opts[0], "5") if one.opts[0] in ("--permutations", "--bootstrap")]
+    if first[0] == "repeats.csv" and any("--time" in one.opts for one in known) and draw(st.booleans()):
+        quick += ["--repeats", "keep", "--time", "time", "--raters", "raters.csv", "--by", "gender"]
     chosen = draw(st.lists(st.sampled_from(range(len(known))), max_size=4, unique=True))
     rest: list[str] = []
     for one in (known[at] for at in chosen):
@@ -265,7 +285,7 @@ def _option_values() -> list[str]:
         *CELLS, "gender", "gender,age", "rater", "gender=Woman", "gender=;", "crowd", "0:4", "-1", "5",
         "999999999999", "nan", "inf", "1e3", "raters.csv", "items.csv", "ratings.csv", "no/such.csv",
         "out.svg", "out.html", "auto", "none", "1,1,2", "Man,Woman", "plurality", "item", "score", "0.5", "-0.5",
-        "each", "2-3,4+", "highest", "violation",
+        "each", "2-3,4+", "highest", "violation", "keep", "time", "components", "repeats", "jackknife",
     ]  # fmt: skip
 
 

@@ -36,6 +36,7 @@ CELLS = [
     "", " ", "NA", "nan", "inf", "-inf", "1e400000000", "1e-999", "--5", "²", "٣", "0x10", "1_000", "007", "9" * 400,
     "-0", "3.0000000001", "\ufeff", "\u202e", "\x1b]0;x\x07", "\0", "\r", "\n", '"', "'", ",", "\t", "=1+1", "@x", "{}",
     "[]", "null", "true", "\ud83d", "e\u0301", "a" * 5000, "item", "score", "rater", "2026-01-31", "1:30",
+    "99999999-01-01", "2026-01-31T12:00:00+99:99", "1e308", "-1e308", "1e200",
     "{{x}}", "%s",
 ]  # fmt: skip
 """What a cell of a table, or the value of an option, may hold that is seldom thought of."""
@@ -46,6 +47,22 @@ QUICK = {"permutations": 0, "bootstrap": 0, "subsamples": 0, "simulations": 0}
 def study() -> pv.Simulation:
     """Return a small study with everything."""
     return pv.simulate(n_items=12, n_raters=30, seed=1)
+
+
+@functools.cache
+def repeated() -> pl.DataFrame:
+    """Return a table in which raters rated items twice, with when."""
+    frame = study().ratings_frame
+    return pl.concat([frame.with_row_index("time").with_columns(pl.col("time") + day) for day in (0, 1000)])
+
+
+@functools.cache
+def kept() -> pv.Ratings:
+    """Return ratings with repeats, times and attributes."""
+    made = study()
+    return pv.Ratings.from_frame(
+        repeated(), scale=made.scale, raters=made.raters, items=made.items, duplicates="keep", time="time"
+    )
 
 
 @functools.cache
@@ -99,7 +116,7 @@ def files() -> dict[str, bytes]:
     assert predictions is not None
     tables = {
         "ratings": made.ratings_frame, "raters": made.raters, "items": made.items, "wide": wide, "totals": totals,
-        "answers": answers, "predictions": predictions,
+        "answers": answers, "predictions": predictions, "repeats": repeated(),
     }  # fmt: skip
     found = {f"{name}.csv": frame.write_csv().encode() for name, frame in tables.items()}
     found |= {f"{name}.tsv": frame.write_csv(separator="\t").encode() for name, frame in tables.items()}

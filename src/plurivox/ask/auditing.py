@@ -147,7 +147,7 @@ def _systematic(chance: NDArray[np.float64], start: float) -> list[int]:
 
 
 def _row(one: Stored, question: Question, weight: float) -> Sequence[object]:
-    reading, options = one.reading, as_shown(question, one.order)
+    reading, options = one.reading, as_shown(question, one.order, one.prompt)
     return (
         one.key[:ID_LENGTH], one.model, one.prompt, one.item,
         " | ".join(f"{letter}) {label}" for letter, label, *_ in options), one.text or one.refusal, reading.state,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
@@ -11,7 +12,7 @@ import polars as pl
 
 from plurivox.ask.prompts import Prompt
 from plurivox.ask.question import Asking, Question, shuffled
-from plurivox.ask.requests import Mode, Request
+from plurivox.ask.requests import OWN_FIELDS, Mode, Request
 from plurivox.errors import DuplicateError, IdError, InputError, no_column
 from plurivox.intake.attributes import COUNTED_FROM_1, id_texts, where
 from plurivox.ratings import to_polars
@@ -34,6 +35,13 @@ class Planned(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def fields(self) -> Mapping[str, Any] | None:
+        """The extra fields of every request, which the answers of a model in a store share; None where they may not."""
+
+    def about(self) -> dict[str, Any]:
+        """Return what a store of the answers holds about them."""
+
     def requests(self) -> Iterator[Request]:
         """Yield every request."""
 
@@ -53,6 +61,12 @@ class Plan:
     seed: int = 0
     mode: Mode = "text"  # how answers are wanted
     params: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)  # what else every request has
+
+    def about(self) -> dict[str, Any]:
+        """Return the question, and templates of the user's own by the names of their prompts."""
+        own = {prompt.name: prompt.template for prompt in self.prompts if prompt.own}
+        return self.question.about() | ({"templates": own} if own else {})
 
     def __len__(self) -> int:
         """Return the number of requests."""
@@ -67,8 +81,9 @@ class Plan:
                     messages = prompt.messages(text, order)
                     for model in self.models:
                         yield Request(
-                            self.server, model, prompt.name, item, sample, order, messages, self.mode, self.params
-                        )
+                            self.server, model, prompt.name, item, sample, order, messages, self.mode,
+                            {**self.params, **self.fields},
+                        )  # fmt: skip
 
     def order(self, item: str, sample: int) -> tuple[int, ...]:
         """Return the options in the order in which they are shown."""
@@ -112,3 +127,30 @@ def check_models(models: Sequence[str]) -> tuple[str, ...]:
     if not names or not all(names):
         raise InputError("there is no model to ask", hint="Name at least one with --model (models=).")
     return names
+
+
+def same_fields(plan: Planned, known: Iterable[tuple[str, Mapping[str, Any]]], source: str) -> None:
+    """Raise if a store has answers of a model to requests with other fields, with which those of the plan would mix.
+
+    Parameters
+    ----------
+    plan
+        What will be asked.
+    known
+        Models, and the parameters of requests that they have answered.
+    source
+        The store's name, for messages.
+    """
+    for model, params in known if plan.fields is not None else ():
+        fields = {name: value for name, value in params.items() if name not in OWN_FIELDS}
+        if model in plan.models and fields != plan.fields:
+            now = _told(plan.fields or {})
+            raise InputError(
+                f"it holds answers of {model} to requests with {_told(fields)}; now there are {now}", source=source,
+                hint="Choose another file with -o, or ask as before.",
+            )  # fmt: skip
+
+
+def _told(fields: Mapping[str, Any]) -> str:
+    text = json.dumps(fields, ensure_ascii=False)
+    return f"the extra fields {text if len(text) <= 100 else f'{text[:99]}…'}" if fields else "no extra fields"

@@ -2,7 +2,8 @@
 
 Built-in prompts differ in how much they tell about the options; each can be asked of a persona and with examples. An
 item's text stands between two lines that carry a mark which does not occur in it, so that it can neither pose as an
-instruction nor end the passage. Prompts of one's own are Jinja templates, which run in a sandbox.
+instruction nor end the passage. Prompts of one's own are Jinja templates, which run in a sandbox. A raw one is all that
+is sent, as earlier studies asked: no system message, and the text as it is, which can then pose as anything.
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ PROMPTS = {
 }
 """Templates by name: the options alone, each with its description, or both as a table."""
 _NEED_DESCRIPTIONS = ("described", "table")
+RAW = ", raw"
+"""How the name of a raw prompt ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Prompt:
         Texts with the right answer.
     mode
         How the answer is wanted; it decides what the prompt says about it.
+    raw
+        Whether the template is the whole message: no system message, and texts as they are, without lines around them.
     """
 
     name: str
@@ -102,43 +107,58 @@ class Prompt:
     persona: str = ""
     examples: tuple[Example, ...] = ()
     mode: Mode = "text"
+    raw: bool = False
 
     @classmethod
     def of(
-        cls, name: str, question: Question, *, persona: str = "", examples: Sequence[Example] = (), mode: Mode = "text"
-    ) -> Prompt:
-        """Return a built-in prompt by its name, or one from a template file; persona and examples show in its name."""
-        template = PROMPTS.get(name)
+        cls, name: str, question: Question, *, persona: str = "", examples: Sequence[Example] = (), mode: Mode = "text",
+        raw: bool = False,
+    ) -> Prompt:  # fmt: skip
+        """Return a built-in prompt by its name, or one from a template file.
+
+        Persona and examples show in its name, and that it is raw, which files alone are.
+        """
+        template = None if raw else PROMPTS.get(name)
         if template is None:
-            template = _own(name)
-            name = Path(name).stem
-        elif name in _NEED_DESCRIPTIONS and not question.descriptions:
+            wanted = {"text": True, "options": not raw, "persona": bool(persona), "examples": bool(examples)}
+            template = _own(name, [one for one, needed in wanted.items() if needed])
+            name = f"{Path(name).stem}{RAW if raw else ''}"
+        elif name in _NEED_DESCRIPTIONS and not question.described(name):
             raise InputError(
                 f"the prompt {name!r} tells what each option means, and there are no descriptions",
-                hint='Write them into the scale\'s TOML file: descriptions = ["…", "…"], one for each point.',
+                hint='Write them into the scale\'s TOML file: descriptions = ["…", "…"], one for each point, or, for '
+                f'this prompt alone, {name} = ["…", "…"] under [descriptions].',
             )
         for example in examples:
             question.scale.position(example.label)
         whom = f", as {persona}" if persona else ""
         shown = f", with {len(examples)} example{'s' * (len(examples) > 1)}" if examples else ""
-        return cls(f"{name}{whom}{shown}", question, template, persona, tuple(examples), mode)
+        return cls(f"{name}{whom}{shown}", question, template, persona, tuple(examples), mode, raw)
+
+    @property
+    def own(self) -> bool:
+        """Whether the template is the user's."""
+        return self.template not in PROMPTS.values()
 
     def messages(self, text: str, order: Sequence[int]) -> tuple[Mapping[str, str], ...]:
         """Return the messages for an item's text, the options in the given order."""
-        options = self.question.options(order)
+        options = self.question.options(order, self.name)
         letter = {place: option.letter for place, option in zip(order, options, strict=True)}
+        passage = str if self.raw else fenced
         values = {
             "question": self.question.wording,
             "options": options,
-            "text": fenced(text),
+            "text": passage(text),
             "persona": self.persona,
             "examples": [
-                {"text": fenced(one.text), "letter": letter[self.question.scale.position(one.label)]}
+                {"text": passage(one.text), "letter": letter[self.question.scale.position(one.label)]}
                 for one in self.examples
             ],
             "answer_with": _ANSWER[self.mode],
         }
         user = _rendered(self.template, values, self.name)
+        if self.raw:  # with every blank, but for the end of the file's last line
+            return ({"role": "user", "content": user.removesuffix("\n")},)
         return ({"role": "system", "content": SYSTEM}, {"role": "user", "content": user.strip()})
 
 
@@ -159,8 +179,8 @@ def fenced(text: str) -> str:
     return f"----- text {mark} -----\n{text}\n----- end of text {mark} -----"
 
 
-def _own(path: str) -> str:
-    """Return the template in a file."""
+def _own(path: str, needed: Sequence[str]) -> str:
+    """Return the template in a file, which uses what it needs."""
     note_input(path)
     try:
         template = Path(path).read_text(encoding="utf-8")
@@ -173,7 +193,7 @@ def _own(path: str) -> str:
     except UnicodeDecodeError:
         raise FileError("it is not UTF-8 text", source=path, hint="Save the template as UTF-8.") from None
     used = names_in(template)  # None if it cannot be read, which is said when it is used
-    for name in ("text", "options"):
+    for name in needed:
         if used is not None and name not in used:
             raise InputError(
                 f"the template never uses {name}", source=path, hint=f"Write {{{{ {name} }}}} where it belongs."

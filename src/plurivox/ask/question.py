@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from plurivox.errors import InputError
-from plurivox.scale import Scale
+from plurivox.scale import Descriptions, Scale, descriptions_in, descriptions_of, plain_descriptions
 
 WORDING = "Which of the options fits the text best?"
 MAX_OPTIONS = 1001
@@ -32,8 +32,8 @@ class Asking(Protocol):
     def letters(self) -> tuple[str, ...]:
         """What to answer with."""
 
-    def options(self, order: Sequence[int]) -> list[Option]:
-        """Return the options as they are shown."""
+    def options(self, order: Sequence[int], prompt: str = "") -> list[Option]:
+        """Return the options as a prompt shows them."""
 
     def about(self) -> dict[str, Any]:
         """Return what tells this question from another."""
@@ -50,19 +50,17 @@ class Question:
     wording
         The question itself.
     descriptions
-        What each point means, for prompts that tell it; none, or one for each point.
+        What each point means, for prompts that tell it: one text for each point, or such lists by the name of the
+        prompt. By default those of the scale.
     """
 
     scale: Scale
     wording: str = WORDING
-    descriptions: tuple[str, ...] = ()
+    descriptions: Descriptions = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
-        if self.descriptions and len(self.descriptions) != len(self.scale):
-            raise InputError(
-                f"there are {len(self.descriptions)} descriptions and {len(self.scale)} points",
-                hint="Give one description for each point, in their order, or none.",
-            )
+        told = self.descriptions or self.scale.descriptions
+        object.__setattr__(self, "descriptions", descriptions_of(self.scale, told))
         if len(self.scale) > MAX_OPTIONS:
             raise InputError(
                 f"the scale has {len(self.scale):,} points, too many to list in a question",
@@ -86,10 +84,10 @@ class Question:
         whole = all(label.removeprefix("-").isdecimal() for label in labels)
         return tuple(labels) if whole else tuple(map(str, range(1, n + 1)))
 
-    def options(self, order: Sequence[int] | None = None) -> list[Option]:
-        """Return the options as they are shown; ``order`` lists positions on the scale."""
+    def options(self, order: Sequence[int] | None = None, prompt: str = "") -> list[Option]:
+        """Return the options as a prompt shows them; ``order`` lists positions on the scale."""
         shown = list(range(len(self.scale)) if order is None else order)
-        descriptions = self.descriptions or ("",) * len(self.scale)
+        descriptions = self.described(prompt) or ("",) * len(self.scale)
         labels = [str(label) for label in self.scale.labels]
         own = self.letters == tuple(labels)  # a number that is its own answer stays so in any order
         return [
@@ -97,10 +95,14 @@ class Question:
             for letter, place in zip(self.letters, shown, strict=True)
         ]
 
+    def described(self, prompt: str) -> tuple[str, ...]:
+        """Return what a prompt may tell about each point, none if that is nothing."""
+        return descriptions_in(self.descriptions, prompt)
+
     def about(self) -> dict[str, Any]:
         """Return what tells this question from another."""
         told = {"question": self.wording, "labels": [str(label) for label in self.scale.labels]}
-        return told | ({"descriptions": list(self.descriptions)} if self.descriptions else {})
+        return told | ({"descriptions": plain_descriptions(self.descriptions)} if self.descriptions else {})
 
     @classmethod
     def from_about(cls, about: Mapping[str, Any], source: str | None = None) -> Question:
@@ -129,7 +131,7 @@ class Question:
             )
         # Only the order of points matters here, and labels that are numbers need not increase where values were given.
         scale = Scale(map(str, labels), values=range(len(labels)))
-        return cls(scale, about.get("question") or WORDING, tuple(map(str, about.get("descriptions", ()))))
+        return cls(scale, about.get("question") or WORDING, about.get("descriptions", ()))
 
 
 def shuffled(n_options: int, seed: int, item: str, sample: int) -> tuple[int, ...]:

@@ -14,8 +14,8 @@ SECOND_READER = "second reader: "
 """How the rule starts where a model read the answer; its name follows."""
 
 
-def as_shown(question: Asking, order: Sequence[int]) -> Options:
-    """Return the options in the order shown, to read an answer by: letter, label, and the description if there is one.
+def as_shown(question: Asking, order: Sequence[int], prompt: str = "") -> Options:
+    """Return the options as a prompt showed them, to read an answer by: letter, label, and description if there is one.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def as_shown(question: Asking, order: Sequence[int]) -> Options:
     """
     if sorted(order) != list(range(len(question.letters))):
         raise InputError(f"an answer has the options {list(order)}, and the scale {len(question.letters)} points")
-    return [tuple(option) if option.description else option[:2] for option in question.options(order)]
+    return [tuple(option) if option.description else option[:2] for option in question.options(order, prompt)]
 
 
 def read_reply(text: str, refusal: str, options: Options, order: Sequence[int]) -> Reading:

@@ -138,7 +138,7 @@ class _Found:
         if before.state == "failed" or stored.refusal:
             return
         self.n_read += 1
-        after = read_reply(stored.text, "", self.options(stored.order), stored.order)
+        after = read_reply(stored.text, "", self.options(stored.order, stored.prompt), stored.order)
         if after == before or (after.state == "unreadable" and (before.rule or "").startswith(SECOND_READER)):
             return
         self.changes.append(stored.read_as(after))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from plurivox.ask.client import AskFailed, ModelGone, Server, shown_address
-from plurivox.ask.planning import Plan, Planned, check_models, items_of
+from plurivox.ask.planning import Plan, Planned, check_models, items_of, same_fields
 from plurivox.ask.prompts import Example, Prompt
 from plurivox.ask.question import Question
 from plurivox.ask.replies import as_shown, distribution_of, read_reply
-from plurivox.ask.requests import MODES, Mode, Reply, Request
+from plurivox.ask.requests import MODES, Mode, Reply, Request, extra_fields
 from plurivox.ask.scrubbing import LONG, Scrubber
 from plurivox.ask.store import Store
 from plurivox.ask.wire import TOP
@@ -84,6 +85,7 @@ def run(
     item: str = "item",
     text: str = "text",
     prompts: Sequence[str] = ("plain",),
+    raw_prompts: Sequence[str] = (),
     personas: Sequence[str] = (),
     examples: Sequence[Example] = (),
     samples: int = 1,
@@ -92,6 +94,7 @@ def run(
     mode: Mode = "text",
     temperature: float | None = 0.0,
     max_tokens: int | None = None,
+    request: Mapping[str, Any] | None = None,
     base_url: str = DEFAULT_SERVER,
     key_variable: str = KEY_VARIABLE,
     concurrency: int = 16,
@@ -121,6 +124,9 @@ def run(
         The columns of ids and texts.
     prompts
         Built-in prompts (``"plain"``, ``"described"``, ``"table"``) or files with templates.
+    raw_prompts
+        Files with templates that are the whole message: no system message of ours, and the text of an item as it is,
+        which can then pose as an instruction. Asked beside ``prompts``, of which there may be none.
     personas
         Whom to answer as, each in turn.
     examples
@@ -133,6 +139,9 @@ def run(
         ``"text"``, ``"json"`` for a structured answer, or ``"logprobs"`` for a distribution over the options.
     temperature, max_tokens
         Sampling; None leaves them to the server.
+    request
+        Further fields of every request, such as ``{"safety_settings": […]}``. They are stored with each answer, so keys
+        have no place in them.
     base_url, key_variable
         The server, and the environment variable that holds its key.
     concurrency, rate
@@ -149,9 +158,9 @@ def run(
         Called with how many of each state are done, and how many there are.
     """
     plan = make_plan(
-        items, question, models, item=item, text=text, prompts=prompts, personas=personas, examples=examples,
-        samples=samples, shuffle=shuffle, seed=seed, mode=mode, temperature=temperature, max_tokens=max_tokens,
-        base_url=base_url,
+        items, question, models, item=item, text=text, prompts=prompts, raw_prompts=raw_prompts, personas=personas,
+        examples=examples, samples=samples, shuffle=shuffle, seed=seed, mode=mode, temperature=temperature,
+        max_tokens=max_tokens, request=request, base_url=base_url,
     )  # fmt: skip
     return carry_out(
         plan, store, base_url=base_url, key_variable=key_variable, concurrency=concurrency, rate=rate, timeout=timeout,
@@ -175,7 +184,7 @@ def carry_out(
     progress: Told | None,
 ) -> Asked:
     """Ask what was planned; the parameters are those of :func:`run`."""
-    key = key_for(base_url, key_variable, plan.models)
+    key = key_for(base_url, key_variable, plan.models, plan.fields)
     numbers = {"concurrency": concurrency, "attempts": attempts, "timeout": timeout, "rate": rate,
                "max_requests": max_requests}  # fmt: skip
     for name, number in numbers.items():
@@ -185,21 +194,24 @@ def carry_out(
 
     def work() -> None:
         server = Server(base_url, key, timeout=timeout, attempts=attempts, rate=rate, insecure=insecure)
-        with Store.open(store, plan.question.about(), durable=durable) as opened:
+        with Store.open(store, plan.about(), durable=durable) as opened:
+            same_fields(plan, opened.params(), opened.path)
             asyncio.run(_Run(plan, server, opened, asked, concurrency, max_requests, progress).all())
 
     _outside_loops(work)
     return asked
 
 
-def key_for(base_url: str, key_variable: str, models: Sequence[str]) -> str:
-    """Return the key in the environment; refuse an address or a model's name that holds it, as both are stored."""
+def key_for(base_url: str, key_variable: str, models: Sequence[str], fields: Mapping[str, Any] | None = None) -> str:
+    """Return the key in the environment; refuse an address, a model's name or fields that hold it: all are stored."""
     key = os.environ.get(key_variable, "").strip()
     scrub = Scrubber([key]).scrub
-    names = models if len(key) >= LONG else ()  # servers that need no key are given a short word, such as ollama
-    for what, text in (("server's address", base_url), *(("model's name", name) for name in names)):
+    stored = [("the model's name holds", name) for name in models]
+    stored += [("the extra fields of the request hold", json.dumps(fields, ensure_ascii=False))] if fields else []
+    stored = stored if len(key) >= LONG else []  # servers that need no key are given a short word, such as ollama
+    for what, text in (("the server's address holds", base_url), *stored):
         if scrub(text) != text:
-            raise InputError(f"the {what} holds the key", hint=f"Leave it out; it is read from {key_variable}.")
+            raise InputError(f"{what} the key", hint=f"Leave it out; it is read from {key_variable}.")
     return key
 
 
@@ -211,6 +223,7 @@ def make_plan(
     item: str = "item",
     text: str = "text",
     prompts: Sequence[str] = ("plain",),
+    raw_prompts: Sequence[str] = (),
     personas: Sequence[str] = (),
     examples: Sequence[Example] = (),
     samples: int = 1,
@@ -219,6 +232,7 @@ def make_plan(
     mode: Mode = "text",
     temperature: float | None = 0.0,
     max_tokens: int | None = None,
+    request: Mapping[str, Any] | None = None,
     base_url: str = DEFAULT_SERVER,
     source: str = "items",
 ) -> Plan:
@@ -232,13 +246,18 @@ def make_plan(
             f"servers give the probabilities of {TOP} answers at most, and there are {len(question.scale)} options",
             hint="Ask in the mode text, with several samples and a temperature above 0.",
         )
-    models, prompts, personas = (_listed(given) for given in (models, prompts, personas))
-    for given in (question.wording, *models, *personas, *question.descriptions):
+    models, prompts, raw, personas = (_listed(given) for given in (models, prompts, raw_prompts, personas))
+    if not prompts and not raw:
+        raise InputError("there is no prompt to ask with", hint="Name one with --prompt (prompts=).")
+    fields = extra_fields(request or {})
+    told = question.descriptions if isinstance(question.descriptions, tuple) else chain(*question.descriptions.values())
+    for given in (question.wording, *models, *personas, *told):
         check_text(given)
     ids, texts = items_of(items, item=item, text=text, source=source)
     made = tuple(
-        Prompt.of(name, question, persona=persona, examples=examples, mode=mode)
-        for name in prompts
+        Prompt.of(name, question, persona=persona, examples=examples, mode=mode, raw=is_raw)
+        for is_raw, names in ((False, prompts), (True, raw))
+        for name in names
         for persona in personas or ("",)
     )
     if len({prompt.name for prompt in made}) < len(made):
@@ -250,8 +269,9 @@ def make_plan(
     params: dict[str, Any] = {} if temperature is None else {"temperature": float(temperature)}
     params |= {} if max_tokens is None else {"max_tokens": int(max_tokens)}
     return Plan(
-        question, made, check_models(models), ids, texts, shown_address(base_url), samples, shuffle, seed, mode, params
-    )
+        question, made, check_models(models), ids, texts, shown_address(base_url), samples, shuffle, seed, mode, params,
+        fields,
+    )  # fmt: skip
 
 
 def _listed(given: str | Sequence[str]) -> list[str]:
@@ -381,7 +401,7 @@ class _Run:
 
     async def _keep(self, request: Request, reply: Reply) -> str:
         """Read an answer and store it; return its state."""
-        options = as_shown(self.plan.question, request.order)
+        options = as_shown(self.plan.question, request.order, request.prompt)
         given = (reply.text, reply.refusal, options, request.order)
         if len(reply.text) <= _LONG:
             reading = read_reply(*given)

@@ -21,7 +21,8 @@ are rarely that long a secret by chance."""
 HIDDEN = "***"
 
 # All repetitions are bounded: a text of nothing but backslashes must not take forever.
-_BLANKS = r"[\s\x00-\x20\xad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]{0,64}"
+_BLANKS = r"[\s\x00-\x20\xad\u034f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]{0,64}"
+_BETWEEN_BYTES = r"[\s:;,.-]{0,4}(?:0x)?"
 _NAMES: dict[str, list[str]] = {}
 for _name, _char in html5.items():
     if len(_char) == 1 and _char.isascii() and _name.endswith(";"):
@@ -51,9 +52,8 @@ class Scrubber:
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
         """All ways in which the secrets are written; long in the making, so made when it is needed."""
-        return re.compile(
-            "|".join(_pattern(form, len(secret) >= LONG) for secret in self._secrets for form in _written(secret))
-        )
+        ways = [_pattern(form, len(secret) >= LONG) for secret in self._secrets for form in _written(secret)]
+        return re.compile("|".join([*ways, *map(_bytes, self._secrets)]))
 
     def __repr__(self) -> str:
         return f"<Scrubber of {len(self._secrets)} secrets>"
@@ -97,6 +97,11 @@ def _pattern(form: str, blanks: bool) -> str:
     return between.join(_ways(char) for char in form if not char.isspace())
 
 
+def _bytes(secret: str) -> str:
+    """Return a pattern of hexadecimal digits in any case, with something between the bytes."""
+    return f"(?i:{_BETWEEN_BYTES.join(f'{byte:02x}' for byte in secret.encode())})"
+
+
 def _ways(char: str) -> str:
     """Return a pattern of all ways in which a character is escaped; each begins with another literal character."""
     code, plain = ord(char), re.escape(char)
@@ -104,8 +109,9 @@ def _ways(char: str) -> str:
     names = "".join(f"|{name}" for name in _NAMES.get(char, []))
     ways = [
         plain,
-        rf"\\\\{{0,4}}(?:{plain}|u\{{?0{{0,6}}{digits}\}}?|x{digits}|0?{code:03o})",
-        rf"%(?:25){{0,4}}{digits}",
+        rf"\\{{1,8}}{'' if char == chr(92) else '+'}(?:{plain}|[uU]\{{?0{{0,6}}{digits}\}}?|x{digits}|0?{code:03o})",
+        rf"%(?:25){{0,4}}(?:u00)?{digits}",
+        rf"={digits}",  # quoted-printable
         rf"&(?:amp;){{0,4}}(?:\#0{{0,6}}{code};?|\#[xX]0{{0,6}}{digits};?{names})",
     ]
     return f"(?:{'|'.join(ways)})"

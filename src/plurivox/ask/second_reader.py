@@ -45,19 +45,21 @@ class Choice:
         known = self.question.letters
         return (*known, *(("XX", "ZZ") if {"X", "Z"} & set(known) else ("X", "Z")))
 
-    def options(self, order: Sequence[int]) -> list[Option]:
-        """Return the options as they were shown, then the two further ones."""
+    def options(self, order: Sequence[int], prompt: str = "") -> list[Option]:
+        """Return the options as a prompt showed them, then the two further ones."""
         further = zip(self.letters[-2:], (DECLINED, UNTOLD), strict=True)
-        return [*self.question.options(order[:-2]), *(Option(letter, text, "") for letter, text in further)]
+        return [*self.question.options(order[:-2], prompt), *(Option(letter, text, "") for letter, text in further)]
 
     def about(self) -> dict[str, Any]:
         """Return what tells these replies from others, and from answers."""
         told = self.question.about()
         return told | {"question": WORDING, "labels": [*told["labels"], DECLINED, UNTOLD], READS: True}
 
-    def messages(self, text: str, order: Sequence[int]) -> tuple[Mapping[str, str], ...]:
+    def messages(self, text: str, order: Sequence[int], prompt: str = "") -> tuple[Mapping[str, str], ...]:
         """Return the messages about an answer: its options and its text, and nothing else of what was asked."""
-        shown = [(letter, *(" ".join(part.split()) for part in parts)) for letter, *parts in as_shown(self, order)]
+        shown = [
+            (letter, *(" ".join(part.split()) for part in parts)) for letter, *parts in as_shown(self, order, prompt)
+        ]
         *options, declined, untold = shown
         lines = "\n".join(f"{letter}) {': '.join(parts)}" for letter, *parts in options)
         user = (
@@ -149,7 +151,12 @@ class _Plan:
     def __init__(self, store: Store, choice: Choice, model: str, base_url: str, params: Mapping[str, Any]) -> None:
         self.store, self.question, self.model, self.params = store, choice, model, params
         self.models, self.server = (model,), shown_address(base_url)
+        self.fields = None
         self._n = sum(1 for _ in self._unread())
+
+    def about(self) -> dict[str, Any]:
+        """Return what a store of the replies holds about them."""
+        return self.question.about()
 
     def __len__(self) -> int:
         return self._n
@@ -163,7 +170,7 @@ class _Plan:
         for one in self._unread():
             order = (*one.order, n - 2, n - 1)
             parts = (self.server, self.model, "second reader", one.key, 0, order)
-            yield one, Request(*parts, self.question.messages(one.text, order), params=self.params)
+            yield one, Request(*parts, self.question.messages(one.text, order, one.prompt), params=self.params)
 
     def requests(self) -> Iterator[Request]:
         """Yield every request."""

@@ -34,7 +34,7 @@ from plurivox.ask.database import (
 from plurivox.ask.processes import alive, host_name, process
 from plurivox.ask.requests import Reply, Request
 from plurivox.ask.salvage import damage_in, salvage
-from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, Change, Stored, in_frame
+from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, REFUSED, REFUSED_COLUMNS, Change, Stored, in_frame
 from plurivox.errors import DamageWarning, FileError, InputError, PlurivoxError
 from plurivox.reader import State
 
@@ -61,9 +61,10 @@ _PUT_FAILURE = f"{_REPLACE} run <> :run AND state <> 'failed')"
 _HOLDS = "SELECT 1 FROM answers WHERE key = ? AND run = ? AND state = 'asking'"
 _OTHER = {
     "question": "to another question", "labels": "on another scale", "descriptions": "with other descriptions",
+    "templates": "to a prompt of the same name with another template",
 }  # fmt: skip
 T = TypeVar("T")
-_MAY_LACK = ("descriptions",)  # stores did not always hold them, and not every prompt needs them
+_MAY_LACK = ("descriptions", "templates")  # stores did not always hold them, and not every prompt needs them
 _OF_REQUEST = ("key", "server", "model", "prompt", "item", "sample", "mode")
 _OF_REPLY = ("text", "refusal", "finish", "version", "prompt_tokens", "completion_tokens", "attempts", "seconds")
 _OF_READING = ("point", "rule", "span_start", "span_end", "distribution_json", "held", "error")
@@ -218,15 +219,17 @@ class Store:
         with self._transaction() as connection:
             held = dict(connection.execute("SELECT key, value FROM meta"))
             lacking = {key for key in _MAY_LACK if key not in held or key not in stated}
+            known = dict(stated)
             for key in sorted({*held, *stated} - lacking) if held and stated else ():
-                if held.get(key) != stated.get(key):
+                known[key] = _joined(held.get(key), stated.get(key)) or ""
+                if not known[key]:
                     there, here = _told_apart(held.get(key), stated.get(key))
                     raise InputError(
                         f"it holds answers {_OTHER.get(key, f'with another {key}')}: {there}; now it is {here}",
                         source=self.path,
                         hint="Choose another file with -o, or ask as before.",
                     )
-            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", stated.items())
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", known.items())
 
     def __enter__(self) -> Self:
         return self
@@ -353,6 +356,11 @@ class Store:
             counts.setdefault((model, prompt), {})[state] = count
         return counts
 
+    def params(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return each model with the sampling parameters and extra fields of requests that it has answered."""
+        rows = self._execute("SELECT DISTINCT model, params_json FROM answers WHERE state NOT IN ('asking', 'failed')")
+        return list(self._sound(rows, lambda row: (row[0], dict(json.loads(row[1])))))
+
     def tokens(self) -> dict[str, tuple[int, int]]:
         """Return the tokens of the prompts and of the answers, as far as servers counted them, per model."""
         rows = self._execute(
@@ -378,6 +386,13 @@ class Store:
                 shown = [made[: len(schema)] for made in self._sound(rows, lambda row: in_frame(row, labels))]
                 parts.append(pl.DataFrame(shown, schema=schema, orient="row"))
         return pl.concat(parts)
+
+    def refused(self) -> pl.DataFrame:
+        """Return refusals, one per row: whose, to which prompt and item, the rule that found it, and the text.
+
+        Where the server refused, without an answer of the model, the text is the server's.
+        """
+        return pl.DataFrame(self._execute(REFUSED), schema=REFUSED_COLUMNS, orient="row")
 
     def _sound(self, rows: Sequence[tuple[Any, ...]], made: Callable[[tuple[Any, ...]], T]) -> Iterator[T]:
         """Yield what is made of each row, past those of which nothing can be, as their bytes are not what they were."""
@@ -450,6 +465,16 @@ def _storable(value: Any) -> Any:
 def _instant(ago: float = 0.0) -> str:
     """Return the time so many seconds ago, as text."""
     return datetime.fromtimestamp(time.time() - ago, UTC).isoformat(timespec="seconds")
+
+
+def _joined(there: str | None, here: str | None) -> str | None:
+    """Return what both of two values say, tables joined name by name; None if they contradict each other."""
+    if there == here:
+        return here
+    values = [json.loads(one) for one in (there, here) if one is not None and one.startswith("{")]
+    if len(values) < 2 or any(values[0][name] != values[1][name] for name in values[0].keys() & values[1]):
+        return None
+    return _json(values[0] | values[1])
 
 
 def _told_apart(*stored: str | None) -> list[str]:

@@ -24,6 +24,13 @@ FRAME = """
 SELECT model, prompt, item, sample, state, NULL, point, rule, text, distribution_json, held, finish, version,
     prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json
 FROM answers WHERE state <> 'asking' ORDER BY model, prompt, item, sample, key"""
+REFUSED = """
+SELECT model, prompt, item, sample, rule, coalesce(nullif(text, ''), refusal, '')
+FROM answers WHERE state = 'refused' ORDER BY model, prompt, item, sample, key"""
+REFUSED_COLUMNS: dict[str, Any] = {
+    "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "rule": pl.String,
+    "text": pl.String,
+}  # fmt: skip
 COLUMNS: dict[str, Any] = {
     "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "state": pl.String,
     "answer": pl.String, "point": pl.Int64, "rule": pl.String, "text": pl.String,

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plurivox.cli.options import Csv, Json, Markdown, NoTemperature, Seed, ServerOptions, one_format, option, taking
+from plurivox.cli.options import (
+    Csv,
+    Json,
+    Markdown,
+    NoTemperature,
+    Seed,
+    ServerOptions,
+    is_said,
+    one_format,
+    option,
+    taking,
+)
 from plurivox.cli.printing import put, put_csv, put_json
 
 if TYPE_CHECKING:
@@ -27,6 +38,9 @@ def answers(
         Path | None, option("Write all answers as .parquet, .csv or .jsonl, or a new store as .db.", "FILE")
     ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="Export the full prompts, too.")] = False,
+    refused: Annotated[
+        bool, typer.Option("--refused", help="Show the texts that refuse: model, prompt, item, text.")
+    ] = False,
     reread: Annotated[
         bool, typer.Option("--reread", help="Read all answers again with the present rules, and show what changes.")
     ] = False,
@@ -46,12 +60,12 @@ def answers(
 ) -> None:
     """Show how many questions were answered, refused, unreadable or failed.
 
-    Or one of these: export every answer; read all of them again; draw some for a person to check, and tell what came of
-    it; have a model read what the rules cannot.
+    Or one of these: export every answer; show the texts that refuse; read all of them again; draw some for a person to
+    check, and tell what came of it; have a model read what the rules cannot.
     """
     one_format(json=json, csv=csv, markdown=markdown)
     chosen = _one_action(context)
-    if chosen not in (None, "export"):
+    if chosen not in (None, "export", "refused"):
         from plurivox.cli.answers_check import draw, have_read, read_again, tell_accuracy
     if chosen == "reread":
         read_again(store, yes=yes, json=json, csv=csv, markdown=markdown)
@@ -61,6 +75,8 @@ def answers(
         tell_accuracy(store, audited, json=json, csv=csv, markdown=markdown)
     elif reader_model is not None:
         have_read(store, reader_model, temperature=None if no_temperature else 0.0, **asdict(server))
+    elif refused:
+        _show_refused(store, json=json, csv=csv, markdown=markdown)
     elif export is not None:
         _export(store, export, prompts)
     else:
@@ -68,23 +84,21 @@ def answers(
 
 
 _ACTIONS: dict[str, tuple[str, ...]] = {
-    "export": (), "reread": ("yes",), "audit": ("output", "seed"), "audited": (),
+    "export": (), "refused": (), "reread": ("yes",), "audit": ("output", "seed"), "audited": (),
     "reader_model": (*(one.name for one in fields(ServerOptions)), "no_temperature"),
 }  # fmt: skip
 """What can be done with a store, and the options that belong to it."""
+MOST_REFUSED = 100
+"""How many refusals a terminal shows; other forms hold all."""
 _WITHOUT_TABLE = ("export", "audit", "reader_model")
 
 
 def _one_action(context: typer.Context) -> str | None:
     """Return what is asked for, None if only to show the store; raise if options do not go together."""
-
-    def given(name: str) -> bool:
-        source = context.get_parameter_source(name)
-        return source is not None and source.name == "COMMANDLINE"
-
+    given = functools.partial(is_said, context)
     chosen = [name for name in _ACTIONS if given(name)]
     if len(chosen) > 1:
-        raise typer.BadParameter("choose one of --export, --reread, --audit, --audited and --reader-model")
+        raise typer.BadParameter("choose one of --export, --refused, --reread, --audit, --audited and --reader-model")
     for action, options in _ACTIONS.items():
         for name in options if action not in chosen else ():
             if given(name):
@@ -124,6 +138,41 @@ def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) 
         put(markdown_text([shown], []))
     else:
         print_table(shown, console())
+
+
+def _show_refused(store: Path, *, json: bool, csv: bool, markdown: bool) -> None:
+    import json as text
+
+    from rich.text import Text
+
+    from plurivox.ask.store import Store
+    from plurivox.cli.printing import say
+    from plurivox.cli.show import console, csv_text, markdown_text, plain_table
+    from plurivox.quoting import one_line, short
+    from plurivox.results.text import Shown
+
+    with Store.read(store) as opened:
+        found = opened.refused()
+    if csv:
+        put_csv(csv_text(found))
+        return
+    if json:
+        put_json(text.dumps({"kind": "refusals", "refusals": found.to_dicts()}, ensure_ascii=False))
+        return
+    if found.is_empty():
+        say("no answer in it is a refusal")
+        return
+    columns = ["model", "prompt", "item", "text"]
+    rows = [[one_line(cell) for cell in row] for row in found.select(columns).iter_rows()]
+    if markdown:
+        put(markdown_text([Shown("Refusals", columns, rows)], []))
+        return
+    table = plain_table(*columns, left=len(columns))  # the last may wrap
+    for *names, told in rows[:MOST_REFUSED]:
+        table.add_row(*map(Text, (*names, short(told))))
+    console().print(table)
+    if len(rows) > MOST_REFUSED:
+        say(f"and {len(rows) - MOST_REFUSED:,} more; --csv, --json and --markdown hold all of them, in full")
 
 
 def _table(opened: "Store") -> "Shown":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from plurivox.cli.loading import read_items
 from plurivox.cli.options import NoTemperature, Seed, ServerOptions, Text, Texts, option, taking
 from plurivox.cli.printing import put, say
 from plurivox.cli.progress import one_bar, several
+from plurivox.quoting import one_line
 
 if TYPE_CHECKING:
     from plurivox.ask.planning import Plan
@@ -46,6 +47,10 @@ def ask(
     prompt: Annotated[
         Texts, option("plain (default), described, table, or a file with a Jinja template. Repeatable.", "NAME|FILE")
     ] = None,
+    raw_prompt: Annotated[
+        Texts,
+        option("A file with a Jinja template that is the whole message, without fences. Repeatable.", "FILE"),
+    ] = None,
     persona: Annotated[Texts, option("Whom to answer as: 'a nurse of 40'. Repeatable.", "TEXT")] = None,
     examples: Annotated[Text, option("Table of texts and their right answers: text, label.", "FILE")] = None,
     samples: Annotated[int, option("How often to ask about each item.", min=1)] = 1,
@@ -56,6 +61,9 @@ def ask(
     temperature: Annotated[float, option("0 for the likeliest answer.", min=0)] = 0.0,
     no_temperature: NoTemperature = False,
     max_tokens: Annotated[int | None, option("Longest answer (default: the server's).", "N", min=1)] = None,
+    request: Annotated[
+        Text, option("Further fields of every request, as JSON: '{\"safety_settings\": […]}'.", "JSON")
+    ] = None,
     max_requests: Annotated[int | None, option("Stop after so many.", "N", min=1)] = None,
     durable: Annotated[bool, typer.Option("--durable", help="Keep answers also through a loss of power.")] = False,
     dry_run: Annotated[
@@ -70,10 +78,12 @@ def ask(
     """
     from plurivox.ask.running import carry_out, key_for, make_plan
 
-    key_for(server.base_url, server.key_variable, model)
+    fields = _fields(request)
+    key_for(server.base_url, server.key_variable, model, fields)
     ids, table = read_items(file, item)
     plan = make_plan(
-        table.frame(), _question(scale, question), model, item=ids, text=text, prompts=prompt or ["plain"],
+        table.frame(), _question(scale, question), model, item=ids, text=text,
+        prompts=prompt or ([] if raw_prompt else ["plain"]), raw_prompts=raw_prompt or (), request=fields,
         personas=persona or (), examples=_examples(examples), samples=samples, shuffle=shuffle, seed=seed,
         mode=mode,  # type: ignore[arg-type]
         temperature=None if no_temperature else temperature, max_tokens=max_tokens, base_url=server.base_url,
@@ -95,8 +105,8 @@ def _question(scale: str, wording: str | None) -> "Question":
 
     if not scale.endswith(".toml"):
         return Question(Scale.parse(scale), wording or WORDING)
-    points, written, descriptions = load_question(scale)
-    return Question(points, wording or written or WORDING, descriptions)
+    points, written = load_question(scale)
+    return Question(points, wording or written or WORDING)
 
 
 def _examples(file: str | None) -> "list[Example]":
@@ -109,6 +119,27 @@ def _examples(file: str | None) -> "list[Example]":
     table = read_table(file)
     require_columns(table.columns, ["text", "label"], table.name)
     return [Example(str(text), str(label)) for text, label in table.frame().select("text", "label").iter_rows()]
+
+
+def _fields(text: str | None) -> dict[str, Any] | None:
+    """Return the extra fields of a request; what is given may hold a secret, so no error repeats it."""
+    import json
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise ValueError("a field is there twice")
+        return dict(pairs)
+
+    if text is None:
+        return None
+    try:
+        found = json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise typer.BadParameter(f"--request is not JSON ({why})") from None
+    if not isinstance(found, dict):
+        raise typer.BadParameter('--request is not an object; give {"name": value, …}')
+    return found
 
 
 def _announce(plan: "Plan", most: int | None) -> None:
@@ -125,13 +156,21 @@ def _announce(plan: "Plan", most: int | None) -> None:
         f"{several(len(plan), 'request')} to {plan.server}: {' × '.join(parts)}; about {tokens:,} tokens of prompts"
         f"{limit}"
     )
+    raw = [one_line(prompt.name) for prompt in plan.prompts if prompt.raw]
+    if raw:
+        say(
+            f"warning: {', '.join(raw)}: sent as it is, without a system message or marks around the text of an item, "
+            "which can pose as an instruction to the model"
+        )
 
 
 def _show_prompt(plan: "Plan") -> None:
+    import json
+
     request = next(plan.requests())
     for message in request.messages:
         put(f"[{message['role']}]\n{message['content']}\n")
-    shown = ", ".join(f"{name} {value}" for name, value in request.params.items())
+    shown = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in request.params.items())
     put(f"[to {request.model} as {request.mode}{', ' + shown if shown else ''}]")
 
 

@@ -13,9 +13,7 @@ Given = Mapping[str, Any]
 
 def reference(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read the reference file, or return a group or ``crowd`` as it is."""
-    return load_reference(
-        given["reference"], reading, loaded.ratings, given["reference_scale"], given["reference_where"]
-    )
+    return load_reference(given, reading, loaded.ratings)
 
 
 def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
@@ -61,7 +59,7 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
 
     known = read_answers(
         given["answers"], loaded.scale, like=loaded.ratings, item=reading.item if loaded.ratings is None else None,
-        model=given["model"], answer=given["answer"],
+        model=given["model"], answer=given["answer"], items=loaded.items_file if loaded.ratings is None else None,
     )  # fmt: skip
     say(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}")
     return known

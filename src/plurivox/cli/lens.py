@@ -9,12 +9,14 @@ import typer
 
 from plurivox.cli.loading import load, load_nothing, load_questions
 from plurivox.cli.options import (
+    CONTEXT,
     ONE_VALUE,
     Csv,
     InputOptions,
     Json,
     Markdown,
     Threads,
+    is_said,
     one_format,
     only_one,
     reads_ratings,
@@ -33,7 +35,6 @@ COMBINE = (
     "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "
     "(Yes,Unsure,No) that was given."
 )
-CONTEXT = "context"
 _AS_OPTION = "alone"
 Given = Mapping[str, Any]
 
@@ -249,7 +250,7 @@ def settings_given(settings: type["Settings"], given: Given) -> dict[str, Any]:
     """Return the settings that the command line itself gives; what it says nothing about may be in the config."""
     found = {}
     for name, spec in settings.specs().items():
-        if not spec.cli or given[CONTEXT].get_parameter_source(name).name in ("DEFAULT", "DEFAULT_MAP"):
+        if not spec.cli or not is_said(given[CONTEXT], name):
             continue
         value = given[name]
         if spec.metavar == ONE_VALUE and not spec.repeated:

@@ -1,12 +1,13 @@
 """From the options of a command, and the config behind them, to the ratings that it works on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from plurivox.cli.options import InputOptions, attribute_value
+from plurivox.cli.options import CONTEXT, InputOptions, attribute_value, is_said
 from plurivox.cli.printing import say
 
 if TYPE_CHECKING:
@@ -69,12 +70,13 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    given = [name for name in ("raters", "items", "rater", "score", "time", "where", "by") if getattr(reading, name)]
+    given = [name for name in ("raters", "rater", "score", "time", "where", "by") if getattr(reading, name)]
     if given:
         raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
     say(f"no ratings; scale {scale}")
     nothing: Any = None
-    return Loaded(nothing, None, reading.min_group_size or MIN_GROUP_SIZE, {}, None, None, config, scale)
+    size, items = reading.min_group_size or MIN_GROUP_SIZE, reading.items or config.items
+    return Loaded(nothing, None, size, {}, None, items, config, scale)
 
 
 def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]:
@@ -96,12 +98,13 @@ def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]
     return loaded
 
 
-def load_reference(
-    text: str, reading: InputOptions, ratings: "Ratings", scale: str | None, where: list[str] | None
-) -> Any:
-    """Read the reference file, or return a group or ``crowd`` as it is."""
+def load_reference(given: Mapping[str, Any], reading: InputOptions, ratings: "Ratings") -> Any:
+    """Read the reference file, or a column of the items, or return a group or ``crowd`` as it is."""
     from plurivox.errors import ScaleError
 
+    text, column, scale, where = (given[f"reference{part}"] for part in ("", "_column", "_scale", "_where"))
+    if column is not None:
+        return _gold(given, column, ratings)
     if text in ("crowd", "own group") or ("=" in text and not Path(text).exists()):
         if scale or where:
             raise typer.BadParameter("--reference-scale and --reference-where are about a reference file")
@@ -115,6 +118,23 @@ def load_reference(
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
     say(f"{intake.source}: reference, {taken}; scale {found.scale}")
     return found.where(raters=attribute_value(where, "--reference-where"))
+
+
+def _gold(given: Mapping[str, Any], column: str, ratings: "Ratings") -> "Ratings":
+    """Return what a column of the items says."""
+    from plurivox.errors import ScaleError
+
+    if is_said(given[CONTEXT], "reference"):
+        raise typer.BadParameter("give either --reference or --reference-column")
+    if given["reference_where"]:
+        raise typer.BadParameter("--reference-where is about a reference file")
+    scale = given["reference_scale"]
+    try:
+        found = ratings.gold(column, ratings.scale if scale == "same" else scale)
+    except ScaleError as error:
+        raise typer.BadParameter(str(error).replace("--scale", "--reference-scale")) from None
+    say(f"{found.intake.source}: reference, {len(found):,} values; scale {found.scale}")
+    return found
 
 
 def read_beside(file: str, reading: InputOptions, scale: "Scale | None") -> "Ratings":

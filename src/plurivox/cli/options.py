@@ -15,6 +15,16 @@ Text = str | None
 Texts = list[str] | None
 
 
+CONTEXT = "context"
+"""What commands call the parameter that knows what was said on the command line."""
+
+
+def is_said(context: typer.Context, name: str) -> bool:
+    """Tell whether an option was given, and not left to its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
+
+
 def option(help: str, metavar: str | None = None, *names: str, **more: Any) -> Any:  # noqa: A002
     """Return an option that is called like its parameter, or by the names given."""
     return typer.Option(*names, help=help, metavar=metavar, **more)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.lens import CONTEXT, parameter, parameters_of, settings_given
+from plurivox.cli.lens import parameter, parameters_of, settings_given
 from plurivox.cli.loading import load, load_reference
-from plurivox.cli.options import InputOptions, reads_ratings
+from plurivox.cli.options import CONTEXT, InputOptions, reads_ratings
 from plurivox.cli.printing import put
 from plurivox.lenses.inputs import REFERENCE
 from plurivox.lenses.record import Option
@@ -76,9 +76,8 @@ def _report(reading: InputOptions, **given: Any) -> None:
 def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:
     """Read what the report takes besides ratings, in the order of its options."""
     ratings, found = loaded.ratings, {}
-    if given["reference"] is not None:
-        where = given["reference_scale"], given["reference_where"]
-        found["reference"] = load_reference(given["reference"], reading, ratings, *where)
+    if given["reference"] is not None or given["reference_column"] is not None:
+        found["reference"] = load_reference(given, reading, ratings)
     if given["predictions"] is not None:
         from plurivox.intake.read import read_predictions
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.options import Force, Text, Texts, option
+from plurivox.cli.options import Force, Text, Texts, is_said, option
 from plurivox.cli.printing import put, say
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
+    context: typer.Context,
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="[FOLDER]", help="Where the files go; --study has a default.", show_default=False),
@@ -42,7 +43,8 @@ def simulate(
     style: Annotated[
         Texts,
         option(
-            "Share of raters who are normal, downward_shift, conservative, extreme or central. Repeatable.",
+            "Share of raters who are normal, downward_shift, proportional_shift, conservative, extreme or central. "
+            "Repeatable.",
             "NAME=SHARE",
         ),
     ] = None,
@@ -83,6 +85,7 @@ def simulate(
     item will be distributed. The truth is written too.
     """
     if study is not None:
+        _refuse_others(context)
         _run_study(study, folder or Path("responsiveness-study"), seed, force=force)
         return
     if folder is None:
@@ -113,6 +116,14 @@ def simulate(
     )  # fmt: skip
     for path in write_study(made, folder, force=force):
         put(path)
+
+
+def _refuse_others(context: typer.Context) -> None:
+    """Raise if anything is asked of a study of the measures that it has no use for."""
+    used = ("study", "folder", "seed", "force")
+    for one in context.command.params:
+        if one.name and one.name not in used and is_said(context, one.name):
+            raise typer.BadParameter(f"--study has a design of its own; leave out {one.opts[0]}")
 
 
 def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:

@@ -196,6 +196,13 @@ class Compared:
             return [(one, [0]) for one in self.each if not one.withheld[0]]
         return [(self.axis, np.flatnonzero(~self.axis.withheld).tolist())]
 
+    @property
+    def told(self) -> list[tuple[Axis, list[int]]]:
+        """The groups that may be shown, where those withheld are one, so that nothing depends on who is in which."""
+        if self.axis.attributes == ("rater",):
+            return self.shown
+        return [(axis.withheld_as_one, list(range(len(places)))) for axis, places in self.shown]
+
     def decided(self, each: Sequence[Axis]) -> Compared:
         """Return the same groups, of which others may be withheld."""
         return replace(self, axis=self.axis if self.overlapping else each[0], each=tuple(each))

@@ -91,7 +91,8 @@ class RaterUnits(NamedTuple):
         sizes = np.bincount(own[own >= 0], minlength=n_groups)
         host = int(np.argmax(sizes)) if n_groups else 0
         joined = np.where(sizes == 1, host, np.arange(n_groups))
-        of_rater = np.where(own >= 0, joined[own], -1)
+        of_rater = np.full(len(own), -1, dtype=np.int64)
+        of_rater[own >= 0] = joined[own[own >= 0]]
         held = np.unique(of_rater[of_rater >= 0])
         total = MOST_RATERS if np.count_nonzero(own >= 0) <= MOST_RATERS else int(FEWER * MOST_RATERS)
         most = max(LEAST_PER_GROUP, min(MOST_PER_GROUP, total // max(len(held), 1)))
@@ -203,13 +204,9 @@ def in_block(items: ArrayLike, raters: ArrayLike, n_blocks: int) -> Ints:
 
     A block is spread over items and raters, so that it hardly holds two ratings of one item or of one rater.
     """
-    item, rater = np.asarray(items), np.asarray(raters)
-    found = np.empty(len(item), dtype=np.int64)
-    for start in range(0, len(item), _AT_ONCE):  # a few at a time, since each step makes an array
-        some = slice(start, start + _AT_ONCE)
-        mixed = (item[some].astype(np.uint64) * _MIX[0] + rater[some].astype(np.uint64) * _MIX[1]) >> np.uint64(33)
-        found[some] = mixed % np.uint64(n_blocks)
-    return found
+    item, rater = np.asarray(items).astype(np.uint64), np.asarray(raters).astype(np.uint64)
+    mixed = (item * _MIX[0] + rater * _MIX[1]) >> np.uint64(33)
+    return np.asarray(mixed % np.uint64(n_blocks), dtype=np.int64)
 
 
 class OfRatings(Contribution, Protocol):
@@ -219,11 +216,15 @@ class OfRatings(Contribution, Protocol):
         """Return the same without the ratings that a rule drops from a part."""
 
 
-def rating_blocks(part: Part, n_blocks: int) -> Ints:
+def rating_blocks(part: Part, n_blocks: int) -> NDArray[np.int16]:
     """Return the block of each rating of a part, -1 without a rater."""
-    items = part.item_of_each()
-    items += part.first
-    found = in_block(items, part.raters, n_blocks)
+    found = np.empty(len(part.raters), dtype=np.int16)
+    step = max(1, part.n_items * _AT_ONCE // max(len(found), 1))
+    for first in range(0, part.n_items, step):  # some items at a time, since each step makes arrays of all ratings
+        offsets = part.offsets[first : first + step + 1]
+        items = np.repeat(np.arange(first, first + len(offsets) - 1) + part.first, np.diff(offsets))
+        own = slice(offsets[0], offsets[-1])
+        found[own] = in_block(items, part.raters[own], n_blocks)
     found[part.raters < 0] = -1
     return found
 

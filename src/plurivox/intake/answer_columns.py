@@ -17,7 +17,7 @@ from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, Sc
 from plurivox.intake.attributes import Locate, id_texts, places_of, where
 from plurivox.intake.code import as_numbers, as_text
 from plurivox.reader import STATES, read_answer
-from plurivox.scale import Label, Scale
+from plurivox.scale import Label, Scale, descriptions_in
 from plurivox.statistics.checks import SUM_TOLERANCE
 
 ANSWERED, REFUSED, UNREADABLE, FAILED = range(len(STATES))
@@ -27,15 +27,15 @@ _UNKNOWN = -2
 Ints = NDArray[np.int64]
 
 
-def letters_of(scale: Scale, order: tuple[int, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the points as options in the order shown, each with a letter, or a number beyond 26, and its texts.
+def letters_of(scale: Scale, order: tuple[int, ...], prompt: str = "") -> tuple[tuple[str, ...], ...]:
+    """Return the points as options as a prompt showed them, each with a letter, or a number beyond 26, and its texts.
 
     Examples
     --------
     >>> letters_of(Scale(["never", "often"]), (1, 0))
     (('A', 'often'), ('B', 'never'))
     """
-    return _letters(scale.labels, scale.descriptions, order)
+    return _letters(scale.labels, descriptions_in(scale.descriptions, prompt), order)
 
 
 @functools.lru_cache(maxsize=512)
@@ -96,7 +96,9 @@ class AnswerColumns:
         """Return a column as text, empty where there is none."""
         return as_text(self.table[column]).fill_null("")
 
-    def answers(self, column: str | None) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
+    def answers(
+        self, column: str | None, prompts: pl.Series | None = None
+    ) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
         """Return the point and the state of each row, and how many points are not on the scale."""
         name = self._answer_column(column)
         stated = self._states()
@@ -105,11 +107,11 @@ class AnswerColumns:
             unread = np.where(stated > ANSWERED, stated, np.int8(UNREADABLE))  # until its distribution is known
             return np.full(n, NO_POINT, dtype=np.int16), unread, 0
         if name in ("text", "response"):
-            return self._read(self.table[name], stated)
+            return self._read(self.table[name], stated, prompts)
         point, elsewhere = self._points(self.table[name], positions=name == "point")
         if column is None and "text" in self.table.columns:  # what has neither point nor state may be text to read
             unread = (point == NO_POINT) & ~elsewhere & (stated < 0)
-            texts, states, _ = self._read(self.table["text"], np.where(unread, stated, np.int8(FAILED)))
+            texts, states, _ = self._read(self.table["text"], np.where(unread, stated, np.int8(FAILED)), prompts)
             point, stated = np.where(unread, texts, point), np.where(unread, states, stated)
         answered = point != NO_POINT
         state = np.where(stated >= 0, stated, np.where(answered, np.int8(ANSWERED), np.int8(UNREADABLE)))
@@ -170,16 +172,19 @@ class AnswerColumns:
         except ScaleError:
             return NO_POINT
 
-    def _read(self, column: pl.Series, stated: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
+    def _read(
+        self, column: pl.Series, stated: NDArray[np.int8], prompts: pl.Series | None
+    ) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
         """Read free text by the options as they were shown, except where the state is known and is no answer."""
         orders = self._orders() if "order" in self.table.columns else [None] * len(column)
         point = np.full(len(column), NO_POINT, dtype=np.int16)
         state = np.where(stated >= 0, stated, np.int8(UNREADABLE))
         wanted = np.flatnonzero(stated <= ANSWERED)
+        asked = [""] * len(column) if prompts is None else prompts.to_list()
         for row, text in zip(wanted.tolist(), as_text(column).gather(wanted).to_list(), strict=True):
             if text is not None:
                 order = orders[row] or tuple(range(len(self.scale)))
-                found = read_answer(text, letters_of(self.scale, order))
+                found = read_answer(text, letters_of(self.scale, order, asked[row]))
                 state[row] = STATES.index(found.state)
                 point[row] = NO_POINT if found.point is None else order[found.point]
             elif stated[row] == ANSWERED:

@@ -108,7 +108,7 @@ def in_order(labels: Iterable[str]) -> list[str]:
     return [texts[place] for place in sorted(range(len(texts)), key=key)]
 
 
-def match(table: AttributeTable, ids: pl.Series, what: str) -> Matched:
+def match(table: AttributeTable, ids: pl.Series, what: str, among: str = "ratings") -> Matched:
     """Put the table's rows into the order of ``ids``; ids are compared by their text form."""
     keyed = _one_row_per_id(table, what)
     wanted = pl.DataFrame({"_id": as_text(ids)})
@@ -116,7 +116,7 @@ def match(table: AttributeTable, ids: pl.Series, what: str) -> Matched:
     unknown = found["_known"].null_count()
     if unknown == len(ids) and len(ids):
         raise IdError(
-            f"none of its {keyed.height:,} ids occurs among the {len(ids):,} {what} ids of the ratings "
+            f"none of its {keyed.height:,} ids occurs among the {len(ids):,} {what} ids of the {among} "
             f"(here {_like(keyed['_id'][0], what)}, there {_like(wanted['_id'][0], what)})",
             source=table.source,
             column=table.id_column,

@@ -139,8 +139,8 @@ def read_ratings(
         known = known or _scale_of_totals(found)
         found = replace(found, time=time)
         long = _LAYOUTS[found.layout](table, found, tuple(rater_attributes), tuple(item_attributes))
-        rater_table = _attribute_table(raters, "rater", found.rater or "rater", encoding)
-        item_table = _attribute_table(items, "item", found.item, encoding)
+        rater_table = attribute_table(raters, "rater", found.rater or "rater", encoding)
+        item_table = attribute_table(items, "item", found.item, encoding)
         checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
     return Ratings.from_checked(checked).with_poles(poles)
 
@@ -303,7 +303,8 @@ def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
     return ratings
 
 
-def _attribute_table(given: Any, role: Literal["item", "rater"], wanted: str, encoding: str) -> AttributeTable | None:
+def attribute_table(given: Any, role: Literal["item", "rater"], wanted: str, encoding: str) -> AttributeTable | None:
+    """Return a table of items or raters from a file or a frame, None from nothing."""
     if given is None:
         return None
     if isinstance(given, str | os.PathLike):

@@ -16,6 +16,7 @@ Unit = Literal["number", "days"]
 UNITS = ("number", "days")
 """In what times are counted: as the numbers that they are, or in days since 1970-01-01 in UTC."""
 _DAY = 86_400
+_LARGEST = 1e100  # of a number that is a time
 _ISO = (
     r"^(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[T ](?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9](?:[.,][0-9]{1,9})?))?"
@@ -93,8 +94,8 @@ def _read(piece: pl.Series) -> tuple[Unit | None, pl.Series]:
 
 
 def _finite(numbers: pl.Series) -> pl.Series:
-    """Return numbers, null where they are not finite."""
-    return numbers.set(~numbers.is_finite().fill_null(True), None)
+    """Return numbers, null where they are not finite, or so large that sums of their squares are not."""
+    return numbers.set(~(numbers.is_finite() & (numbers.abs() <= _LARGEST)).fill_null(True), None)
 
 
 def _days(texts: pl.Series) -> pl.Series:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
-from plurivox.engine.exchange import Entanglement, Exchange
+from plurivox.engine.exchange import ENTANGLED, Entanglement, Exchange
 from plurivox.engine.families import adjust_families, most_shuffles, step_down, unsettled
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import Interval
@@ -181,6 +181,9 @@ class Inference:
         The set of items.
     design
         For each axis how far who rated what depends on its groups; filled by :meth:`check`.
+    times
+        For each axis how likely raters of a group would rate items in so similar an order by chance; where times are
+        known.
     """
 
     asked: Asked
@@ -189,6 +192,7 @@ class Inference:
     convention: str = "default"
     subset: str = "all"
     design: dict[str, Entanglement] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
 
     def doing(self, what: str) -> Running:
         """Return how something is run."""
@@ -362,17 +366,24 @@ class Inference:
 
     def claims(self, row: Row) -> bool:
         """Tell whether a difference stands: the right null, corrected, decided."""
-        design = self.design.get(row.axis) if row.statistic != "drift" else None  # times are shuffled within raters
         return (
             row.survives and not row.undecided and self.asked.correction != "none" and self.convention != "published"
-            and row.statistic in with_trait("claims") and not (design is not None and design.entangled)
+            and row.statistic in with_trait("claims") and not self._entangled(row)
         )  # fmt: skip
+
+    def _entangled(self, row: Row) -> bool:
+        """Tell whether groups and assignment are entangled; of drift, whose times are shuffled, times and items."""
+        if row.statistic == "drift":
+            return self.times.get(row.axis, 1.0) <= ENTANGLED
+        design = self.design.get(row.axis)
+        return design is not None and design.entangled
 
     def remembered(self) -> dict[str, Any]:
         """Return what a result tells about the design."""
         return {
             **self.exchange.as_dict(),
             "axes": {name: found.as_dict() for name, found in self.design.items()},
+            **({"times": dict(self.times)} if self.times else {}),
         }
 
 

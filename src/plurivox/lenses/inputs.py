@@ -14,8 +14,12 @@ REFERENCE = Input(
             "model), a group of the same raters (gender=Woman, rater=gpt-4o), or crowd: all other raters.",
         ),
         Option(
+            name="reference_column", metavar="COLUMN",
+            help="Instead of --reference: a column of the items that says what each is, such as a gold label.",
+        ),
+        Option(
             name="reference_scale", metavar="POINTS",
-            help="Points of a reference file, as for --scale: safe,unsafe. same: as the ratings.",
+            help="Points of a reference file or column, as for --scale: safe,unsafe. same: as the ratings.",
         ),
         Option(
             name="reference_where", metavar="ATTRIBUTE=VALUE",

@@ -15,10 +15,10 @@ from plurivox.arguments import checked
 
 _CHARTS = {
     "alignment": ("alignment_dots", "distance_histogram", "refusals"),
-    "alignment_matrices": ("alignment_heat", "alignment_wins"),
+    "alignment_matrices": ("alignment_heat", "alignment_items", "alignment_wins"),
     "calibration": ("pit_histograms", "reliability_curves"),
-    "comparisons": ("metric_comparison",),
-    "curves": ("precision_recall",),
+    "comparisons": ("metric_comparison", "metric_lines"),
+    "curves": ("precision_recall", "precision_recall_spread"),
     "forests": ("gai_forest", "responsiveness_forest", "scale_forest"),
     "item_views": ("item_groups",),
     "items": ("items_divided", "items_uncertain"),

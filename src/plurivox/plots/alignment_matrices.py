@@ -1,4 +1,4 @@
-"""Models beside groups of raters, as cells: how far they are, and how often each group is the closest."""
+"""Models as rows of cells: how far they are from groups, how often each is the closest, what they answer to items."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import numbers_told
 from plurivox.plots.theme import HIGH_HUE, INK, ON_DARK, ON_LIGHT, SEQUENCE, WIDTH, load_altair, saying, themed
 from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_on
 
@@ -104,6 +105,82 @@ def alignment_wins(
     text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is the closest; ties are shared. "
     hidden = withheld_on(found, [axis])
     return themed(chart, title, voices.words() + many + text + f"Framed: {_CLOSEST}. " + hidden)
+
+
+@once
+def alignment_items_data(found: Alignment, *, max_models: int | None = MAX_MODELS) -> pl.DataFrame:
+    """Return what :func:`alignment_items` draws: a row for each model and item, or band of items."""
+    return tidy(Voices.of(found, max_models).place(found.bands()))
+
+
+def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS) -> Any:
+    """Draw what each model answers to each item, beside the mean rating, by which items are sorted.
+
+    Of more items than fit, neighbours are put together, and a cell is the mean of their answers.
+
+    Parameters
+    ----------
+    max_models
+        If there are more models, those closest to all raters are shown.
+    """
+    title = "What models answer, item by item"
+    voices, bands = Voices.of(found, max_models), found.bands()
+    if defined(bands, "answer").is_empty():
+        why = "no rated item has an answer" if found.settings["humans"] else "items are sorted by ratings"
+        return saying(title, f"There is nothing to draw: {why}.")
+    answers = voices.place(bands).with_columns(value=pl.col("answer"), voice=pl.col("voice") + 1)
+    humans = bands.unique("band", keep="first", maintain_order=True).with_columns(
+        value=pl.col("rating"), voice=pl.lit(0, pl.Int64), who=pl.lit(ALL_RATERS), answer=None, n_silent=None
+    )
+    shared = ["band", "item", "n_items", "rating", "answer", "n_silent", "value", "voice", "who"]
+    cells = pl.concat([humans.select(shared), answers.select(shared)], how="vertical_relaxed").rename(
+        {"n_items": "items", "rating": "mean rating", "answer": "mean answer", "n_silent": "without an answer"}
+    )
+    names = humans["item"].to_list()
+    chart = _items(cells, names, [ALL_RATERS, *voices.labels], found.settings["values"])
+    return themed(chart, title, voices.words() + _band_words(found, humans["n_items"].to_list(), cells))
+
+
+def _items(cells: pl.DataFrame, names: Sequence[str | None], rows: Sequence[str], values: Sequence[float]) -> Any:
+    """Draw cells, items from left to right."""
+    alt = load_altair()
+    step = max(4, min(_STEP, (WIDTH - pixels(rows) - 14) // len(names)))
+    axis = alt.Axis(title="items, from the lowest mean rating to the highest", labels=False, ticks=False, domain=False)
+    if step >= _READABLE - 12 and None not in names:
+        slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
+        axis = row_axis(unique_labels([str(name) for name in names], _LABEL), **slanted)
+    across = alt.Scale(domain=list(range(len(names))), paddingInner=0.04, paddingOuter=0)
+    down = alt.Scale(domain=list(range(len(rows))), paddingInner=0.04, paddingOuter=0)
+    numbers = numbers_told("mean answer", "mean rating", form=".2f")
+    shown = cells.select(pl.exclude("item")) if None in names else cells
+    return (
+        alt.Chart(inline(shown))
+        .transform_filter("isValid(datum.value)")
+        .mark_rect()
+        .encode(
+            x=alt.X("band:O", scale=across, axis=axis),
+            y=alt.Y("voice:O", scale=down, axis=row_axis(rows)),
+            color=_colour((values[0], values[-1]), "point of the scale"),
+            tooltip=[
+                alt.Tooltip("who:N", title="model"), *(["item:N"] if "item" in shown.columns else []), *numbers,
+                "items:Q", "without an answer:Q",
+            ],
+        )
+        .properties(width=alt.Step(step), height=alt.Step(_HIGH))
+    )  # fmt: skip
+
+
+def _band_words(found: Alignment, sizes: Sequence[int], cells: pl.DataFrame) -> str:
+    text = "The first row is the mean rating, by which items are sorted. A row that does not follow it sees other "
+    text += "differences than raters do. "
+    if max(sizes) > 1:
+        of = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} or {max(sizes):,}"
+        text = f"{sum(sizes):,} items in {len(sizes):,} bands of {of}; a cell is the mean. {text}"
+    if not found.in_numbers:
+        text += f"Colours are numbers of the points, {found.numbered_ends}. "
+    if cells["value"].null_count():
+        text += "Empty cells have no answer that can be read. "
+    return text
 
 
 def _heat_cells(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import statistics
 from typing import Any
 
 import polars as pl
 
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
-from plurivox.plots.layout import defined, extent, inline, shorten
+from plurivox.plots.layout import defined, extent, inline, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.theme import COLOURS, INK, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import looks, numbers_told
+from plurivox.plots.theme import COLOURS, INK, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.results.wording import listed
 from plurivox.statistics.registry import LABELS
 
 _BESIDE = ("kendall_tau_b", "auroc")
+_SIDE_BY_SIDE = ("mpa", "wra", "hm", "kendall_tau_b", "spearman_rho", "auroc", "average_precision")
 MAX_POINTS = 1000
 _SCHEMA = g.texts("group", "metric", "beside") | g.numbers("value", "beside value", "r", "r low", "r high")
 
@@ -67,6 +70,64 @@ def metric_comparison(
     what = "raters" if g.names_raters(axis) else "groups"
     many = f"{shown:,} of {total:,} {what} shown, evenly spread over MPA. " if shown < total else f"{total:,} {what}. "
     return themed(chart, title, many + f"r with its 95 % interval, which takes {what} for independent.")
+
+
+@once
+def metric_lines_data(
+    result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = 40
+) -> pl.DataFrame:
+    """Return what :func:`metric_lines` draws: one row per group and metric, groups in the order of their HM."""
+    subset = g.chosen_subset(result, subset)
+    rows = {key: own for key, own in g.group_rows(result, ("hm",), axis, subset).items() if key[0] == axis}
+    shown = set(g.most_notable(result, rows, subset, max_groups))
+    order = sorted(shown, key=lambda key: (math.isnan(rows[key]["hm"].value), -rows[key]["hm"].value, key))
+    found = g.group_rows(result, _SIDE_BY_SIDE, axis, subset)
+    cells = []
+    for name in _SIDE_BY_SIDE:
+        values = {key: found[key][name].value for key in order if name in found[key]}
+        known = [value for value in values.values() if not math.isnan(value)]
+        middle = statistics.median(known) if known else math.nan
+        cells += [
+            (key[1], LABELS[name], value, value - middle, found[key][name].ci_low, found[key][name].ci_high)
+            for key, value in values.items()
+        ]
+    schema = g.texts("group", "metric") | g.numbers("value", "beside the median", "ci low", "ci high")
+    return pl.DataFrame(cells, schema=schema, orient="row")
+
+
+def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None, max_groups: int | None = 40) -> Any:
+    """Draw all metrics of each group side by side, each beside its own median over the groups.
+
+    Lines that rise and fall together tell the same of the groups; where one parts from the others, that metric sees
+    something else.
+    """
+    alt = load_altair()
+    title = f"All metrics of each group, by {shorten(axis)}"
+    g.check_axis(result, axis)
+    data = metric_lines_data(result, axis, subset=subset, max_groups=max_groups)
+    drawn = defined(data, "beside the median")
+    if drawn.is_empty():
+        return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else "There is no group to show.")
+    groups = drawn["group"].unique(maintain_order=True).to_list()
+    names = dict(zip(groups, unique_labels(groups, 18), strict=True))
+    metrics = drawn["metric"].unique(maintain_order=True).to_list()
+    placed = drawn.with_columns(label=pl.col("group").replace_strict(names, return_dtype=pl.String))
+    look = looks(
+        "metric", metrics, alt.Legend(title=None, symbolOpacity=1, columns=len(metrics)),
+        color=COLOURS[: len(metrics)], shape=SHAPES[: len(metrics)],
+    )  # fmt: skip
+    base = alt.Chart(inline(placed)).encode(
+        x=alt.X("label:N", sort=list(names.values()), title=None, axis=alt.Axis(labelAngle=-40, labelLimit=120)),
+        y=alt.Y("beside the median:Q", title="beside the metric's median over groups"), color=look["color"],
+    )  # fmt: skip
+    tooltip = ["group:N", "metric:N", *numbers_told("value", "ci low", "ci high", "beside the median")]
+    chart = alt.layer(
+        base.mark_line(strokeWidth=1.6),
+        base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=tooltip),
+    ).properties(width=WIDTH - 110, height=260)
+    total = len(_rows(result, axis, g.chosen_subset(result, subset)))
+    words = f"{g.shown_words(len(groups), len(groups), total)}Groups from the highest HM to the lowest."
+    return themed(chart, title, words)
 
 
 def correlation_words(data: pl.DataFrame) -> str:

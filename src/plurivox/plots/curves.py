@@ -12,7 +12,7 @@ from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import looks, numbers_told
-from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
 from plurivox.results.poles import Poles
 
 _COLUMNS = {
@@ -66,6 +66,72 @@ def precision_recall(
     panels = [_panel(placed, name, result, scales) for name in ("precision", "recall")]
     chart = alt.hconcat(*panels, spacing=24)
     return themed(chart, title, _words(result, axis, boundary, subset, data))
+
+
+@once
+def precision_recall_spread_data(
+    result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None
+) -> pl.DataFrame:
+    """Return what :func:`precision_recall_spread` draws: one row per metric and score, quantiles over groups."""
+    g.check_axis(result, axis)
+    subset = g.chosen_subset(result, subset)
+    own = result.scores().filter(
+        pl.col("axis") == axis, pl.col("subset") == subset, pl.col("boundary") == _boundary(result, boundary)
+    )
+    if not g.names_raters(axis):
+        own = own.filter(pl.col("group").is_in([group for _, group in g.group_rows(result, ("mpa",), axis, subset)]))
+    places = {point: at for at, point in enumerate(result.settings["points"])}
+    long = own.unpivot(["precision", "recall"], index="score", variable_name="metric").filter(
+        pl.col("value").is_finite()
+    )
+    found = long.group_by("metric", "score").agg(
+        *(pl.col("value").quantile(at, "linear").alias(name) for name, at in _QUANTILES.items()), pl.len().alias("n")
+    )
+    placed = found.with_columns(position=pl.col("score").replace_strict(places, return_dtype=pl.Int64))
+    return placed.sort("metric", "position").select("metric", "score", "position", *_QUANTILES, "n")
+
+
+_QUANTILES = {"lowest tenth": 0.1, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75, "highest tenth": 0.9}
+
+
+def precision_recall_spread(
+    result: Responsiveness, axis: str, boundary: str | None = None, *, subset: str | None = None
+) -> Any:
+    """Draw how precision and recall at each score spread over groups, or over raters without names.
+
+    Parameters
+    ----------
+    axis
+        The axis whose groups to take; ``"rater"`` for raters one by one.
+    boundary
+        The lowest reference point that means unsafe; by default the middle one.
+    """
+    what = "raters" if g.names_raters(axis) else "groups"
+    title = f"How precision and recall spread over {what}"
+    title += "" if what == "raters" else f" of {shorten(axis)}"
+    data = precision_recall_spread_data(result, axis, boundary, subset=subset)
+    if data.is_empty():
+        return saying(title, "Precision and recall are undefined: no score meets a reference.")
+    alt = load_altair()
+    labels = dict(zip(result.settings["points"], unique_labels(result.settings["points"], 14), strict=True))
+    placed = data.with_columns(label=pl.col("score").replace_strict(labels, return_dtype=pl.String))
+    panels = []
+    for name in ("precision", "recall"):
+        base = alt.Chart(inline(placed.filter(metric=name))).encode(
+            x=alt.X("label:N", sort=list(labels.values()), title="score", axis=alt.Axis(labelAngle=0)),
+            tooltip=["score:N", *numbers_told(*_QUANTILES), alt.Tooltip("n:Q", title=what)],
+        )
+        value = alt.Scale(domain=[0, 1])
+        ends = {"y": alt.Y("lowest tenth:Q", title=name, scale=value), "y2": alt.Y2("highest tenth")}
+        box = {"y": alt.Y("lower quarter:Q", title=name, scale=value), "y2": alt.Y2("upper quarter")}
+        panels.append(alt.layer(
+            base.mark_rule(color=COLOURS[0], strokeWidth=1.5).encode(**ends),
+            base.mark_bar(color=COLOURS[0], opacity=0.45, width=18).encode(**box),
+            base.mark_tick(color=INK, thickness=2.5, width=18).encode(y=alt.Y("median:Q", title=name, scale=value)),
+        ).properties(width=WIDTH // 2 - 70, height=240, name=name))  # fmt: skip
+    n = int(data.select(pl.col("n").max()).item())
+    words = f"Of {n:,} {what}: the middle 80 % (line), the middle half (bar), the median. "
+    return themed(alt.hconcat(*panels, spacing=24), title, words)
 
 
 def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:

@@ -12,6 +12,7 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import point_legend
 from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
 from plurivox.results.wording import withheld_groups
+from plurivox.scale import few_points
 
 _KEYS = ["axis", "group"]
 
@@ -40,6 +41,7 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     Of many groups those with the most ratings are shown.
     """
     alt = load_altair()
+    few_points(view.settings["points"], "a chart of each point")
     data = item_groups_data(view, max_groups=max_groups)
     names = unique_labels(view.settings["points"], 20)
     rows = _rows(data)

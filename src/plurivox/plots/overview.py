@@ -13,6 +13,7 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import point_legend
 from plurivox.plots.theme import COLOURS, INK, SEQUENCE, WIDTH, diverging, load_altair, saying, themed
 from plurivox.results.wording import withheld_words
+from plurivox.scale import few_points
 
 LARGEST = "the largest"
 _SIZES = g.texts("axis", "group") | g.counts("raters", "items", "ratings")
@@ -166,6 +167,7 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
         If there are more groups, the largest are shown.
     """
     alt = load_altair()
+    few_points(overview.description.points, "a chart of each point")
     axis = _checked(overview, axis)
     title = "How the scale is used" if axis is None else f"How groups of {shorten(axis)} use the scale"
     data = scale_use_data(overview, axis, max_groups=max_groups)

@@ -22,6 +22,7 @@ from plurivox.report.parts import Brief, Finding, Section
 from plurivox.report.render import page
 from plurivox.report.sections import methods, study
 from plurivox.report.settings import ReportSettings
+from plurivox.scale import few_points
 from plurivox.study import Study
 
 MOST = 10
@@ -99,6 +100,7 @@ def make_report(
     inputs = {name: value for name, value in options.items() if name in taken and value is not None}
     asked = asked.replace(n_lenses=asked.n_lenses + len({"answers", "predictions"} & inputs.keys()))
     axes = tuple(one for one in asked.by if "rater" not in one)
+    few_points(ratings.scale, "a report")  # now, not after minutes: some of its lenses and charts take no more
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
     found = Study(ratings, inputs, Running.given(threads, executor, progress))
     return report_of(Brief(found, asked, axes, command, _digests(ratings, files or {}), remarks))

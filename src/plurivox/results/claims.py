@@ -152,9 +152,16 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
     return [Statement(text, 2.4, rows[0].axis, rows[0].statistic, rows[0].group, p=rows[0].p_adjusted)]
 
 
+def entangled_times(settings: Mapping[str, Any]) -> dict[str, float]:
+    """Return the axes on which no drift may be claimed, since when a rating was given depends on the item, with p."""
+    times = settings.get("design", {}).get("times", {})
+    return {axis: p for axis, p in times.items() if p <= ENTANGLED}
+
+
 def _blocked(result: GroupResult, row: Row) -> bool:
     """Tell whether nothing may be claimed on an axis."""
-    return row.axis in entangled_axes(result.settings)
+    found = entangled_times if row.statistic == "drift" else entangled_axes
+    return row.axis in found(result.settings)
 
 
 def _nothing(result: GroupResult, tested: Sequence[Row]) -> Statement:

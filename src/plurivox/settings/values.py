@@ -154,6 +154,22 @@ def read_values(texts: list[str]) -> dict[str, str]:
     return {name: value for text in texts for name, value in read_value(text).items()}
 
 
+def read_conditions(texts: list[str]) -> list[dict[str, str]]:
+    """Read several ``gender=Woman``, each a condition of its own."""
+    return [read_value(text) for text in texts]
+
+
+def conditions(value: Any) -> tuple[Frozen, ...]:
+    """Return one mapping or several, each a condition, in their order.
+
+    Examples
+    --------
+    >>> conditions({"gender": "Woman"}), conditions([{"age": "18-29"}, {"age": "60+"}])
+    (({'gender': 'Woman'},), ({'age': '18-29'}, {'age': '60+'}))
+    """
+    return tuple(ordered_mapping(one) for one in ([value] if isinstance(value, Mapping) else value or ()) if one)
+
+
 def read_prior(text: str) -> Any:
     """Read ``1``, ``1,1,2``, ``auto`` or ``empirical-bayes``."""
     if text in ("auto", "empirical-bayes"):

@@ -125,6 +125,18 @@ def downward_shift(
     return np.where(lowered, positions - 1, positions)
 
 
+def proportional_shift(
+    positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator, *, probability: float = 0.5
+) -> Positions:
+    """Lower each score of the upper half by a quarter of the scale with the given probability.
+
+    On five points that is :func:`downward_shift`; on longer scales the shift grows with them, as K/4 points.
+    """
+    step = max(1, (n_points + 1) // 4)  # K/4, rounded half up
+    lowered = (positions >= 2 * step) & (rng.random(len(positions)) < probability)
+    return np.where(lowered, positions - step, positions).astype(positions.dtype)
+
+
 def conservative(
     positions: Positions, severity: Floats, n_points: int, rng: np.random.Generator, *, share: float = 0.3
 ) -> Positions:
@@ -173,6 +185,7 @@ def central(
 STYLES: dict[str, Style] = {
     "normal": normal,
     "downward_shift": downward_shift,
+    "proportional_shift": proportional_shift,
     "conservative": conservative,
     "extreme": extreme,
     "central": central,

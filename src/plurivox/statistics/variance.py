@@ -28,6 +28,7 @@ WITHIN = ("item", "rater", "rest")
 NESTED = ("item", "group", "rater", "group_item", "rest")
 """Those of raters in groups."""
 _SINGULAR = 1e-10  # of the least singular value beside the largest
+_ROUNDING = 1e-12  # of a variance beside the mean square of all scores, below which it is 0 but for rounding
 
 
 class Classes(NamedTuple):
@@ -137,6 +138,7 @@ def _solved(rows: list[list[Floats]], forms: Floats) -> Floats:
         solved = np.full(forms[known].shape, np.nan)
         solved[good] = np.linalg.solve(matrix[known][good], forms[known][good][..., np.newaxis])[..., 0]
         found[known] = solved
+    found[np.abs(found) < _ROUNDING * forms[..., :1]] = 0.0
     return found
 
 

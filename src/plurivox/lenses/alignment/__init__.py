@@ -28,7 +28,7 @@ LENS = Lens(
     ),
     csv_tables=(
         "values", "accounts", "closest", "standings", "contrasts", "alphas", "stand_ins", "prompts", "stability",
-        "positions", "distances", "items",
+        "positions", "distances", "items", "bands",
     ),
     result="plurivox.lenses.alignment.result:Alignment",
     legend="Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the "
@@ -36,5 +36,6 @@ LENS = Lens(
     "its lead is more than shuffled raters give, certain over items, and certain beyond what the same answers give in "
     "random order, so that they follow the group.",
     alone="answers",
+    chart="plurivox.plots.alignment_matrices:alignment_items",
     section="plurivox.report.sections.alignment:section",
 )  # fmt: skip

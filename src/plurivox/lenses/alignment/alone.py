@@ -11,7 +11,7 @@ from plurivox.answers import Answers
 from plurivox.errors import SelectionError
 from plurivox.lenses.alignment import models
 from plurivox.lenses.alignment.closest import frames
-from plurivox.lenses.alignment.matching import account_items, on_scale
+from plurivox.lenses.alignment.matching import account_items, on_scale, subsets_of
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.lenses.alignment.settings import AlignmentSettings
 from plurivox.lenses.alignment.stand_ins import STAND_INS
@@ -33,14 +33,14 @@ def answers_alone(given: Any, scale: GivenScale | None) -> Answers:
 
 def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
     """Return what answers tell of models alone: accounts, agreement, prompts, repeated answers and places."""
-    for name, wanted in (("by", settings.by), ("subset", settings.subset)):
-        if wanted:
-            raise SelectionError(
-                f"{name} is about human ratings, and there are none", hint=f"Give ratings, or leave out {name}."
-            )
+    if settings.by:
+        raise SelectionError("by is about human ratings, and there are none", hint="Give ratings, or leave out by.")
+    items = pl.DataFrame({"item": answers.items}).with_columns(
+        () if answers.attributes is None else answers.attributes.drop("item", strict=False)
+    )
+    subsets, subset_of = subsets_of(items, settings.subset)
     everything = np.ones(len(answers.items), dtype=bool)
-    item = answers.item.astype(np.int64)
-    accounts = account_items(answers, item, everything, (), np.zeros(len(answers.items), dtype=np.int64))
+    accounts = account_items(answers, answers.item.astype(np.int64), everything, subsets, subset_of)
     families = models.families_of(answers, settings.families)
     found = {
         "accounts": accounts,
@@ -52,11 +52,14 @@ def without_humans(answers: Answers, settings: AlignmentSettings) -> Alignment:
         "positions": models.positions(answers),
         "distances": pl.DataFrame(schema=models.DISTANCES),
         "items": pl.DataFrame(schema=models.ITEMS),
+        "bands": pl.DataFrame(schema=models.BANDS),
     }
     told = {
         **settings.as_dict(), "by": [], "several": {}, "voices": [list(voice) for voice in answers.voices],
         "references": [], "labels": [str(label) for label in answers.scale.labels],
-        "values": list(answers.scale.values), "subsets": [], "n_items": len(answers.items), "n_unrated": 0,
-        "n_elsewhere": answers.n_elsewhere, "n_unsorted": 0, "n_raters": 0, "humans": False, "design": {},
+        "values": list(answers.scale.values), "subsets": list(subsets), "n_items": len(answers.items),
+        "n_unrated": 0, "n_elsewhere": answers.n_elsewhere,
+        "n_unsorted": int(np.count_nonzero(subset_of == len(subsets))) if subsets else 0, "n_raters": 0,
+        "humans": False, "design": {},
     }  # fmt: skip
     return Alignment((), {}, {}, (), told, tuple(Table(name, frame) for name, frame in found.items()))

@@ -145,7 +145,7 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> AnsweredIte
             source=answers.source,
             hint="Both tables need the same item ids.",
         )
-    names, subset_of = _subsets(ratings, subset)
+    names, subset_of = subsets_of(ratings.items, subset)
     accounts = account_items(answers, item, rated, names, subset_of)
     if not (answers.state == ANSWERED).any():
         raise nothing_answered(answers, accounts)
@@ -164,14 +164,14 @@ def match(ratings: Ratings, answers: Answers, subset: str | None) -> AnsweredIte
     )  # fmt: skip
 
 
-def _subsets(ratings: Ratings, subset: str | None) -> tuple[tuple[str, ...], Ints]:
-    """Return the values of an item attribute, and that of each item."""
+def subsets_of(items: pl.DataFrame, subset: str | None) -> tuple[tuple[str, ...], Ints]:
+    """Return the values of an item attribute, and that of each item; ``items`` has ids and then attributes."""
     if subset is None:
-        return (), np.zeros(ratings.n_items, dtype=np.int64)
-    if subset not in ratings.items.columns[1:]:
-        known = few(ratings.items.columns[1:]) or "none: give them with --items"
+        return (), np.zeros(items.height, dtype=np.int64)
+    if subset not in items.columns[1:]:
+        known = few(items.columns[1:]) or "none: give them with --items (items=)"
         raise SelectionError(f"items have no attribute '{subset}'; they have: {known}")
-    column = ratings.items[subset]
+    column = items[subset]
     order = category_order(column)
     if ALL in order:
         raise SelectionError(f"'{subset}' has the value 'all', which stands for all items", hint="Rename the value.")

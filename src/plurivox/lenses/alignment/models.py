@@ -20,11 +20,13 @@ from plurivox.scale import Scale
 from plurivox.statistics.alignment import modes
 from plurivox.statistics.cohesion import krippendorff_alpha
 
-ALL_MODELS, WITH_HUMANS = "all models", "all models and humans"
+ALL_MODELS, WITH_HUMANS, HUMANS = "all models", "all models and humans", "humans"
+MOST_BANDS = 50
+"""Into how many bands items are put at most."""
 
 ALPHAS = {
     "models": pl.String, "prompt": pl.String, "level": pl.String, "value": pl.Float64, "n_models": pl.Int64,
-    "n_items": pl.Int64,
+    "n_raters": pl.Int64, "n_items": pl.Int64,
 }  # fmt: skip
 PROMPTS = {
     "model": pl.String, "prompt": pl.String, "other": pl.String, "same": pl.Float64, "distance": pl.Float64,
@@ -43,6 +45,10 @@ ITEMS = {
     "item": pl.String, "mode": pl.Float64, "mode_label": pl.String, "mean": pl.Float64, "n_votes": pl.Int64,
     "answer": pl.Float64, "answer_label": pl.String, "distance": pl.Float64, "n_voices": pl.Int64,
     "n_silent": pl.Int64,
+}  # fmt: skip
+BANDS = {
+    "band": pl.Int64, "item": pl.String, "n_items": pl.Int64, "rating": pl.Float64, "model": pl.String,
+    "prompt": pl.String, "answer": pl.Float64, "n_answered": pl.Float64, "n_silent": pl.Float64,
 }  # fmt: skip
 _MOST_TIED = 3
 
@@ -68,25 +74,31 @@ def alphas(
 ) -> pl.DataFrame:
     """Return Krippendorff's alpha among models, within families and with humans, for each prompt, on two levels.
 
-    Refusals and unreadable answers are missing; under the published convention they are two more categories, of the
-    nominal level only.
+    At the end stand humans on their own, on all items that a model was asked about. Refusals and unreadable answers are
+    missing; under the published convention they are two more categories, of the nominal level only.
     """
     state, point = first_answers(answers)
     n_points = len(answers.scale)
-    human = None if matched is None else _human_counts(answers, matched)
-    found = []
+    human, n_raters = (None, 0) if matched is None else (_human_counts(answers, matched), matched.ratings.n_raters)
+    levels = ("nominal",) if published else ("nominal", "ordinal")
+    found: list[tuple[object, ...]] = []
+
+    def add(name: str, prompt: str, counts: Ints, n_models: int, n_raters: int) -> None:
+        n_items = int(np.count_nonzero(counts.sum(axis=1) >= 2))
+        found.extend(
+            (name, prompt, level, krippendorff_alpha(counts, level), n_models, n_raters, n_items) for level in levels
+        )
+
     for prompt in sorted({voice.prompt for voice in answers.voices}):
         for name, chosen in _sets(answers.voices, prompt, families):
             if name == WITH_HUMANS and human is None:
                 continue
-            counts, n_models = _counted(state[:, chosen], point[:, chosen], n_points, published=published), len(chosen)
+            counts = _counted(state[:, chosen], point[:, chosen], n_points, published=published)
             if name == WITH_HUMANS and human is not None:
                 counts = counts + np.pad(human, ((0, 0), (0, counts.shape[1] - n_points)))
-            n_items = int(np.count_nonzero(counts.sum(axis=1) >= 2))
-            found += [
-                (name, prompt, level, krippendorff_alpha(counts, level), n_models, n_items)
-                for level in (("nominal",) if published else ("nominal", "ordinal"))
-            ]
+            add(name, prompt, counts, len(chosen), n_raters if name == WITH_HUMANS else 0)
+    if human is not None:
+        add(HUMANS, "", human, 0, n_raters)
     return pl.DataFrame(found, schema=ALPHAS, orient="row")
 
 
@@ -252,6 +264,44 @@ def item_table(matched: AnsweredItems) -> pl.DataFrame:
     asked = (pl.col("n_voices") + pl.col("n_silent") > 0) & (pl.col("n_votes") > 0)
     apart = (pl.col("answer") - pl.col("mean")).abs().fill_nan(None)  # those without an answer come last
     return frame.filter(asked).sort(apart, "item", descending=[True, False], nulls_last=True)
+
+
+def item_bands(matched: AnsweredItems) -> pl.DataFrame:
+    """Return the mean answer of each voice to bands of items, sorted by their mean rating, on the scale's values.
+
+    A band is one item if there are at most :data:`MOST_BANDS`, which then has its name; else bands have as many items
+    as each other, but for one.
+    """
+    counts, values = matched.ratings.counts(), np.array(matched.ratings.scale.values)
+    n_votes, n_voices = counts.sum(axis=1), len(matched.voices)
+    asked = np.flatnonzero((n_votes > 0) & (np.diff(matched.rows) > 0))
+    mean = (counts[asked] @ values) / n_votes[asked]
+    order = np.argsort(mean, kind="stable")
+    n_bands = min(len(asked), MOST_BANDS)
+    band_of = np.full(len(n_votes), -1, dtype=np.int64)
+    band_of[asked[order]] = np.arange(len(asked)) * n_bands // max(len(asked), 1)
+    of_answer = band_of[matched.item]
+    inside = of_answer >= 0
+    cell = (of_answer * n_voices + matched.voice)[inside]
+    point, part = matched.point[inside], matched.part[inside]
+    answered = point >= 0
+    size = n_bands * n_voices
+    given = np.bincount(cell[answered], part[answered], minlength=size)
+    silent = np.bincount(cell[~answered], part[~answered], minlength=size)
+    with np.errstate(invalid="ignore"):
+        answer = np.bincount(cell[answered], part[answered] * values[point[answered]], minlength=size) / given
+    n_items = np.bincount(band_of[asked], minlength=n_bands)
+    rating = np.bincount(band_of[asked[order]], mean[order], minlength=n_bands) / n_items
+    names = matched.ratings.items["item"].cast(pl.String).gather(asked[order]).to_list()
+    alone = names if n_bands == len(asked) else [None] * n_bands
+    rows = [
+        (band, alone[band], int(n_items[band]), float(rating[band]), *voice, float(answer[at]), float(given[at]),
+         float(silent[at]))
+        for band in range(n_bands)
+        for v, voice in enumerate(matched.voices)
+        for at in (band * n_voices + v,)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=BANDS, orient="row").with_columns(pl.col("answer").fill_nan(None))
 
 
 def _labels(counts: NDArray[Any], scale: Scale) -> list[str]:

@@ -130,7 +130,7 @@ class Alignment(Result):
         return self._table("contrasts")
 
     def alphas(self) -> pl.DataFrame:
-        """Return Krippendorff's alpha among models, within families, and of models and humans together."""
+        """Return Krippendorff's alpha among models, within families, of models and humans together, and of humans."""
         return self._table("alphas")
 
     def stand_ins(self) -> pl.DataFrame:
@@ -163,6 +163,15 @@ class Alignment(Result):
         Numbers are on the values of the scale, labels its points; tied ones are averaged, or named together.
         """
         return self._table("items")
+
+    def bands(self) -> pl.DataFrame:
+        """Return the mean answer of each voice to bands of items, from the lowest mean rating to the highest.
+
+        With few items each is a band of its own, and has its name; else as many are put together as bands are few
+        enough to be drawn. Numbers are on the values of the scale; ``n_silent`` counts items without an answer that
+        can be read, refused ones included.
+        """
+        return self._table("bands")
 
     def statements(self) -> list[Statement]:
         """Return whom each model's answers lie closest to, how sure that is, and what was left out."""

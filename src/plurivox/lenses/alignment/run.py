@@ -70,8 +70,8 @@ def alignment(
     -------
     Alignment
         With ``to_frame()``, ``findings()``, ``accounts()``, ``closest()``, ``standings()``, ``contrasts()``,
-        ``alphas()``, ``stand_ins()``, ``prompts()``, ``stability()``, ``positions()``, ``distances()``, ``items()`` and
-        ``to_json()``.
+        ``alphas()``, ``stand_ins()``, ``prompts()``, ``stability()``, ``positions()``, ``distances()``, ``items()``,
+        ``bands()`` and ``to_json()``.
 
     Examples
     --------
@@ -175,5 +175,6 @@ def _tables(
         "positions": models.positions(matched),
         "distances": models.distances(matched),
         "items": models.item_table(matched),
+        "bands": models.item_bands(matched),
     }
     return tuple(Table(name, frame) for name, frame in found.items())

@@ -24,10 +24,10 @@ MOST_REFERENCES = 9
 def tables(found: Alignment) -> list[Shown]:
     """Return all tables of a result as text."""
     if not found.settings["humans"]:
-        return [_accounts(found), *_alphas(found), *_more(found)]
+        return [_accounts(found), *_silent(found), *_alphas(found), *_more(found)]
     return [
-        _accounts(found), *_overall(found), *_subsets(found), *_groups(found), *_closest(found), *_stand_ins(found),
-        *_alphas(found), *_more(found), _items(found),
+        _accounts(found), *_silent(found), *_overall(found), *_subsets(found), *_groups(found), *_closest(found),
+        *_stand_ins(found), *_alphas(found), *_more(found), _items(found),
     ]  # fmt: skip
 
 
@@ -48,6 +48,16 @@ def _accounts(found: Alignment) -> Shown:
     ]
     title = "Rated items, and what became of them" if found.settings["humans"] else "Items, and what became of them"
     return Shown(title, ["model", "items", *states[1:]], lines)
+
+
+def _silent(found: Alignment) -> list[Shown]:
+    """Return how many items of each subset have no answer that can be read, as charged by distances."""
+    subsets = found.settings["subsets"]
+    counts = {(one["model"], one["prompt"], one["subset"]): one["refused"] + one["unreadable"]
+              for one in found.accounts().iter_rows(named=True)}  # fmt: skip
+    lines = [[_name(voice), *(f"{counts[*voice, name]:,}" for name in subsets)] for voice in found.voices]
+    title = f"Items refused, or answered in a way that cannot be read, by {found.settings['subset']}"
+    return [Shown(title, ["model", *subsets], lines)] if subsets else []
 
 
 def _cell(row: Row | None) -> str:
@@ -142,11 +152,12 @@ def _alphas(found: Alignment) -> list[Shown]:
     frame = found.alphas()
     lines = [
         [one["models"], one["prompt"], one["level"], score_cell(one["value"]), f"{one['n_models']:,}",
-         f"{one['n_items']:,}"]
+         f"{one['n_raters']:,}", f"{one['n_items']:,}"]
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip
-    header = ["models", "prompt", "level", "alpha", "number", "items"]
-    return [Shown("Agreement among models (Krippendorff's alpha)", header, lines)] if lines else []
+    header = ["among", "prompt", "level", "alpha", "models", "raters", "items"]
+    title = f"Agreement among models{', and among humans' if found.settings['humans'] else ''} (Krippendorff's alpha)"
+    return [Shown(title, header, lines)] if lines else []
 
 
 def _more(found: Alignment) -> list[Shown]:

@@ -238,13 +238,15 @@ class AlignmentFindings:
         return f"; {one['n_few']:,} more rated too few items to compare" if one["n_few"] else ""
 
     def _agreement(self) -> list[Statement]:
-        found = []
-        for one in self.found.alphas().filter(models="all models").sort("prompt", "level").iter_rows(named=True):
+        found, frame = [], self.found.alphas()
+        human = frame.filter(models="humans", level="ordinal")["value"].to_list()
+        beside = "" if not human or _missing(human[0]) else f"; humans do by {human[0]:.2f}"
+        for one in frame.filter(models="all models").sort("prompt", "level").iter_rows(named=True):
             if one["level"] == "ordinal" and not _missing(one["value"]):
                 where = f" with the prompt {one['prompt']}" if one["prompt"] else ""
                 text = (
                     f"The {one['n_models']} models agree among themselves{where} by an ordinal alpha of "
-                    f"{one['value']:.2f}."
+                    f"{one['value']:.2f}{beside}."
                 )
                 found.append(Statement(text, 1.9, statistic="alpha"))
         return found

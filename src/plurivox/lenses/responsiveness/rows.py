@@ -166,7 +166,7 @@ class Analysis:
         interval = found.spread.made(lambda values: values[:, [a]] - values[:, [b]]).difference(len(MEASURES))
         return self.inference.contrast(contrast.pair, COLUMNS, contrast.sizes, interval, contrast.tested, kind)
 
-    def family(self, axis: Axis, condition: dict[str, Any], found: Found) -> list[Row]:
+    def family(self, axis: Axis, condition: Mapping[str, Any], found: Found) -> list[Row]:
         """Return how the groups that share a value lie against all others: mean difference, all lowest, all highest.
 
         "All lowest" is the gap from the highest of them up to the lowest other group: positive if every one of them
@@ -177,7 +177,7 @@ class Analysis:
         if inside.all() or not inside.any():
             return []
         observed = np.array([[row.value for row in found.rows if row.group == group] for group in axis.shown])
-        name = " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
+        name = family_name(condition)
         own = [row for row in found.rows if row.statistic == MEASURES[0] and row.group in np.array(axis.shown)[inside]]
         sizes = (sum(row.n_raters for row in own), max(row.n_items for row in own), sum(row.n_ratings for row in own))
         rows: list[Row] = []
@@ -303,6 +303,11 @@ class Analysis:
         return self.settings.convention != "published"
 
 
+def family_name(condition: Mapping[str, Any]) -> str:
+    """Return what groups that share a value are called together."""
+    return " and ".join(f"{attribute} = {value}" for attribute, value in condition.items())
+
+
 def notes_of(
     tables: Values,
     values: Values,
@@ -368,7 +373,11 @@ def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:
     group = axis.codes[ratings.codes_of_raters]
     inside = group >= 0
     cells = group[inside].astype(np.int64) * len(ratings.scale) + ratings.scores[inside]
-    return np.bincount(cells, minlength=len(axis) * len(ratings.scale)).reshape(len(axis), -1).astype(np.int64)
+    return (
+        np.bincount(cells, minlength=len(axis) * len(ratings.scale))
+        .reshape(len(axis), len(ratings.scale))
+        .astype(np.int64)
+    )
 
 
 def _over_groups(measure: Any, inside: NDArray[np.bool_], values: Values) -> Values:

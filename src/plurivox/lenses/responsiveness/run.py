@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -16,7 +17,7 @@ from plurivox.lenses.psychometrics.scales import MANY, Scale, Scaling, fitted
 from plurivox.lenses.psychometrics.settings import LOWER_BOUND
 from plurivox.lenses.responsiveness.references import Reference, ReferenceLike, resolve
 from plurivox.lenses.responsiveness.result import Responsiveness, Scored
-from plurivox.lenses.responsiveness.rows import Analysis, Contrast, Found, Prepared
+from plurivox.lenses.responsiveness.rows import Analysis, Contrast, Found, Prepared, family_name
 from plurivox.lenses.responsiveness.settings import ALWAYS, ResponsivenessSettings
 from plurivox.lenses.spread import with_interval
 from plurivox.ratings import Ratings
@@ -90,7 +91,7 @@ def responsiveness(
     for own, axis in found:
         rows += own.compared(own.contrasts, axis, "contrast")
         rows += axis.rows
-    families = [row for own, axis in found for row in own.family(axis)]
+    families = [row for own, axis in found for one in settings.family for row in own.family(one, axis)]
     simple = "holm" if settings.correction == "maxt" else settings.correction
     rows += [row.with_claim(whole.claims(row)) for row in corrected(families, simple)]
     corrected([row for row in rows if row.kind == "rater"], simple)
@@ -149,12 +150,12 @@ class _Part:
         """Return the rows of contrasts or pairs."""
         return [row for contrast in contrasts for row in self.work.compared(contrast, found, kind)]
 
-    def family(self, found: Found) -> list[Row]:
-        """Return how the groups of a family lie against all others, if one of this axis was asked for."""
-        family, axis = dict(self.work.settings.family), self.one.axis
-        if not family or self.one.overlapping or not self.prepared or not set(family) <= set(axis.attributes):
+    def family(self, condition: Mapping[str, Any], found: Found) -> list[Row]:
+        """Return how the groups that share a value lie against all others, if they are groups of this axis."""
+        axis = self.one.axis
+        if self.one.overlapping or not self.prepared or not set(condition) <= set(axis.attributes):
             return []
-        return self.work.family(axis, family, found)
+        return self.work.family(axis, condition, found)
 
 
 def _check(settings: ResponsivenessSettings, axes: list[Compared], rows: list[Row]) -> None:
@@ -163,10 +164,11 @@ def _check(settings: ResponsivenessSettings, axes: list[Compared], rows: list[Ro
     if settings.contrast is not None and not any(row.kind == "contrast" for row in rows):
         a, b = settings.contrast
         raise SelectionError(f"no axis has both groups {a!r} and {b!r}", hint=f"The groups shown are: {shown}.")
-    if settings.family and not any(row.kind == "family" for row in rows):
-        raise SelectionError(
-            f"no axis has groups with {settings.family} beside groups without", hint=f"The groups shown are: {shown}."
-        )
+    for one in settings.family:
+        if not any(row.kind == "family" and row.group.startswith(f"{family_name(one)} (") for row in rows):
+            raise SelectionError(
+                f"no axis has groups with {one} beside groups without", hint=f"The groups shown are: {shown}."
+            )
 
 
 def _remembered(

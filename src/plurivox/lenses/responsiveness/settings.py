@@ -7,7 +7,7 @@ from typing import Any
 
 from plurivox.errors import InputError
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
-from plurivox.settings.values import ordered_mapping, read_value
+from plurivox.settings.values import conditions, read_conditions
 
 ALWAYS = "always"
 
@@ -50,12 +50,12 @@ class ResponsivenessSettings(Settings):
     several: Frozen = shared.several()
     pairs: bool = shared.pairs()
     contrast: tuple[str, str] | None = shared.contrast()
-    family: Frozen = setting(
-        Frozen(), "Test whether all groups with this value lie below, or above, all others: ethnicity=Latinx.",
-        metavar="ATTRIBUTE=VALUE", parse=read_value, canonical=lambda given: ordered_mapping(given or {}),
-        accepts="Mapping[str, Any] | None",
+    family: tuple[Frozen, ...] = setting(
+        (), "Test whether all groups with this value lie below, or above, all others: ethnicity=Latinx. Repeatable.",
+        metavar="ATTRIBUTE=VALUE", repeated=True, parse=read_conditions, canonical=conditions,
+        accepts="Mapping[str, Any] | Sequence[Mapping[str, Any]] | None",
         doc='A value that several groups share, as ``{"ethnicity": "Latinx"}``: do all of them lie below, or above, '
-        "all others?",
+        "all others? A list of such values asks of each, and corrects over all.",
     )  # fmt: skip
     psychometrics: bool | str = setting(
         False,

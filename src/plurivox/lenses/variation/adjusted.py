@@ -82,7 +82,9 @@ class Crossed:
 
         given = (part.offsets, part.raters, part.scores, self.values, self.profiles)
         if draws.kind == "units" and draws.resample != "items":
-            units = rating_blocks(part, self.n_blocks) if draws.units is None else draws.units[part.raters]
+            units = (
+                rating_blocks(part, self.n_blocks) if draws.units is None else draws.units.astype(np.int16)[part.raters]
+            )
             sums = Sums({name: np.repeat(own, draws.total, axis=0) for name, own in self.whole[part.first].items()})
             k.add_crosses_without(*given, units, draws.first, *sums.values())
             return sums
@@ -165,7 +167,8 @@ class Adjusted:
     Attributes
     ----------
     axes
-        One for each attribute; groups that are withheld there have an effect, which is not shown.
+        One for each attribute; groups that are withheld are one there, which has an effect that is not shown. Each on
+        its own would change the effects that are shown, by which its sums could be worked out.
     references
         The attribute's group that others are held beside.
     """
@@ -176,15 +179,20 @@ class Adjusted:
 
     @classmethod
     def of(cls, ratings: Ratings, axes: Sequence[Axis], wanted: Mapping[str, str]) -> Adjusted:
-        """Find the reference of each attribute: the one wanted, or the largest that is shown."""
+        """Find the reference of each attribute: the one wanted, or the largest that is shown of those in the fit.
+
+        An attribute of which nobody has a value is left out, since everybody would be.
+        """
         for attribute in wanted:
             if attribute not in [axis.name for axis in axes]:
                 raise SelectionError(
                     f"reference names '{attribute}', which is none of the attributes compared",
                     hint=f"They are: {few([axis.name for axis in axes]) or 'none'}.",
                 )
-        chosen = tuple(_reference(axis, wanted.get(axis.name)) for axis in axes)
-        return cls(ratings, tuple(axes), chosen)
+        fitted = [axis.withheld_as_one for axis in axes if len(axis) or axis.name in wanted]
+        known = _complete(ratings, fitted)
+        chosen = tuple(_reference(axis, wanted.get(axis.name), known) for axis in fitted)
+        return cls(ratings, tuple(fitted), chosen)
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
@@ -195,7 +203,7 @@ class Adjusted:
     def profiles(self) -> NDArray[np.int32]:
         """Raters × attributes, all -1 for raters who lack a value or rated nothing."""
         each = np.stack([axis.codes + start for axis, start in zip(self.axes, self.bounds, strict=False)], axis=1)
-        known = np.all([axis.codes >= 0 for axis in self.axes], axis=0) & raters_who_rated(self.ratings)
+        known = _complete(self.ratings, self.axes)
         return np.where(known[:, np.newaxis], each, -1).astype(np.int32)
 
     @cached_property
@@ -296,16 +304,26 @@ def _whole_strata(
     return without_raters(parts, work, units._replace(alone=np.zeros(len(units.alone), bool)), solve, how)
 
 
-def _reference(axis: Axis, wanted: str | None) -> str:
-    """Return an attribute's reference group."""
+def _complete(ratings: Ratings, axes: Sequence[Axis]) -> NDArray[np.bool_]:
+    """Tell which raters have a value of every attribute, and rated anything."""
+    rated = raters_who_rated(ratings)
+    return np.asarray(np.all([rated, *(axis.codes >= 0 for axis in axes)], axis=0))
+
+
+def _reference(axis: Axis, wanted: str | None, known: NDArray[np.bool_]) -> str:
+    """Return an attribute's reference group; sizes are those of raters who are in the fit."""
     shown = axis.shown
     if wanted is None:
-        if not shown:
-            return axis.groups[int(np.argmax(axis.sizes))]
-        return max(shown, key=lambda name: axis.sizes[axis.groups.index(name)])
+        sizes = np.bincount(axis.codes[known & (axis.codes >= 0)], minlength=len(axis))
+        return max(shown or axis.groups, key=lambda name: (sizes[axis.groups.index(name)], _size(axis, name)))
     if wanted not in shown:
         raise SelectionError(
             f"{axis.name} has no group '{wanted}' to hold others beside, or it is withheld",
             hint=f"The groups shown are: {few(list(shown)) or 'none'}.",
         )
     return wanted
+
+
+def _size(axis: Axis, name: str) -> int:
+    """Return how many raters a group has."""
+    return int(axis.sizes[axis.groups.index(name)])

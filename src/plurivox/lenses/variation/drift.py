@@ -4,10 +4,14 @@ Each score is held against the mean of all ratings of its item, and each time ag
 The slope of a group is Σ (t − t̄_r)(x − x̄_i) / Σ (t − t̄_r)² over the ratings of its raters. Without drift a rater's
 times may be exchanged with each other, so that is what is shuffled; only the products change, and a shuffle of all
 raters serves all groups of all axes.
+
+That takes raters to have orders of their own. Where those of a group rate items in the same order, their view of single
+items looks like a drift, however often it is shuffled away rater by rater; so nothing is claimed there.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +36,8 @@ ALIKE = "everyone gave the same point to the same items"
 SAME_TIME = "each item was rated at one time by all, so that a drift of all cannot be told apart from the item"
 TOO_FEW = "too few raters have ratings at two different times"
 _MOST_KEPT = 20_000_000  # values without items that are held at once, of very many raters
+MOST_RATERS = 5_000
+"""Raters on their own up to which they are tested and have intervals, since all of their draws are kept."""
 Ints = NDArray[np.int64]
 
 
@@ -77,6 +83,11 @@ class Drifting:
         """Whether groups are single raters, so that nothing is known of how raters vary."""
         return names_raters(self.name)
 
+    @property
+    def testable(self) -> bool:
+        """Whether there are few enough of them to be tested."""
+        return _testable(self.name, self.groups)
+
     @cached_property
     def squares(self) -> Values:
         """What slopes are divided by; 0 where a slope is undefined."""
@@ -120,6 +131,29 @@ class Drifting:
     def notes(self) -> list[dict[str, str]]:
         """Why values of the groups that are shown are undefined, by statistic."""
         return [{"drift": self.reasons[g]} if self.reasons[g] else {} for g in self.places]
+
+    @cached_property
+    def same_order(self) -> float:
+        """How likely raters of a group would rate items in so similar an order if each had a random one of their own.
+
+        Σ over pairs of raters of one group and an item both rated of (t − t̄_r)(t − t̄_s), beside its standard deviation
+        under shuffles. NaN where no two raters of a group share an item.
+        """
+        timed, n = self.timed, np.diff(self.timed.bounds)
+        group = np.where(timed.squares > 0, self.codes, OUTSIDE)[timed.raters]
+        inside = group >= 0
+        cells = group[inside].astype(np.int64) * timed.n_items + timed.items[inside]
+        raters, times = timed.raters[inside], timed.times[inside]
+        variance = timed.squares / np.maximum(n, 1)
+        # Times of a rater add up to 0, so that those of two items are a little dependent: n/(n − 1).
+        spread = (variance * np.sqrt(n / np.maximum(n - 1, 1)))[raters]
+        largest = max(float(variance.max(initial=0.0)), np.finfo(float).tiny)  # against overflow of fourth powers
+        size = len(self.groups) * timed.n_items
+        together = added(cells, times, size) ** 2 - added(cells, times**2, size)
+        squared = (added(cells, spread / largest, size) ** 2 - added(cells, (spread / largest) ** 2, size)).sum()
+        if not squared > STEADY:
+            return math.nan
+        return 0.5 * math.erfc(float(together.sum()) / largest / math.sqrt(2 * squared) / math.sqrt(2))
 
     @cached_property
     def sizes(self) -> list[Sizes]:
@@ -244,12 +278,20 @@ def drifts(ratings: Ratings, axes: Sequence[Compared] = (), *, min_group_size: i
         return []
     timed = Timed.of(ratings)
     moving = timed.squares > 0
-    shown = [(axis, places) for one in counting(axes, moving) for axis, places in one.shown] if axes else []
+    shown = [(axis, places) for one in counting(axes, moving) for axis, places in one.told] if axes else []
     codes = [np.zeros(ratings.n_raters, np.int32), *(axis.codes for axis, _ in shown)]
     names = [("all", ("all",), [0]), *((axis.name, axis.groups, places) for axis, places in shown)]
-    together = Together(timed, [(own, len(groups)) for own, (_, groups, _) in zip(codes, names, strict=True)])
+    together = Together(timed, [
+        (own, len(groups)) if _testable(name, groups) else (np.full_like(own, OUTSIDE), 0)
+        for own, (name, groups, _) in zip(codes, names, strict=True)
+    ])  # fmt: skip
     few = 0 < int(np.count_nonzero(moving)) < min_group_size
     return [
         Drifting(name, groups, places, own, timed, together, at, withheld=few and at == 0)
         for at, (own, (name, groups, places)) in enumerate(zip(codes, names, strict=True))
     ]
+
+
+def _testable(name: str, groups: Sequence[str]) -> bool:
+    """Tell whether groups are tested: all but very many raters one by one, since all of their draws would be kept."""
+    return not names_raters(name) or len(groups) <= MOST_RATERS

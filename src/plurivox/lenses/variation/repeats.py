@@ -237,15 +237,19 @@ class _Items(_Units):
         """
         order = np.argsort(unit_of, kind="stable")
         bounds = np.searchsorted(unit_of[order], np.arange(int(unit_of.max(initial=-1)) + 2))
-        found = np.zeros((len(bounds) - 1, len(whole)))
+        found = np.zeros((len(bounds) - 1, len(MEASURED)))
+        held, most = [], max(1, _CELLS // len(whole))
         for unit in range(len(found)):
             theirs, gone = order[bounds[unit] : bounds[unit + 1]], lost(unit)
             touched = np.union1d(rows[theirs], gone).astype(np.int64)
             before = self.table[touched]
             after = before - _table(np.searchsorted(touched, rows[theirs]), scores[theirs], *before.shape)
             after[np.searchsorted(touched, gone)] = 0.0
-            found[unit] = whole - self.sums.total(before, None) + self.sums.total(after, None)
-        return self.sums.finish(found)[:, np.newaxis]
+            held.append(whole - self.sums.total(before, None) + self.sums.total(after, None))
+            if len(held) == most or unit + 1 == len(found):  # many points make wide sums: they are not kept
+                found[unit + 1 - len(held) : unit + 1] = self.sums.finish(np.array(held))
+                held = []
+        return found[:, np.newaxis]
 
 
 def _table(rows: NDArray[Any], scores: NDArray[Any], n_rows: int, n_points: int) -> Values:
@@ -367,7 +371,8 @@ class _Study:
         if left:
             out = LeftOut(values[np.newaxis], tuple(left[:2]), left[2] if len(left) > 2 else None)
             ends = out.interval([share, *_SCALES], self._ranges())
-            low, high = ends.low[0], ends.high[0]
+            known = ends.low[0] < ends.high[0]  # where nothing varies, nothing is known of how it would
+            low, high = np.where(known, ends.low[0], np.nan), np.where(known, ends.high[0], np.nan)
         notes = tuple((reason or ONE_POINT) if np.isnan(value) else "" for value in values)
         return _Found(values, low, high, notes)
 

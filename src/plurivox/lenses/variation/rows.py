@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.axis import Axis
+from plurivox.axis import OUTSIDE, Axis
 from plurivox.engine.grouping import Compared, Grouping
 from plurivox.engine.intervals import Interval
 from plurivox.engine.jackknife import LeftOut
@@ -17,7 +17,7 @@ from plurivox.engine.run import Values
 from plurivox.lenses.held import held
 from plurivox.lenses.inference import Inference, Pair, Shuffled, Sizes
 from plurivox.lenses.spread import Spread
-from plurivox.lenses.variation.drift import Drifting
+from plurivox.lenses.variation.drift import MOST_RATERS, Drifting
 from plurivox.lenses.variation.settings import VariationSettings
 from plurivox.lenses.variation.sums import COMPARED, Finish, Measured
 from plurivox.ratings import Ratings
@@ -26,8 +26,6 @@ from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 
 NOTHING_SHARED = "no item was rated by this group and by others"
-MOST_RATERS = 5_000
-"""Raters on their own up to which intervals are made, since values without each item are kept for all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +86,9 @@ class Analysis:
     def prepare(self, one: Compared) -> list[Prepared]:
         """Measure the groups of an axis; overlapping ones each on an axis of their own, of which they are the first."""
         found = []
-        for axis, places in one.shown:
-            grouping = self._grouping(axis)
-            self.inference.check(self.ratings, one.axis.name, grouping)
-            found.append(self._prepared(axis, places, grouping))
+        for (whole, _), (axis, places) in zip(one.shown, one.told, strict=True):
+            self.inference.check(self.ratings, one.axis.name, self._grouping(whole))
+            found.append(self._prepared(axis, places, self._grouping(axis)))
         return found
 
     def _prepared(self, axis: Axis, places: list[int], grouping: Grouping) -> Prepared:
@@ -121,6 +118,19 @@ class Analysis:
             return None
         return one.measured.left_out(asked.resample, self.inference.doing(f"resampling {one.axis.name}"))
 
+    def among_shown(self, one: Prepared, left: LeftOut | None) -> tuple[Measured, LeftOut | None]:
+        """Return the sums that components of variance are made of, without raters of groups that are withheld.
+
+        They add up squares of the sums of all groups, which beside the groups shown would give the sums of a small one.
+        Where a single group is shown, those withheld are one beside it, of which nothing follows that was not known.
+        """
+        axis = one.axis
+        if axis.overlaps or not axis.withheld.any() or len(one.places) < 2:
+            return one.measured, left
+        codes = np.where(axis.codes == len(axis) - 1, OUTSIDE, axis.codes).astype(np.int32)  # those withheld are last
+        shown = replace(one, measured=Measured(self.ratings, Grouping.of(self.ratings, codes, len(axis))))
+        return shown.measured, self.left_out(shown)
+
     def spread(self, one: Prepared, left: LeftOut | None) -> Spread:
         """Return what the compared values become with other items or raters, of the groups that are shown."""
         asked = self.settings
@@ -140,7 +150,10 @@ class Analysis:
         )  # fmt: skip
 
     def draws(self, name: str, prepared: Sequence[Prepared], spreads: Sequence[Spread]) -> Draws:
-        """Return the draws behind the groups of an axis."""
+        """Return the draws behind the groups of an axis, each value's in order of size.
+
+        Whoever knows which shuffle gave which leniency has one equation for each shuffle, and so every rater's mean.
+        """
         n, kept = len(COMPARED), self.settings.bootstrap
         null = [np.zeros((max([len(one.tested.null) for one in prepared], default=0), 0, n))]
         null += [one.tested.null for one in prepared]
@@ -149,8 +162,8 @@ class Analysis:
             drawn += [own.kept(len(one.places), n) for one, own in zip(prepared, spreads, strict=True)]
         groups = tuple(group for one in prepared for group in one.groups)
         return Draws(
-            name, groups, COMPARED, np.concatenate(null, axis=1), COMPARED, np.concatenate(drawn, axis=1),
-            self.inference.subset,
+            name, groups, COMPARED, np.sort(np.concatenate(null, axis=1), axis=0), COMPARED,
+            np.sort(np.concatenate(drawn, axis=1), axis=0), self.inference.subset,
         )  # fmt: skip
 
     def compared(self, pairs: Iterable[Versus], kind: str) -> list[Row]:
@@ -184,7 +197,7 @@ class Analysis:
     # Over time --------------------------------------------------------------------------------------------------------
 
     def drifted(self, one: Drifting, tested: Shuffled | None) -> list[Row]:
-        """Return how the scores of groups drift, which was tested; or those of raters one by one."""
+        """Return how the scores of groups, or of raters one by one, drift, which was tested."""
         asked, how, spread = self.settings, self.inference.doing(f"resampling times of {one.name}"), Spread()
         if asked.interval == "bootstrap" and not one.alone:
             spread = Spread(one.bootstrap(asked.bootstrap, asked.seed, asked.resample, how))

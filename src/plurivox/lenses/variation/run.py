@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -27,6 +28,7 @@ from plurivox.lenses.variation.sums import Measured
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Draws, Row, Table
+from plurivox.scale import few_points
 from plurivox.settings import keywords
 
 
@@ -48,6 +50,8 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
     >>> result.value("age", "18-29", "leniency") > 0
     True
     """
+    if ratings.again is not None:
+        few_points(ratings.scale, "agreement of repeated ratings")
     settings = with_interval(settings)
     settings = replace(settings, adjust=settings.adjust or bool(settings.reference))
     overlapping = overlapping_axes(settings.by, settings.several, pairs=settings.pairs)
@@ -63,9 +67,16 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         frames = frames.joined(_together(work))
         fit = Adjusted.of(part, _alone(groups) if settings.adjust else [], dict(settings.reference))
         adjusted += [fit.table(settings, subset, how)] if fit.axes else []
-    drifting = [(one, one.tested()) for one in drifts(ratings, axes, min_group_size=settings.min_group_size)]
+    drifting = [
+        (one, one.tested() if one.testable else None)
+        for one in drifts(ratings, axes, min_group_size=settings.min_group_size)
+    ]
+    for one, _ in drifting:
+        if one.name != "all" and not one.alone and not math.isnan(one.same_order):
+            whole.times[one.name] = min(one.same_order, whole.times.get(one.name, 1.0))
     by_groups = [one.tested for part in each for one in part.prepared]
-    whole.decide([*by_groups, *(tested for one, tested in drifting if not one.alone)])
+    whole.decide([*by_groups, *(tested for one, tested in drifting if tested is not None and not one.alone)])
+    whole.decide([tested for one, tested in drifting if tested is not None and one.alone], further=False)
     whole.decide([pair.prepared.tested for part in each for pair in part.contrasts])
     whole.decide([pair.prepared.tested for part in each for pair in part.pairs], further=False)
     rows: list[Row] = []
@@ -77,7 +88,7 @@ def variation(ratings: Ratings, *, settings: VariationSettings, how: Running) ->
         frames = frames.joined(found.frames)
     on_all = Analysis(ratings, settings, whole)
     for one, tested in drifting:
-        rows += on_all.drifted(one, None if one.alone else tested)
+        rows += on_all.drifted(one, tested)
     _check(settings, axes, rows)
     known = {
         (part.one.axis.name, group): one for part in each if part.work.inference.subset == "all"
@@ -151,8 +162,9 @@ class _Part:
             left = work.left_out(one)
             spreads.append(work.spread(one, left))
             rows += work.rows(axis.name, one, spreads[-1].interval(work.records))
+            measured, left = work.among_shown(one, left)
             frames = frames.joined(Tables(
-                work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), one.measured, left,
+                work.inference.subset, axis.name, list(zip(one.groups, one.places, strict=True)), measured, left,
                 work.settings.target, self.one.overlapping,
             ).frames())  # fmt: skip
         rows += work.compared(self.contrasts, "contrast")

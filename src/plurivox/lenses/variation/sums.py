@@ -126,8 +126,9 @@ class Without:
             sums = self.rated.empty(draws.total)
             k.add_units(*given, draws.units[part.items], draws.first, *sums.values())
             return sums
-        none = np.zeros(0, np.int64)
-        units = (none, rating_blocks(part, self.n_blocks)) if draws.units is None else (draws.units, none)
+        units = (np.zeros(0, np.int64), rating_blocks(part, self.n_blocks))
+        if draws.units is not None:
+            units = (draws.units, np.zeros(0, np.int16))
         sums = Sums({name: np.repeat(own, draws.total, axis=0) for name, own in self.whole[part.first].items()})
         k.add_without(*given, *units, draws.first, *sums.values())
         return sums

@@ -145,7 +145,15 @@ def _repeats(found: Variation) -> list[Shown]:
         if row["axis"] != "rater"
     ]  # fmt: skip
     header = ["raters", "n", "pairs", "statistic", "with themselves", "with each other"]
-    return [Shown("Items rated again: raters with themselves, and with each other on these items", header, lines)]
+    alone = found.repeats().filter(axis="rater")
+    each = [
+        [names[name], *quantile_cells(alone.filter(statistic=name)["within"].to_numpy())]
+        for name in (names if alone.height else ())
+    ]
+    return [
+        Shown("Items rated again: raters with themselves, and with each other on these items", header, lines),
+        Shown("Items rated again: raters one by one, with themselves", spread_header(), each),
+    ]
 
 
 def _components(found: Variation) -> list[Shown]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from plurivox.results.claims import group_statements
+from plurivox.results.claims import CORRECTIONS, entangled_times, group_statements
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import counted, listed, named, resampled
 
@@ -26,6 +26,7 @@ def statements(result: Variation) -> list[Statement]:
 
     said = [one for one in group_statements(result, claimed, notable, result.held_rows) if not _mirrored(result, one)]
     said = [replace(one, rests_on=_TIMES.format(one.rests_on)) if one.statistic == "drift" else one for one in said]
+    said += _same_order(result) + _drifting_raters(result)
     beside = _varies(result) + _reliable(result) + _again(result) + _left_out(result)
     return said + beside + result.withheld_statement()
 
@@ -69,6 +70,45 @@ def _drifts(result: Variation, row: Row) -> str:
         f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {moves}, by {abs(row.value):.2g} points per "
         f"{unit}{ends}, {p_text(p or 0.0)}{after}."
     )
+
+
+def _same_order(result: Variation) -> list[Statement]:
+    """Say on which axes a drift cannot be told apart from what groups see in single items, so that none is claimed."""
+    tested = {row.axis for row in result.rows if row.statistic == "drift" and row.kind == "group" and row.tested}
+    return [
+        Statement(
+            f"No drift of groups by {axis} is claimed: raters of a group rated items in a similar order ({p_text(p)}), "
+            "so that a drift may be how the group sees single items. Orders that differ between raters would tell.",
+            2.85, axis, "times",
+        )
+        for axis, p in entangled_times(result.settings).items()
+        if axis in tested
+    ]  # fmt: skip
+
+
+def _drifting_raters(result: Variation) -> list[Statement]:
+    """Say how many raters' scores drift, of those who were asked about one by one."""
+    rows = [row for row in result.rows if row.statistic == "drift" and row.kind == "rater" and row.tested]
+    found = [row for row in rows if row.claim]
+    if not rows:
+        return []
+    n, correction = rows[0].n_permutations or 0, CORRECTIONS[result.settings["correction"]]
+    rests_on = (
+        f"times shuffled within raters, {n:,} times; corrected over {counted(len(rows), 'rater')} by {correction}"
+    )
+    least = min((row.p_adjusted for row in rows if row.p_adjusted is not None), default=1.0)
+    if not found:
+        text = (
+            f"Of {counted(len(rows), 'rater')}, one by one, none has scores that certainly drift over time; the "
+            f"smallest {p_text(least)} after correction."
+        )
+        return [Statement(text, 1.0, rows[0].axis, "drift", p=least, rests_on=rests_on, n_permutations=n)]
+    text = (
+        f"Scores of {len(found):,} of {counted(len(rows), 'rater')} drift over time, compared with all ratings of the "
+        f"same items: {sum(row.value > 0 for row in found):,} rise and {sum(row.value < 0 for row in found):,} fall, "
+        f"{p_text(least)} for the surest after correction over raters."
+    )
+    return [Statement(text, 2.3, rows[0].axis, "drift", "", True, least, rests_on, n)]
 
 
 def _points(value: float) -> str:
@@ -140,7 +180,10 @@ def _divided(axis: str, own: dict[str, dict[str, Any]]) -> str:
         parts.append(f"{_percent(own['group_item'], ends=True)} in how these see single items")
     rest = f"{_percent(own['rest'])} is left to single ratings"
     negative = [name for name, row in own.items() if row["variance"] < 0]
-    below = f" (The estimate for {listed(_WORDS[name] for name in negative)} is negative and counts as 0.)"
+    names = listed(_WORDS[name] for name in negative)
+    below = f" (The estimate for {names} is negative and counts as 0.)"
+    if len(negative) > 1:
+        below = f" (The estimates for {names} are negative and count as 0.)"
     return f"Of the variance in scores {', '.join(parts)}; {rest}.{below if negative else ''}"
 
 
@@ -162,7 +205,9 @@ def _reliable(result: Variation) -> list[Statement]:
         return [Statement(f"How reliable means are cannot be told: {needed['note']}.", 0.5, statistic="reliability")]
     one, k = _first(result.reliability().iter_rows(named=True)), max(1, round(needed["ratings_per_item"]))
     assert one is not None
-    same = math.isclose(one["ceiling"] ** 2, one["relative"])  # whether the same raters rate all items
+    sizes = _first(result.components().iter_rows(named=True))
+    assert sizes is not None
+    same = sizes["n_ratings"] == sizes["n_raters"] * sizes["n_items"]  # whether the same raters rate all items
     kind, other = ("relative", "absolute") if same else ("absolute", "relative")
     value, low, high = (_stepped(one[name], k) for name in (kind, f"{kind}_low", f"{kind}_high"))
     ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"

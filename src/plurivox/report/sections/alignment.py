@@ -182,13 +182,19 @@ def _answers(found: Alignment) -> list[Block]:
             "For each model the share of items by the distance of its answer from the mode of all raters.",
             "Two models of the same mean distance may be a little off on many items, or far off on few.",
         ),
+        drawn(
+            "alignment_items", found, "alignment-item-map", "What models answer, item by item",
+            "The mean rating of each item, or band of items, and what each model answers.",
+            "The first row rises from left to right. A model that sees what raters see rises, too; one of a single "
+            "colour answers the same to everything.",
+        ),
     ]  # fmt: skip
 
 
 def _alphas(found: Alignment) -> DataTable:
-    names = {"models": "among", "n_models": "models", "n_items": "items", "value": "alpha"}
+    names = {"models": "among", "n_models": "models", "n_raters": "raters", "n_items": "items", "value": "alpha"}
     frame = tidy(found.alphas()).rename(names)
-    note = "Compare alpha among models with alpha of models and humans together: where it is higher, they agree more."
+    note = "Compare alpha among models with that among humans: where it is higher, models agree more than people do."
     return table("alignment-alpha", "Do models agree with each other?", frame, MAX_ROWS, note, digits={"alpha": 2})
 
 
