@@ -36,6 +36,7 @@ COMMANDS = (
     "fit",
     "predict",
     "report",
+    "reproduce",
 )
 
 

@@ -6,39 +6,14 @@
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
 
-from plurivox.reader import Reading, read_answer
+from plurivox.reader import Reading
+from plurivox.reproduce.norms import LABELS, NOT_READ, answers, options, readings
 
-LABELS = {"A": "<1%", "B": "5%-25%", "C": "50%", "D": "75%-90%", "E": ">90%"}
-NOT_READ = ("F", "No answer found")
-
-
-def answers(folder: Path) -> pl.DataFrame:
-    """Return the answers with the source of each item."""
-    items = pl.read_csv(folder / "items.csv").select("item", source="area")
-    return pl.read_parquet(folder / "responses.parquet").join(items, on="item", how="left", maintain_order="left")
-
-
-def options(found: pl.DataFrame, prompt: str) -> list[tuple[str, ...]]:
-    """Return the options of a prompt; what it told about each is what most answers repeat after its label."""
-    texts = found.filter(pl.col("prompt") == prompt)["response"].to_list()
-    shown: list[tuple[str, ...]] = []
-    for letter, label in LABELS.items():
-        repeated = re.compile(rf"^{letter}\)?:? ?\)?:? {re.escape(label)} (\w[^\n]+\w\.)\s*$", re.MULTILINE)
-        told = Counter(match[1] for text in texts if (match := repeated.search(text)))
-        shown.append((letter, label, *(text for text, n in told.most_common(1) if n > 1)))
-    return shown
-
-
-def readings(found: pl.DataFrame) -> list[Reading]:
-    """Read every answer."""
-    shown = {prompt: options(found, prompt) for prompt in found["prompt"].unique()}
-    return [read_answer(text, shown[prompt]) for text, prompt in found.select("response", "prompt").iter_rows()]
+__all__ = ["LABELS", "answers", "letters", "options", "published", "readings"]
 
 
 def letters(found: list[Reading]) -> list[str]:

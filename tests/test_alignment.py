@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import krippendorff
@@ -15,14 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import norms
 import plurivox as pv
 from plurivox import ratings as ratings_module
 from plurivox.answers import Answers
 from plurivox.engine.part import cut
 from plurivox.errors import ColumnError, DuplicateError, InputError, SelectionError
-from plurivox.lenses.alignment.matching import match
-from plurivox.lenses.alignment.models import alphas, guessed_families
+from plurivox.lenses.alignment.models import guessed_families
 from plurivox.statistics import ada_met, ada_met_answered, expected_emd, modes, voter_distance, xrr
 from plurivox.statistics.undefined import NO_REFERENCE
 from support import Write
@@ -211,34 +208,6 @@ def test_sums_by_item_are_the_same_however_items_are_cut(monkeypatch: pytest.Mon
 
 
 # Models among themselves ---------------------------------------------------------------------------------------------
-
-
-def test_alphas_reproduce_14_of_15_published_rows(real_data: Path) -> None:
-    folder = real_data / "lm_social_norms"
-    frame = norms.answers(folder)
-    scale = pv.Scale(list(norms.LABELS.values()))
-    states = {"F": "refused", "No answer found": "unreadable"}
-    label = pl.col("published_label")
-    answers = Answers.from_frame(
-        frame.select(
-            "model", "prompt", "item", state=label.replace_strict(states, default="answered"),
-            answer=label.replace_strict(norms.LABELS, default=None),
-        ), scale,
-    )  # fmt: skip
-    votes = pl.DataFrame({"item": range(400), "rater": "h", "score": [scale.labels[0]] * 400})
-    ratings = pv.Ratings.from_frame(votes, scale=scale)
-    models = answers.models
-    families = {
-        "gemini": [m for m in models if m.startswith("gemini")], "gpt": [m for m in models if m.startswith("gpt")],
-        "llama-3.1": [m for m in models if "Llama-3.1" in m],
-        "llama-3.1 70b and 405b": [m for m in models if "-70B" in m or "-405B" in m],
-    }  # fmt: skip
-    found = alphas(answers, match(ratings, answers, None), families, published=True)
-    published = pl.read_csv(folder / "table4_alpha.csv")
-    both = published.with_columns(pl.col("models").replace({"all": "all models"})).join(found, on=["models", "prompt"])
-    assert both.height == 15
-    off = both.filter((pl.col("alpha") - pl.col("value")).abs() > 0.0005 + 1e-9)
-    assert off.select("models", "prompt").rows() == [("llama-3.1 70b and 405b", "zero-shot")]
 
 
 def test_humans_have_an_alpha_of_their_own_beside_models() -> None:

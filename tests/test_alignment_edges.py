@@ -299,7 +299,7 @@ def test_the_published_answers_are_read_better_with_descriptions(real_data: Path
     key = ["model", "prompt", "item"]
     for at in changed.tolist():
         voice = after.voices[after.voice[at]]
-        one = found.filter(model=voice.model, prompt=voice.prompt, item=int(after.items[int(after.item[at])]))
+        one = found.filter(model=voice.model, prompt=voice.prompt, item=str(after.items[int(after.item[at])]))
         text, label = one.row(0, named=True)["response"], one["published_label"][0]
         assert one.select(key).height == 1
         if before.point[at] == -1:  # the published reading is the new one

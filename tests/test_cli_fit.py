@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import pty
 import select
@@ -178,6 +179,12 @@ def test_outputs(study: Path, tmp_path: Path) -> None:
         done = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / f"p{ending}")
         assert done.out.strip() == str(tmp_path / f"p{ending}")
         assert read(tmp_path / f"p{ending}").shape == (240, 6)
+    done = run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "p_soft.tsv")
+    assert done.out.strip() == str(tmp_path / "p_soft.tsv")
+    table = pl.read_csv(tmp_path / "p.csv").drop("model")
+    lines = [line.split("\t") for line in (tmp_path / "p_soft.tsv").read_text().splitlines()]
+    assert [item for item, _ in lines] == table["item"].to_list()
+    assert [tuple(json.loads(one)) for _, one in lines] == [pytest.approx(row) for row in table.drop("item").rows()]
     assert run_cli("predict", tmp_path / "m", study / "items.csv", "-o", tmp_path / "p.xlsx").code == 2
     assert run_cli("predict", tmp_path / "none", study / "items.csv").code == 1
     (tmp_path / "file").write_text("mine")

@@ -46,6 +46,7 @@ ELSEWHERE = (
         "refusals",
         "item_groups",
     ),
+    "reproduction",
     *(
         "adjusted_effects",
         "drift_forest",
@@ -55,7 +56,7 @@ ELSEWHERE = (
         "variance_shares",
     ),
 )
-"""These are tested in test_plots_alignment.py, test_item_view.py and test_plots_variation.py."""
+"""Tested in test_plots_alignment.py, test_item_view.py, test_reproduce.py and test_plots_variation.py."""
 CHARTS = [name for name in plots.__all__ if f"{name}_data" in plots.__all__ and name not in ELSEWHERE]
 
 

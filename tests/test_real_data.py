@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 import plurivox as pv
+from plurivox.reproduce.record import published
 
 
 def test_dices_350(real_data: Path) -> None:
@@ -21,7 +21,7 @@ def test_dices_350(real_data: Path) -> None:
     assert (kept.n_items, kept.n_raters, kept.crossed) == (350, 104, True)
     race = pv.Axis.of(kept, ("race", "gender"), min_group_size=1)
     assert race.sizes.sum() == 104
-    table = pl.read_csv(folder / "grasp_table5.csv")
+    table = published("grasp_table5")
     assert (
         len(race) + sum(len(pv.Axis.of(kept, a, min_group_size=1)) for a in ("age", "gender", "race")) == table.height
     )

@@ -24,6 +24,13 @@ Array = NDArray[Any]
 Case = tuple[Array, Array, Array]  # counts, q and prior
 
 OF_PREDICTION = [record for record in STATISTICS.values() if record.needs == "prediction"]
+SHARED_TASK = (
+    "manhattan",
+    "wasserstein",
+    "error_rate",
+    "absolute_distance",
+    "absolute_distance_points",
+)  # test_lewidi.py
 EMPIRICAL = ("cross_entropy", "kl", "js", "emd", "rps")
 EXPECTED = tuple(f"expected_{name}" for name in EMPIRICAL)
 
@@ -225,7 +232,7 @@ def test_against_monte_carlo() -> None:
 
 
 def test_every_soft_statistic_is_here() -> None:
-    assert {record.name for record in OF_PREDICTION} == {*EMPIRICAL, *EXPECTED}
+    assert {record.name for record in OF_PREDICTION} == {*EMPIRICAL, *SHARED_TASK, *EXPECTED}
 
 
 @given(cases())

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.arguments import Frame, checked
-from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few
+from plurivox.arguments import FilePath, Frame, checked
+from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, ScoreError, few
+from plurivox.files import write_text
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
-from plurivox.intake.code import as_numbers
+from plurivox.intake.code import as_numbers, as_text
 from plurivox.ratings import to_polars
 from plurivox.recoding import GivenRecoding, Recoding
 from plurivox.scale import Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
+SOFT, PERSPECTIVIST = "_soft", "_pe"
+"""How the names of submissions to LeWiDi 2025 end: of distributions, and of single raters."""
 ONE_MODEL = "model"
 """The name of a model in a table that names none."""
 
@@ -46,6 +54,9 @@ class Predictions:
         Models × items × points: probabilities that sum to 1, NaN where a model predicts nothing of an item.
     source
         Where they came from.
+    by_rater
+        Models that predict what single raters say → ``item``, ``rater`` and ``point``, a position on the scale. Their
+        ``shares`` are those of the points that they predict.
     """
 
     scale: Scale
@@ -53,6 +64,7 @@ class Predictions:
     items: pl.Series
     shares: NDArray[np.float64]
     source: str = "frame"
+    by_rater: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
     @checked
@@ -152,7 +164,8 @@ class Predictions:
             rows = np.array([models.index(name) for name in table.models])
             placed[np.ix_(rows, places_of(table.items, items))] = table.shares
         placed.flags.writeable = False
-        return cls(first.scale, models, items, placed, source)
+        by_rater = {name: frame for table in tables for name, frame in table.by_rater.items()}
+        return cls(first.scale, models, items, placed, source, by_rater)
 
     @checked
     def recode(self, rule: GivenRecoding | None = None, *, unsafe_from: Label | None = None) -> Predictions:
@@ -168,10 +181,122 @@ class Predictions:
             Instead of a rule: the lowest of the points that count as unsafe.
         """
         recoding = Recoding.of(self.scale, rule, unsafe_from)
-        return replace(self, scale=recoding.new, shares=recoding.shares(self.shares))
+        by_rater = {
+            name: frame.with_columns(point=pl.Series(recoding.positions(frame["point"].to_numpy()))).filter(
+                pl.col("point") >= 0
+            )
+            for name, frame in self.by_rater.items()
+        }
+        return replace(self, scale=recoding.new, shares=recoding.shares(self.shares), by_rater=by_rater)
+
+    @classmethod
+    @checked
+    def from_raters(
+        cls,
+        frame: Frame,
+        scale: GivenScale,
+        *,
+        item: str = "item",
+        rater: str = "rater",
+        point: str = "point",
+        model: str | None = "model",
+        name: str = ONE_MODEL,
+        source: str = "predictions",
+        locate: Locate | None = None,
+    ) -> Predictions:
+        """Check a frame that predicts what single raters say: one row per model, item and rater.
+
+        Parameters
+        ----------
+        frame
+            The model's name, the ids of item and rater, and the point that this rater is thought to give.
+        scale
+            The scale, as in :meth:`from_frame`.
+        item, rater, point, model
+            The columns that hold them; without a column ``model`` all rows are of one model.
+        name, source, locate
+            As in :meth:`from_frame`.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"item": [7, 7], "rater": ["a", "b"], "point": [1, 2]})
+        >>> Predictions.from_raters(frame, Scale.range(1, 2)).shares.tolist()
+        [[[0.5, 0.5]]]
+        """
+        table, scale = to_polars(frame), as_scale(scale)
+        known = [column for column in (item, rater, point) if column not in table.columns]
+        if known:
+            raise ColumnError(
+                f"there is no column '{known[0]}'; it has {few(table.columns, 20)}",
+                source=source,
+                hint="Name the columns with item=, rater=, point= and model=.",
+            )
+        if not table.height:
+            raise InputError("there is no prediction", source=source, hint="Give one row per item and rater.")
+        check = _Check(source, locate or COUNTED_FROM_1)
+        one = model is None or model not in table.columns
+        long = pl.DataFrame({
+            "model": check.ids(pl.repeat(name, table.height, eager=True) if one else table[model or ""], "model"),
+            "item": check.ids(table[item], "item"),
+            "rater": check.ids(table[rater], "rater"),
+            "point": check.positions(table[point], scale),
+        })  # fmt: skip
+        check.raters_once(long)
+        counted = long.group_by("model", "item", maintain_order=True).agg(
+            (pl.col("point") == at).mean().alias(str(label)) for at, label in enumerate(scale.labels)
+        )
+        found = cls.from_frame(counted, scale, source=source)
+        parts = {name: long.filter(model=name).drop("model") for name in found.models}
+        return cls(scale, found.models, found.items, found.shares, source, parts)
+
+    @checked
+    def write_submission(self, path: FilePath, *, model: str | None = None, items: Sequence[str] | None = None) -> Path:
+        """Write a submission to LeWiDi 2025: points of single raters to ``…_pe.tsv``, else probabilities.
+
+        Parameters
+        ----------
+        path
+            The file, such as ``CSC_test_soft.tsv`` or ``CSC_test_pe.tsv``.
+        model
+            Which of several models.
+        items
+            The items in the order wanted; by default sorted.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        if (model is None and len(self.models) > 1) or (model is not None and model not in self.models):
+            raise InputError(f"model is {model!r}", hint=f"Choose one of {few(self.models, 20)}.")
+        name, target = model or self.models[0], Path(os.fspath(path))
+        if target.stem.endswith(PERSPECTIVIST):
+            lines = self._points(name)
+        else:
+            rows = zip(self.items, self.shares[self.models.index(name)].tolist(), strict=True)
+            lines = {item: json.dumps(one) for item, one in rows if not math.isnan(one[0])}
+        wanted = sorted(lines) if items is None else [item for item in items if item in lines]
+        return write_text(target, "".join(f"{item}\t{lines[item]}\n" for item in wanted))
+
+    def _points(self, name: str) -> dict[str, str]:
+        """Return the list of points of each item, in the order of its raters' names, numbers by value."""
+        if name not in self.by_rater:
+            raise InputError(
+                f"{name} predicts distributions, not single raters", hint="End the name of the file with _soft.tsv."
+            )
+        lines = {}
+        for (item,), part in self.by_rater[name].group_by("item", maintain_order=True):
+            told = sorted(part.select("rater", "point").iter_rows(), key=lambda row: natural(row[0]))
+            lines[str(item)] = f"[{', '.join(str(self.scale.labels[point]) for _, point in told)}]"
+        return lines
 
     def __repr__(self) -> str:
         return f"<Predictions: {len(self.models)} models, {len(self.items):,} items, on {self.scale}>"
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Return by what names are put in order, so that Ann9 stands before Ann10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +390,34 @@ class _Check:
                     hint="Give a number from 0 to 1 for every point, or leave the whole row out.",
                 )
         return values
+
+    def positions(self, column: pl.Series, scale: Scale) -> pl.Series:
+        """Return the positions of predicted points."""
+        found = []
+        for row, answer in enumerate(as_text(column)):
+            try:
+                at = scale.position(answer)
+            except ScaleError:
+                at = -1
+            if at < 0:
+                raise ScoreError(
+                    "a predicted point is missing" if answer is None else f"{answer!r} is not a point of {scale}",
+                    source=self.source, column=column.name, places=[self.locate(row)], n_places=1,
+                    hint="Give one of its points for every item and rater.",
+                )  # fmt: skip
+            found.append(at)
+        return pl.Series(found, dtype=pl.Int64)
+
+    def raters_once(self, long: pl.DataFrame) -> None:
+        """Raise if a model predicts a rater's point twice."""
+        repeated = long.select("model", "item", "rater").is_duplicated().to_numpy()
+        if repeated.any():
+            name, item, *_ = long.row(int(np.flatnonzero(repeated)[0]))
+            raise DuplicateError(
+                f"{name} predicts a rater of item {item} more than once",
+                **self._where(repeated),
+                hint="Keep one row per model, item and rater.",
+            )
 
     def once(self, cells: NDArray[np.int64], models: pl.Series, items: pl.Series) -> None:
         """Raise if a model predicts an item twice."""

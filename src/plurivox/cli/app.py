@@ -25,6 +25,7 @@ from plurivox.cli.lens import lens_command
 from plurivox.cli.predict import predict
 from plurivox.cli.printing import put, say
 from plurivox.cli.report import report
+from plurivox.cli.reproduce import reproduce
 from plurivox.cli.simulate import simulate
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.files import one_call
@@ -95,7 +96,7 @@ def program() -> typer.Typer:
     return made
 
 
-OTHERS = (lens_command(ADVISE), lens_command(SELECT), curate, ask, answers, fit, predict, report)
+OTHERS = (lens_command(ADVISE), lens_command(SELECT), curate, ask, answers, fit, predict, report, reproduce)
 app = program()
 
 

@@ -12,7 +12,9 @@ from plurivox.cli.printing import put, put_csv, say
 if TYPE_CHECKING:
     import polars as pl
 
-ENDINGS = (".csv", ".parquet", ".jsonl")
+    from plurivox.scale import Scale
+
+ENDINGS, SUBMISSION = (".csv", ".parquet", ".jsonl"), "_soft.tsv"
 
 
 def predict(
@@ -21,7 +23,10 @@ def predict(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="File to write: .parquet, .csv or .jsonl; else CSV is printed.", metavar="FILE"
+            "--output",
+            "-o",
+            help="File to write: .parquet, .csv, .jsonl, or _soft.tsv to submit to LeWiDi 2025; else CSV is printed.",
+            metavar="FILE",
         ),
     ] = None,
     item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
@@ -47,8 +52,8 @@ def predict(
     from plurivox.config import find_config, load_config
     from plurivox.files import will_write
 
-    if output is not None and output.suffix not in ENDINGS:
-        raise typer.BadParameter(f"{output} ends in none of {', '.join(ENDINGS)}")
+    if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSION):
+        raise typer.BadParameter(f"{output} ends in none of {', '.join((*ENDINGS, SUBMISSION))}")
     will_write(output)
     path = None if scale is not None else find_config(file)
     wanted = read_scale(scale) if path is None else load_config(path).scale
@@ -61,8 +66,19 @@ def predict(
             name=name, progress=None if progress is None else lambda done, of: progress("predicting", done, of),
             source=table.name, locate=table.locate,
         )  # fmt: skip
-    _write(found, output)
+    if output is not None and output.name.endswith(SUBMISSION):
+        _submit(found, output, known.scale)
+    else:
+        _write(found, output)
     say(f"{found['model'][0]}: {found.height:,} items on {known.scale}")
+
+
+def _submit(found: "pl.DataFrame", output: Path, scale: "Scale") -> None:
+    from plurivox.intake.attributes import id_texts
+    from plurivox.predictions import Predictions
+
+    Predictions.from_frame(found, scale).write_submission(output, items=id_texts(found["item"]).to_list())
+    put(output)
 
 
 def _write(found: "pl.DataFrame", output: Path | None) -> None:

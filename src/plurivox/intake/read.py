@@ -14,6 +14,7 @@ import polars as pl
 
 from plurivox.arguments import FilePath, FilePaths, Frame, checked
 from plurivox.errors import FileError, InputError, ScoreError, no_column
+from plurivox.intake import lewidi
 from plurivox.intake import parquet as store
 from plurivox.intake.attributes import AttributeTable, where
 from plurivox.intake.check import LongTable, check
@@ -119,7 +120,7 @@ def read_ratings(
     known, missing = as_scale(scale), tuple(missing)
     attributes = (*rater_attributes, *item_attributes)
     beside = attributes if time is None else (*attributes, time)
-    with _raw_table(source, format, encoding, connection) as table:
+    with _raw_table(source, format, encoding, connection, ratings=True) as table:
         if isinstance(table, Ratings):
             return _as_asked(_stored(table, raters, items), recode, unsafe_from, poles)
         require_columns(table.columns, beside, table.name)
@@ -189,14 +190,17 @@ def read_predictions(
     ----------
     source
         CSV, TSV, JSON lines or Parquet, plain or compressed: one row per model and item, with a column of
-        probabilities for each point of the scale, named like the point. Several files have models of different names.
+        probabilities for each point of the scale, named like the point; or one row per model, item and rater, with
+        the point that this rater is thought to give; or a submission to LeWiDi 2025. Several files have models of
+        different names.
     scale
         A :class:`Scale`, its points in order, or text such as ``"1:5"``.
     item, model
         The columns that hold them; obvious names are recognised. In a table without a column ``model``, all rows are of
         one model, called like the file.
     like
-        Ratings: a column that is called like theirs of items holds the items, if there is one.
+        Ratings: a column that is called like theirs of items holds the items, if there is one. A submission that
+        predicts single raters does not name them, and lists them in the order of the ratings' raters.
     format, encoding
         What the file is, if its name does not tell, and the encoding of its text.
 
@@ -217,6 +221,8 @@ def read_predictions(
     for given in (item, model):
         if given is not None and given not in table.columns:
             raise no_column(given, table.columns, table.name, "Name the columns with item= and model=.")
+    if (found := lewidi.predictions(table, points, _name_of(source), like)) is not None:
+        return found
     return Predictions.from_frame(
         table.frame(),
         points,
@@ -246,13 +252,17 @@ def read_table(source: Source, *, format: Format | None = None, encoding: str = 
 
 
 @contextmanager
-def _raw_table(source: Source, kind: Format | None, encoding: str, connection: Any) -> Iterator[RawTable | Ratings]:
+def _raw_table(
+    source: Source, kind: Format | None, encoding: str, connection: Any, *, ratings: bool = False
+) -> Iterator[RawTable | Ratings]:
     if connection is not None:
         yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
         return
     with open_source(source, kind) as opened:
         if opened.format == "parquet":
             yield _parquet(opened)
+        elif opened.format == "jsonl" and lewidi.is_named(source):
+            yield lewidi.table(_whole(opened), opened, encoding, ratings=ratings)
         elif opened.format == "jsonl":
             yield read_json_lines(opened, encoding=encoding)
         else:

@@ -27,6 +27,7 @@ _CHARTS = {
     "overview": ("design", "group_sizes", "ratings_per_item", "response_styles", "scale_use"),
     "planes": ("mpa_wra_plane",),
     "psychometrics": ("item_severity", "score_curves"),
+    "reproduce": ("reproduction",),
     "repeats": ("drift_forest", "repeat_agreement"),
     "soft": ("prior_sensitivity", "soft_by_bin", "soft_ranking"),
     "variation": ("adjusted_effects", "leniency_forest", "rater_reliability", "variance_shares"),

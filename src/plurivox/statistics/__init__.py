@@ -27,6 +27,13 @@ from plurivox.statistics.cohesion.other_gai import gai_negentropy, gai_plurality
 from plurivox.statistics.cohesion.polarisation import ndfu
 from plurivox.statistics.cohesion.view import view_correlation
 from plurivox.statistics.graded import GradedResponse, graded_response
+from plurivox.statistics.lewidi import (
+    absolute_distance,
+    absolute_distance_points,
+    error_rate,
+    manhattan,
+    wasserstein,
+)
 from plurivox.statistics.mokken import Mokken, mokken_h
 from plurivox.statistics.mokken_checks import Monotonicity, mokken_scales, monotonicity
 from plurivox.statistics.posterior import information_gain, mean_interval, ratings_needed, share_interval
@@ -63,14 +70,15 @@ from plurivox.statistics.stand_in import advantage
 from plurivox.statistics.undefined import undefined_reason
 
 __all__ = [
-    "STATISTICS", "Cohen", "GradedResponse", "Icc", "Mokken", "Monotonicity", "PriorFit", "Statistic", "ac1", "ac2",
-    "ada_met", "ada_met_answered", "advantage", "auroc", "average_precision", "calibration_slope", "cohen_kappa",
-    "cross_entropy", "cross_negentropy", "emd", "expected_cross_entropy", "expected_emd", "expected_entropy",
-    "expected_js", "expected_kl", "expected_rps", "fit_prior", "fleiss_kappa", "gai", "gai_negentropy",
-    "gai_plurality", "graded_response",
-    "harmonic_mean", "icc", "icc1", "icc1k", "information_gain", "js", "kendall_tau_b", "kl", "krippendorff_alpha",
-    "mean_interval", "modes", "mokken_h", "mokken_scales", "monotonicity", "mpa", "mpa_raw", "ndfu", "negentropy",
-    "percent_agreement", "pit", "pit_histogram", "plurality_size", "posterior_mean", "precision", "ratings_needed",
-    "recall", "reliability", "rps", "share_interval", "spearman_rho", "undefined_reason", "view_correlation",
-    "voter_distance", "voting_agreement", "weighted_kappa", "wra", "xrr",
+    "STATISTICS", "Cohen", "GradedResponse", "Icc", "Mokken", "Monotonicity", "PriorFit", "Statistic",
+    "absolute_distance", "absolute_distance_points", "ac1", "ac2", "ada_met", "ada_met_answered", "advantage", "auroc",
+    "average_precision", "calibration_slope", "cohen_kappa", "cross_entropy", "cross_negentropy", "emd", "error_rate",
+    "expected_cross_entropy", "expected_emd", "expected_entropy", "expected_js", "expected_kl", "expected_rps",
+    "fit_prior", "fleiss_kappa", "gai", "gai_negentropy", "gai_plurality",
+    "graded_response", "harmonic_mean", "icc", "icc1", "icc1k", "information_gain",
+    "js", "kendall_tau_b", "kl", "krippendorff_alpha", "manhattan", "mean_interval", "modes", "mokken_h",
+    "mokken_scales", "monotonicity", "mpa", "mpa_raw", "ndfu", "negentropy", "percent_agreement", "pit",
+    "pit_histogram", "plurality_size", "posterior_mean", "precision", "ratings_needed", "recall", "reliability", "rps",
+    "share_interval", "spearman_rho", "undefined_reason", "view_correlation", "voter_distance", "voting_agreement",
+    "wasserstein", "weighted_kappa", "wra", "xrr",
 ]  # fmt: skip

@@ -71,7 +71,7 @@ def cross_entropy(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> 
     >>> cross_entropy([[1, 1], [0, 1], [0, 0]], [1.0, 0.0])
     array([inf, inf, nan])
     """
-    return _against_shares(blocks.cross_entropy, p, q, floor)
+    return against_shares(blocks.cross_entropy, p, q, floor)
 
 
 def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
@@ -91,7 +91,7 @@ def kl(p: ArrayLike, q: ArrayLike, *, floor: float | None = None) -> Value:
     >>> round(kl([0, 8, 2, 0, 0], [0, 0.2, 0.8, 0, 0]), 4)  # .6·ln 4
     0.8318
     """
-    return _against_shares(dirichlet.divergence, p, q, floor)
+    return against_shares(dirichlet.divergence, p, q, floor)
 
 
 def js(p: ArrayLike, q: ArrayLike) -> Value:
@@ -113,7 +113,7 @@ def js(p: ArrayLike, q: ArrayLike) -> Value:
     >>> round(js([1, 0], [0, 1]), 4)
     0.6931
     """
-    return _against_shares(blocks.js, p, q)
+    return against_shares(blocks.js, p, q)
 
 
 def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike | None = None) -> Value:
@@ -148,7 +148,7 @@ def emd(p: ArrayLike, q: ArrayLike, normalized: bool = True, values: ArrayLike |
     >>> round(emd([0, 8, 0, 0, 2], [0, 0.2, 0, 0, 0.8]), 4)  # … or by three
     0.45
     """
-    return _against_shares(lambda x, y: blocks.emd(x, y, _steps(x, normalized, values)), p, q)
+    return against_shares(lambda x, y: blocks.emd(x, y, _steps(x, normalized, values)), p, q)
 
 
 def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
@@ -169,7 +169,7 @@ def rps(counts: ArrayLike, q: ArrayLike, normalized: bool = True) -> Value:
     >>> round(rps([1, 0, 1], [0.5, 0.25, 0.25]), 6)  # (1/4 + 1/4 + 1/16)/2
     0.28125
     """
-    return _against_shares(lambda x, y: blocks.rps(x, y, _steps(x, normalized)), counts, q)
+    return against_shares(lambda x, y: blocks.rps(x, y, _steps(x, normalized)), counts, q)
 
 
 # Under the posterior -------------------------------------------------------------------------------------------------
@@ -366,7 +366,7 @@ _Score = Callable[[Floats, Floats], Floats]
 """From shares of ratings, or a = α + n, and predictions to the score of each item."""
 
 
-def _against_shares(score: _Score, p: ArrayLike, q: ArrayLike, floor: float | None = None) -> Value:
+def against_shares(score: _Score, p: ArrayLike, q: ArrayLike, floor: float | None = None) -> Value:
     """Score predictions against the shares of ratings, NaN for items without."""
     weights, single = items_of("counts", p)
     prediction = prediction_of("q", q, weights.shape, floor)

@@ -24,7 +24,11 @@ METRICS = (
     "expected_cross_entropy", "expected_kl", "expected_js", "expected_emd", "expected_rps",
 )  # fmt: skip
 """Every score of a prediction: against the shares of ratings, then expected under the posterior."""
-EMPIRICAL = METRICS[:5]
+PER_RATER = ("error_rate", "absolute_distance", "absolute_distance_points")
+"""Scores of what is predicted of single raters; of a distribution, if each rater's point is drawn from it."""
+SHARED_TASK = ("manhattan", "wasserstein", *PER_RATER)
+"""Scores of LeWiDi 2025, which are computed if they are asked for."""
+EMPIRICAL = (*METRICS[:5], *SHARED_TASK)
 
 BLOCK = 1 << 18
 """Cells at a time: temporary arrays stay small."""
@@ -54,6 +58,27 @@ def rps(p: Floats, q: Floats, steps: Floats) -> Floats:
     below, foretold = cumulative(p), cumulative(q)
     above = cumulative(p[:, ::-1])[:, ::-1]  # at k, the share of points above k
     return _weighted(below * above + (below - foretold) ** 2, steps)
+
+
+def manhattan(p: Floats, q: Floats) -> Floats:
+    """Return Σ_c |p_c − q_c|."""
+    return np.asarray(np.abs(p - q).sum(axis=1))
+
+
+def wasserstein(p: Floats, q: Floats) -> Floats:
+    """Return the sum of |F_p(k) − F_q(k)|: EMD in steps."""
+    return emd(p, q, np.ones(p.shape[1] - 1))
+
+
+def error_rate(p: Floats, q: Floats) -> Floats:
+    """Return 1 − Σ_c p_c q_c: how often two draws, one of each, differ."""
+    return np.asarray(1 - np.einsum("ic,ic->i", p, q))
+
+
+def steps_apart(p: Floats, q: Floats) -> Floats:
+    """Return Σ_{c,k} p_c q_k |c − k|: how many steps lie between two draws, one of each."""
+    below, foretold = cumulative(p), cumulative(q)
+    return np.asarray((below * (1 - foretold) + foretold * (1 - below)).sum(axis=1))
 
 
 def entropy(a: Floats) -> Floats:
@@ -105,22 +130,35 @@ class Scoring:
     floor: float | None = None
     metrics: tuple[str, ...] = METRICS
 
-    def scores(self, counts: NDArray[Any], q: Floats) -> Floats:
-        """Return items × :attr:`metrics` of checked counts and predictions."""
-        return by_block(self._block, counts, q, cells=BLOCK)
+    def scores(self, counts: NDArray[Any], q: Floats, told: Floats | None = None) -> Floats:
+        """Return items × :attr:`metrics` of checked counts and predictions.
 
-    def _block(self, counts: NDArray[Any], q: Floats) -> Floats:
+        ``told``, items × 2, has the share of raters predicted wrongly and the mean number of steps between, where
+        raters are predicted one by one.
+        """
+        return by_block(self._block, *((counts, q) if told is None else (counts, q, told)), cells=BLOCK)
+
+    def _block(self, counts: NDArray[Any], q: Floats, told: Floats | None = None) -> Floats:
         n = counts.sum(axis=1, keepdims=True)
         p = counts / np.where(n > 0, n, np.nan)
         a = counts + self.prior
         mean = a / a.sum(axis=1, keepdims=True)
         raised = q if self.floor is None else raise_to(q, self.floor)
+
+        def apart() -> Floats:
+            return steps_apart(p, q) if told is None else told[:, 1]
+
         ways: dict[str, Callable[[], Floats]] = {
             "cross_entropy": lambda: cross_entropy(p, raised),
             "kl": lambda: dirichlet.divergence(p, raised),
             "js": lambda: js(p, q),
             "emd": lambda: emd(p, q, self.emd_steps),
             "rps": lambda: rps(p, q, self.rps_steps),
+            "manhattan": lambda: manhattan(p, q),
+            "wasserstein": lambda: wasserstein(p, q),
+            "error_rate": lambda: error_rate(p, q) if told is None else told[:, 0],
+            "absolute_distance": lambda: apart() / (q.shape[1] - 1),
+            "absolute_distance_points": lambda: apart() / q.shape[1],
             "expected_cross_entropy": lambda: cross_entropy(mean, raised),
             "expected_kl": lambda: kl(a, raised),
             "expected_js": lambda: mean_js(a, q),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from plurivox.statistics import soft
+from plurivox.statistics import lewidi, soft
 from plurivox.statistics.records import Statistic
 
 _SOFT = "Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes"
 _POSTERIOR = "averaged over the distributions that are likely after the ratings (Dirichlet posterior)"
+
+_LEWIDI = "Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives"
+_DRAWN = "of a distribution, if each rater's point is drawn from it"
 
 _score = partial(Statistic, needs="prediction", higher_means="a worse prediction", reference=_SOFT)
 
@@ -72,5 +75,32 @@ RECORDS = (
         equation="E[RPS] = Σ_{k<K} [μ(1 − μ) + (μ − F_q)²]/K, μ = Σ_{j≤k} a_j/a₀",
         meaning=f"ranked probability score, {_POSTERIOR}",
         reference="Epstein (1969), A scoring system for probability forecasts of ranked categories",
+    ),
+    _score(
+        name="manhattan", label="MD", function=lewidi.manhattan, range=(0.0, 2.0), reference=_LEWIDI,
+        equation="MD = Σ_c |p_c − q_c|",
+        meaning="how much the shares of all points differ, in sum (Manhattan distance)",
+    ),
+    _score(
+        name="wasserstein", label="WS", function=lewidi.wasserstein, range=(0.0, math.inf), reference=_LEWIDI,
+        equation="WS = Σ_{k<K} |F_p(k) − F_q(k)|",
+        meaning="how many steps of the scale probability has to be moved (Wasserstein distance)",
+    ),
+    _score(
+        name="error_rate", label="ER", function=lewidi.error_rate, range=(0.0, 1.0), reference=_LEWIDI,
+        equation="ER = mean over raters of [predicted ≠ given]; of a distribution 1 − Σ_c p_c q_c",
+        meaning=f"the share of raters whose point is predicted wrongly; {_DRAWN}",
+    ),
+    _score(
+        name="absolute_distance", label="AD", function=lewidi.absolute_distance, range=(0.0, 1.0), reference=_LEWIDI,
+        equation="AD = mean over raters of |predicted − given|/K, in steps; "
+        "of a distribution Σ_{c,k} p_c q_k |c − k|/K",
+        meaning=f"how far from a rater's point the predicted one is, as a part of the scale; {_DRAWN}",
+    ),
+    _score(
+        name="absolute_distance_points", label="AD/points", function=lewidi.absolute_distance_points,
+        range=(0.0, 1.0), reference=_LEWIDI,
+        equation="AD/points = mean over raters of |predicted − given|/(K + 1)",
+        meaning="absolute distance divided by the number of points, as a public implementation has it",
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ Sizes, with E[EMD] in closed form; predictions that know nothing of an item alwa
 
 from plurivox.lenses.inputs import PREDICTIONS, TRAIN
 from plurivox.lenses.record import Lens, Shortcut
-from plurivox.lenses.soft.settings import METRICS, SoftSettings
+from plurivox.lenses.soft.settings import METRICS, SHARED_TASK, SoftSettings
 
 CSV_TABLES = (
     "comparisons", "interactions", "parts", "sensitivity", "calibration", "pit", "reliability", "prior_weight",
@@ -29,6 +29,11 @@ LENS = Lens(
             name="fast",
             help="Without E[JS] and without the curve over priors.",
             sets={"metrics": tuple(name for name in METRICS if name != "expected_js"), "curve": False},
+        ),
+        Shortcut(
+            name="lewidi",
+            help="The scores of LeWiDi 2025 beside RPS: Manhattan, Wasserstein, error rate, absolute distance.",
+            sets={"metrics": ("rps", *SHARED_TASK), "curve": False},
         ),
     ),
     csv_tables=("values", *CSV_TABLES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -52,12 +52,63 @@ class PredictedItems:
         predicts that has no row in the ratings.
     n_few
         How many predicted items have fewer ratings than were asked for.
+    by_rater
+        What models that predict raters one by one say, beside what those raters said.
     """
 
     items: NDArray[np.int64]
     shares: Floats
     missing: pl.DataFrame
     n_few: int
+    by_rater: Mapping[str, RaterSteps]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RaterSteps:
+    """The ratings of raters whose points a model predicts one by one: their item and rater, and the steps between."""
+
+    item: NDArray[np.int64]
+    rater: NDArray[np.int64]
+    steps: Floats
+    n_items: int
+    whole: NDArray[np.bool_]
+    """Whether all raters of an item are predicted."""
+
+    @classmethod
+    def of(cls, ratings: Ratings, predicted: pl.DataFrame, source: str) -> RaterSteps:
+        """Put predictions of single raters beside their ratings."""
+        if ratings.rater_codes is None:
+            raise InputError(
+                "it predicts single raters, and the ratings are totals: who gave them is not known",
+                source=source,
+                hint="Give a table with one row per rating, or predicted distributions.",
+            )
+        given = pl.DataFrame({
+            "item": pl.Series(ratings.item_codes, dtype=pl.Int64),
+            "rater": pl.Series(ratings.rater_codes, dtype=pl.Int64),
+            "score": pl.Series(ratings.scores, dtype=pl.Int64),
+        })  # fmt: skip
+        told = predicted.select(
+            item=pl.Series(places_of(predicted["item"], ratings.items["item"])),
+            rater=pl.Series(places_of(predicted["rater"], ratings.raters["rater"])),
+            point="point",
+        )
+        both = given.join(told, on=["item", "rater"], how="left", maintain_order="left")
+        missing = both["point"].is_null()
+        whole = np.ones(ratings.n_items, dtype=bool)
+        whole[both["item"].filter(missing).to_numpy()] = False
+        both = both.filter(~missing)
+        steps = (both["point"] - both["score"]).abs().cast(pl.Float64)
+        return cls(both["item"].to_numpy(), both["rater"].to_numpy(), steps.to_numpy(), ratings.n_items, whole)
+
+    def told(self, items: NDArray[np.int64], raters: NDArray[np.int32] | None) -> Floats:
+        """Return for each item the share of counted raters predicted wrongly, and the mean number of steps between."""
+        own = np.ones(len(self.item), dtype=bool) if raters is None else raters[self.rater] >= 0
+        item, steps = self.item[own], self.steps[own]
+        n = np.bincount(item, minlength=self.n_items)
+        sums = [np.bincount(item, weights, self.n_items) for weights in ((steps > 0).astype(float), steps)]
+        with np.errstate(invalid="ignore"):  # NaN for an item without ratings
+            return np.stack([one[items] / n[items] for one in sums], axis=1)
 
 
 def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, strict: bool) -> PredictedItems:
@@ -78,6 +129,9 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
     place = places_of(ratings.items["item"], predictions.items)
     known = ~np.isnan(predictions.shares[:, :, 0])
     predicted = np.where(place >= 0, known[:, np.maximum(place, 0)], False)
+    by_rater = {name: RaterSteps.of(ratings, frame, predictions.source) for name, frame in predictions.by_rater.items()}
+    for name, one in by_rater.items():
+        predicted[predictions.models.index(name)] &= one.whole
     rated = np.diff(ratings.offsets) > 0
     unknown = np.ones(len(predictions.items), dtype=bool)
     unknown[place[place >= 0]] = False
@@ -94,7 +148,7 @@ def match(ratings: Ratings, predictions: Predictions, *, min_ratings: int, stric
     if not len(chosen):
         _refuse_nothing(ratings, predictions, int(np.count_nonzero(shared)), min_ratings)
     shares = predictions.shares[:, place[chosen]]
-    return PredictedItems(chosen, shares, missing, int(np.count_nonzero(shared)) - len(chosen))
+    return PredictedItems(chosen, shares, missing, int(np.count_nonzero(shared)) - len(chosen), by_rater)
 
 
 def same_points(one: Scale, other: Scale) -> bool:

@@ -136,9 +136,10 @@ class Analysis:
             counts, pool if self.train is None else self.train, items, self.prior.weights, folds, train
         )
         predictions = {**dict(zip(self.models, self.matched.shares[:, kept], strict=True)), **beside}
+        told = {name: one.told(items, raters) for name, one in self.matched.by_rater.items()}
         return Target(
-            self.ratings.parts(), raters, items, counts, codes, bins, predictions, n_raters, axis, group
-        )  # fmt: skip
+            self.ratings.parts(), raters, items, counts, codes, bins, predictions, n_raters, axis, group, told
+        )
 
 
 def rows_of(scored: Scored, values: Floats, draws: Floats) -> list[Row]:

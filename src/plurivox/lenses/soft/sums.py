@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +42,8 @@ class Target:
         The names of the bins.
     predictions
         For each model and reference, items × points.
+    told
+        For each model that predicts raters one by one, items × 2, as ``Scoring.scores`` takes them.
     """
 
     parts: tuple[Part, ...]
@@ -54,6 +56,7 @@ class Target:
     n_raters: int
     axis: str = ALL
     group: str = ALL
+    told: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +64,7 @@ class Scores:
     """What a part of the items adds to the scores of one prediction: the sum of finite ones, and how many are infinite.
 
     Both are units × metrics, side by side. ``raters`` and ``items`` are those of :class:`Target`; ``q`` and ``unit``
-    are the prediction and the unit of each item.
+    are the prediction and the unit of each item, ``told`` what the model tells of single raters.
     """
 
     raters: NDArray[np.int32] | None
@@ -70,6 +73,7 @@ class Scores:
     unit: NDArray[np.int64]
     n_units: int
     scoring: Scoring
+    told: Floats | None = None
 
     @property
     def cost(self) -> float:
@@ -85,7 +89,7 @@ class Scores:
         """Return the sums over the items of a part."""
         own = slice(*np.searchsorted(self.items, (part.first, part.first + part.n_items)))
         counts = group_counts(part, self.raters, 1, self.q.shape[1])[self.items[own] - part.first, 0]
-        scores = self.scoring.scores(counts, self.q[own])
+        scores = self.scoring.scores(counts, self.q[own], None if self.told is None else self.told[own])
         endless = np.isposinf(scores)
         scores[~np.isfinite(scores)] = 0.0
         columns = np.concatenate([scores, endless], axis=1).T
@@ -163,9 +167,9 @@ class Scored:
         unit, starts = units_of(target.codes, len(target.bins) + 1, seed)
         n_units, n = int(starts[-1]), len(target.predictions)
         finite, infinite = [], []
-        for at, q in enumerate(target.predictions.values()):
+        for at, (name, q) in enumerate(target.predictions.items()):
             how.tell(at, n)
-            work = Scores(target.raters, target.items, q, unit, n_units, scoring)
+            work = Scores(target.raters, target.items, q, unit, n_units, scoring, target.told.get(name))
             sums = UnitSums.of(target.parts, work, starts, how._replace(progress=None)).by_unit
             finite.append(sums[:, : len(scoring.metrics)])
             infinite.append(sums[:, len(scoring.metrics) :])

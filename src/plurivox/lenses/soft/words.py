@@ -109,9 +109,9 @@ class SoftFindings:
         return f", of which the prior has {share:.0%} of the weight"
 
     def prior_outweighs(self) -> list[str]:
-        """Return a sentence if the prior has more weight than the ratings in some bins."""
+        """Return a sentence if the prior has more weight than the ratings in some bins, and a score depends on it."""
         heavy = self.found.prior_weight().filter(pl.col("prior_share").fill_nan(None) > HALF, pl.col("bin") != ALL)
-        if not heavy.height:
+        if not heavy.height or all(metric in EMPIRICAL for metric in self.found.metrics):
             return []
         bins = listed([f"{bin_} ({share:.0%})" for bin_, share in heavy.select("bin", "prior_share").iter_rows()])
         return [

@@ -1,0 +1,64 @@
+"""Charts of published tables beside ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from plurivox.plots.pieces import numbers_told
+from plurivox.plots.theme import COLOURS, load_altair, themed
+from plurivox.reproduce.record import Reproduction
+from plurivox.statistics.registry import LABELS
+
+PUBLISHED, OURS = "published", "ours"
+MOST_COLUMNS = 4
+
+
+def reproduction_data(found: Reproduction) -> pl.DataFrame:
+    """Return one row per cell and source, printed numbers and ours; words are no numbers."""
+    printed = pl.col("published").cast(pl.Float64, strict=False)
+    frame = found.to_frame().with_columns(pl.col("column").replace(LABELS))
+    keys = ["table", "row", "column"]
+    sides = [
+        frame.select(*keys, source=pl.lit(name), value=value, difference="difference")
+        for name, value in ((PUBLISHED, printed), (OURS, pl.col("ours")))
+    ]
+    return pl.concat(sides).filter(pl.col("value").is_not_nan(), pl.col("value").is_not_null())
+
+
+def reproduction(found: Reproduction) -> Any:
+    """Draw each column of each table: a ring for what is printed, a dot in it for ours."""
+    alt = load_altair()
+    frame, whole = reproduction_data(found), found.to_frame()
+    tables = [
+        _panels(alt, name, frame.filter(table=name), both=PUBLISHED in frame["source"])
+        for name in whole["table"].unique(maintain_order=True)
+    ]
+    chart = alt.vconcat(*tables, spacing=30).resolve_scale(x="independent", y="independent", color="shared")
+    known = whole["agrees"].drop_nulls()
+    said = "Rings are printed, dots are ours" if PUBLISHED in frame["source"] else "Dots are ours"
+    said += f": {int(known.sum())} of {len(known)} cells agree with what is printed" if len(known) else ""
+    return themed(chart, found.settings["citation"].partition(",")[0], said)
+
+
+def _panels(alt: Any, name: str, part: pl.DataFrame, *, both: bool) -> Any:
+    """Draw a table; columns that have a unit in common, shares or changes of them, have an axis in common, too."""
+    alike = not both and max(map(abs, part["value"])) <= 1
+    rows = part["row"].unique(maintain_order=True).to_list()
+    columns = part["column"].unique(maintain_order=True).to_list()
+    look = alt.Scale(domain=[PUBLISHED, OURS], range=[COLOURS[1], COLOURS[0]])
+    base = alt.Chart().encode(
+        x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=3)),
+        y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=260, grid=True)),
+        color=alt.Color("source:N", title=None, scale=look, legend=alt.Legend() if both else None),
+        tooltip=["row:N", "column:N", "source:N", *numbers_told("value", "difference")],
+    )
+    ring = base.transform_filter(alt.datum.source == PUBLISHED).mark_point(size=90, strokeWidth=2, filled=False)
+    dot = base.transform_filter(alt.datum.source == OURS).mark_point(size=22, filled=True, opacity=1)
+    return (
+        alt.layer(ring, dot, data=part)
+        .properties(width=130, height=alt.Step(13))
+        .facet(facet=alt.Facet("column:N", title=None, sort=columns), columns=MOST_COLUMNS, title=name)
+        .resolve_scale(x="shared" if alike else "independent")
+    )

@@ -1,0 +1,179 @@
+"""What all papers share: the record of one, the cells of its tables, and the result."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from plurivox.errors import FileError, InputError
+from plurivox.results.result import Table
+from plurivox.results.tables import TableResult
+from plurivox.statistics.registry import LABELS
+
+HALF_A_UNIT = 0.5 + 1e-6
+"""How far ours may be from what is printed, in units of its last decimal, and still be the same number."""
+SCHEMA = {
+    "table": pl.String, "row": pl.String, "column": pl.String, "published": pl.String, "ours": pl.Float64,
+    "difference": pl.Float64, "decimals": pl.Int64, "agrees": pl.Boolean,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a published table.
+
+    Attributes
+    ----------
+    table, row, column
+        Where it stands.
+    published
+        What is printed there, as printed; empty if the paper has no such number.
+    ours
+        The same, made here; NaN if it cannot be made.
+    agrees
+        For words instead of a number: whether ours is what they say.
+    """
+
+    table: str
+    row: str
+    column: str
+    published: str
+    ours: float
+    agrees: bool | None = None
+
+    def as_row(self) -> tuple[Any, ...]:
+        """Return the row of :data:`SCHEMA`."""
+        try:
+            printed = float(self.published)
+        except ValueError:
+            return (self.table, self.row, self.column, self.published, self.ours, None, None, self.agrees)
+        decimals = len(self.published.partition(".")[2])
+        if math.isnan(self.ours):
+            return (self.table, self.row, self.column, self.published, self.ours, None, decimals, None)
+        difference = self.ours - printed
+        same = abs(difference) <= HALF_A_UNIT * 10.0**-decimals
+        return (self.table, self.row, self.column, self.published, self.ours, difference, decimals, same)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """A paper whose tables can be made again.
+
+    Attributes
+    ----------
+    name, order
+        What it is called on the command line, and where it stands among the others.
+    citation
+        Who wrote what, where.
+    cells
+        From the folder with its files, None without, to the cells of its tables.
+    files, origin
+        The files it takes, and where they are from; without files it takes none.
+    without
+        What is missing if there are no files, for a paper of which a part needs none.
+    parts
+        Where paper and mathematics part, one sentence each.
+    """
+
+    name: str
+    order: int
+    citation: str
+    cells: Callable[[Path | None], Iterable[Cell]]
+    files: tuple[str, ...] = ()
+    origin: str = ""
+    without: str = ""
+    parts: tuple[str, ...] = ()
+
+    def reproduce(self, data: str | os.PathLike[str] | None = None) -> Reproduction:
+        """Make its tables."""
+        folder = self._folder(data)
+        frame = pl.DataFrame([cell.as_row() for cell in self.cells(folder)], schema=SCHEMA, orient="row")
+        missing = [f"{self.without} It takes {self._needed()}."] if folder is None and self.without else []
+        settings = {
+            "paper": self.name, "citation": self.citation, "parts": [*self.parts], "missing": missing,
+            "origin": self.origin,
+        }  # fmt: skip
+        return Reproduction((Table("cells", frame),), settings)
+
+    def _folder(self, data: str | os.PathLike[str] | None) -> Path | None:
+        """Return the folder with the files; raise if it lacks one."""
+        if data is not None and not self.files:
+            raise InputError(f"{self.name} takes no data: it simulates them", hint="Leave --data out (data=).")
+        folder = in_catalogue(self) if data is None else Path(os.fspath(data))
+        if folder is None:
+            if self.files and not self.without:
+                raise InputError(
+                    f"{self.name} takes {self._needed()}", hint="Name the folder that holds them with --data (data=)."
+                )
+            return None
+        if folder.is_file():
+            folder = folder.parent
+        lacking = [name for name in self.files if not (folder / name).is_file()]
+        if lacking:
+            raise FileError(
+                f"there is no file {lacking[0]}; {self.name} takes {self._needed()}",
+                source=os.fspath(folder),
+                hint="Name the folder that holds them with --data (data=).",
+            )
+        return folder
+
+    def _needed(self) -> str:
+        return f"{' and '.join(self.files)} of {self.origin}"
+
+
+def in_catalogue(paper: Paper) -> Path | None:
+    """Return where the catalogue of data sets keeps a paper's files on this machine, None if it does not."""
+    return None
+
+
+def published(name: str) -> pl.DataFrame:
+    """Return a printed table, every number as it is printed."""
+    text = resources.files("plurivox.reproduce").joinpath("published", f"{name}.csv").read_bytes()
+    return pl.read_csv(text, infer_schema=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reproduction(TableResult):
+    """The tables of a paper beside ours: one row per cell in ``to_frame()``."""
+
+    KIND: ClassVar[str] = "reproduction"
+
+    def __repr__(self) -> str:
+        agreeing = int(self.to_frame()["agrees"].sum())
+        return f"<Reproduction of {self.settings['paper']}: {agreeing} of {self.n_compared} cells agree>"
+
+    @property
+    def n_compared(self) -> int:
+        """How many cells have both a published value and ours."""
+        return int(self.to_frame()["agrees"].is_not_null().sum())
+
+    def _said(self) -> list[str]:
+        said = []
+        for (table,), part in self.to_frame().group_by("table", maintain_order=True):
+            known = part.filter(pl.col("agrees").is_not_null())
+            if not known.height:
+                said.append(f"{table}: no number is both published and made here.")
+                continue
+            n, printed = int(known["agrees"].sum()), known["decimals"].drop_nulls().unique().to_list()
+            how = (
+                "" if not printed else " exactly" if printed == [0] else f" to {_listed(printed)} decimals, as printed"
+            )
+            text = f"{table}: {n} of {known.height} cells agree{how}"
+            off = known.filter(~pl.col("agrees") & pl.col("difference").is_not_null())
+            if off.height:
+                worst = off.sort(pl.col("difference").abs(), descending=True).row(0, named=True)
+                where = f"{LABELS.get(worst['column'], worst['column'])} of {worst['row']}"
+                text += f"; the largest difference is {worst['difference']:+.3f}, {where}"
+            said.append(f"{text}.")
+        return [*said, *self.settings["parts"], *self.settings["missing"]]
+
+
+def _listed(numbers: list[int]) -> str:
+    return " or ".join(str(number) for number in sorted(numbers))
