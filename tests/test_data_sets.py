@@ -319,6 +319,8 @@ def test_check_tells_what_differs(write: Write) -> None:
     said = " ".join(found.differs)
     for part in ("1 rows, not 43,050", "original has not: mood", "are missing: id, rater_gender", "1 raters, not 123"):
         assert part in said
+    large = table(header("dices-990"), {**_CHAT, "rater_id": "1", "Q_overall": "No"})
+    assert pv.data.check(write("renamed.csv", large)).name == "dices-990"  # by its columns
     found = pv.data.check(write("x.csv", "annotator_id\n1\n"), "convabuse")
     assert not found.fits
     assert "there is no column conv_id, prev_agent" in found.wrong[0]

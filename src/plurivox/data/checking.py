@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plurivox.data.catalogue import catalogue
 from plurivox.data.download import sha256_of
-from plurivox.data.reading import columns_of, content, lacking, load_from, places
+from plurivox.data.reading import Content, columns_of, content, lacking, load_from, places
 from plurivox.data.record import Dataset, Table
 from plurivox.errors import FileError, InputError, few
 
@@ -58,14 +58,21 @@ def _recognised(path: Path) -> Dataset:
         needed = {table.name for table in one.tables if not table.optional}
         if names & {*needed, *(file.name for file in one.downloads)}:
             return one
+    read: dict[str, Content] = {}  # a table of text is the same, whichever data set it is held against
+    alike: dict[str, int] = {}  # how many columns of the original a table has, less those that it lacks
     for one in known if path.is_file() else ():
         try:
-            for table in one.tables:
-                found = places(one, path).get(table.name)
-                if found is not None and not lacking(table, content(table, found)):
-                    return one
+            for name, place in places(one, path).items():
+                table = next(table for table in one.tables if table.name == name)
+                if table.form not in read or table.form == "jsonl" or place[1] is not None:
+                    read[table.form] = content(table, place)
+                if not lacking(table, read[table.form]):
+                    there, original = set(columns_of(read[table.form])), {*table.columns, *table.more}
+                    alike[one.name] = len(there & original) - len(original - there)
         except InputError:
             continue
+    if alike:
+        return catalogue()[max(alike, key=lambda name: alike[name])]
     raise FileError(
         "it is none of the data sets that plurivox knows, by its name and its columns", source=str(path),
         hint="plurivox data list shows them; --as NAME holds it against one.",
