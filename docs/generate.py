@@ -196,7 +196,8 @@ from Python `pv.data.get(name, accept_licence=True)`. No other command or functi
 where its SHA-256 is known, after that was verified. Only addresses of https are fetched, and redirects lead to https
 alone. A download that is cut, or stopped with Ctrl-C, is kept as `NAME.partial`; the same command goes on where it
 stopped if the server says, by a strong ETag, that the file is still the same. On a full disk it ends in one error and
-can be gone on with. Archives are read as they are, and never unpacked.
+can be gone on with. What is there is not fetched again; remove the folder to have it fetched anew. Archives are read as
+they are, and never unpacked.
 
 **What a loader has seen is said.** Some loaders have read the original file; others follow a published description,
 and the list below says so for each. Where the original differs, `plurivox data check FILE --as NAME` tells in what. A

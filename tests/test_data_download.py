@@ -306,6 +306,27 @@ def test_a_copy_at_hand_is_taken_if_it_is_the_one(server: Server, offered: Datas
     assert server.asked == []
 
 
+def test_a_copy_keeps_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was taken out of an archive, or is of another kind, is not put into the cache under a name that lies."""
+    import polars as pl
+
+    import plurivox as pv
+
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
+    header = [*dataset("social-chemistry-101").tables[0].columns, "rot"]
+    (tmp_path / "social-chem-101.v1.0.tsv").write_text("\t".join(header) + "\nr1\tw1\t3\tBe kind.\n")
+    pv.data.get("social-chemistry-101", accept_licence=True, source=tmp_path / "social-chem-101.v1.0.tsv")
+    assert len(pv.data.load("social-chemistry-101").ratings) == 1
+    columns = dataset("faceratings").tables[0].columns
+    pl.DataFrame({name: ["1"] for name in columns}).write_parquet(tmp_path / "f.parquet")
+    assert len(pv.data.load("faceratings", tmp_path / "f.parquet").ratings) == 1
+    with pytest.raises(
+        FileError, match=r"called otherwise than the files of faceratings: faceratings\.csv\. Rename it"
+    ):
+        pv.data.get("faceratings", accept_licence=True, source=tmp_path / "f.parquet")
+    assert not (tmp_path / "cache" / "plurivox" / "data" / "faceratings" / "faceratings.csv").exists()
+
+
 def test_every_address_is_one_that_is_fetched() -> None:
     for one in catalogue().values():
         for file in one.downloads:

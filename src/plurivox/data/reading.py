@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import re
 import zipfile
@@ -116,7 +117,15 @@ def _bytes(path: Path, member: str | None) -> bytes:
         try:
             with _opened(path) as archive, archive.open(member) as file:
                 data = file.read(MOST + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            lzma.LZMAError,
+            OSError,
+            EOFError,
+            RuntimeError,
+            NotImplementedError,
+        ) as error:
             raise _damaged(path, error) from None
     if len(data) > MOST:
         raise FileError(f"it has more than {MOST >> 20:,} MiB", source=str(path), hint="Check what is in it.")

@@ -27,14 +27,16 @@ def held(dataset: Dataset) -> list[Path]:
 
 
 def names_of(dataset: Dataset) -> list[str]:
-    """Return how the files of a data set are called: those to fetch, else its tables."""
-    return [one.name for one in dataset.downloads or dataset.tables]
+    """Return how the files of a data set may be called: those to fetch, and its tables."""
+    return list(dict.fromkeys([*(one.name for one in dataset.downloads), *(one.name for one in dataset.tables)]))
 
 
 def is_held(dataset: Dataset) -> bool:
-    """Tell whether all files that a data set needs are in the cache."""
-    needed = [one.name for one in dataset.downloads or dataset.tables if not one.optional]
-    return bool(needed) and {path.name for path in held(dataset)} >= set(needed)
+    """Tell whether all that is fetched of a data set, or each of its tables, is in the cache."""
+    there = {path.name for path in held(dataset)}
+    fetched = {one.name for one in dataset.downloads if not one.optional}
+    tables = {one.name for one in dataset.tables}
+    return bool(there) and ((bool(fetched) and fetched <= there) or tables <= there)
 
 
 def get(dataset: Dataset, source: Path | None = None, progress: Progress | None = None) -> list[Path]:
@@ -84,7 +86,7 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
     folder = _made(folder_of(dataset))
     taken = []
     for file in files:
-        name = file.name if file.name in names or len(names) > 1 else names[0]
+        name = _called(dataset, file)
         if name in sums and sha256_of(file) != sums[name]:
             raise FileError(
                 f"its SHA-256 is not that of {name} as it was published", source=str(file),
@@ -96,6 +98,20 @@ def _take(dataset: Dataset, source: Path) -> list[Path]:
                 shutil.copyfileobj(old, new)
         taken.append(folder / name)
     return taken
+
+
+def _called(dataset: Dataset, file: Path) -> str:
+    """Return how a copy is called in the cache: as it is, or, if it is of the same kind, as the only file is."""
+    names = names_of(dataset)
+    alike = [name for name in names if file.suffixes[-1:] == Path(name).suffixes[-1:]]
+    if file.name in names:
+        return file.name
+    if len(alike) != 1:
+        raise FileError(
+            f"it is called otherwise than the files of {dataset.name}: {few(names)}", source=str(file),
+            hint="Rename it, or read it where it is: pv.data.load(name, path).",
+        )  # fmt: skip
+    return alike[0]
 
 
 def _made(folder: Path) -> Path:
