@@ -312,6 +312,16 @@ def test_another_format_is_one_error(write: Write, tmp_path: Path) -> None:
         pv.data.load("cebab", tmp_path / "nothing")
 
 
+def test_an_archive_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plurivox.data.reading.MAX_WHOLE", 1 << 20)
+    path = tmp_path / "social-chem-101.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("social-chem-101.v1.0.tsv", b"\n" * (8 << 20))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(FileError, match="it unpacks to more than 1 MiB"):
+        pv.data.load("social-chemistry-101", path)
+
+
 def test_check_tells_what_differs(write: Write) -> None:
     text = "item_id,rater_id,Q_overall,mood\n1,2,No,glad\n"
     found = pv.data.check(write("diverse_safety_adversarial_dialog_350.csv", text))

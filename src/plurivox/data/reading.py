@@ -20,11 +20,10 @@ from plurivox.errors import ColumnError, FileError, InputError, few
 from plurivox.files import note_input
 from plurivox.intake.logs.common import loaded
 from plurivox.intake.opening import open_source, readable
-from plurivox.intake.read import read_table
+from plurivox.intake.panics import without_panics
+from plurivox.intake.read import MAX_WHOLE, WHOLE_PER_BYTE, read_table
 from plurivox.ratings import Ratings
 
-MOST = 2 << 30
-"""Bytes that a table of JSON, or one in an archive, may have."""
 LONGEST = 1 << 24
 """Bytes that a line of JSON lines may have."""
 Place = tuple[Path, str | None]
@@ -78,7 +77,7 @@ def _opened(archive: Path) -> zipfile.ZipFile:
     note_input(archive)
     try:
         return zipfile.ZipFile(archive)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
+    except _OF_ARCHIVES as error:
         raise _damaged(archive, error) from None
 
 
@@ -109,33 +108,33 @@ def _lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def _bytes(path: Path, member: str | None) -> bytes:
-    """Return a whole file, unpacked, or a member of an archive; raise if that is too much."""
+    """Return a whole file, unpacked, or a member of an archive; raise if that is too much for its size."""
+    most = max(MAX_WHOLE, WHOLE_PER_BYTE * path.stat().st_size)
     if member is None:
         with open_source(path, "jsonl") as opened:
-            data = opened.stream.read(MOST + 1)
+            data = opened.stream.read(most + 1)
     else:
         try:
             with _opened(path) as archive, archive.open(member) as file:
-                data = file.read(MOST + 1)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            lzma.LZMAError,
-            OSError,
-            EOFError,
-            RuntimeError,
-            NotImplementedError,
-        ) as error:
+                data = file.read(most + 1)
+        except _OF_ARCHIVES as error:
             raise _damaged(path, error) from None
-    if len(data) > MOST:
-        raise FileError(f"it has more than {MOST >> 20:,} MiB", source=str(path), hint="Check what is in it.")
+    if len(data) > most:
+        raise FileError(f"it unpacks to more than {most >> 20:,} MiB", source=str(path), hint="Check what is in it.")
     return data
+
+
+_OF_ARCHIVES = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, RuntimeError, NotImplementedError, ValueError,
+)  # fmt: skip
+"""What a damaged, encrypted or exotic archive may raise."""
 
 
 def _delimited(data: bytes, separator: str, name: str) -> pl.DataFrame:
     try:
-        return pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
+        with without_panics():
+            return pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         first = str(error).split("\n", 1)[0]
         raise FileError(f"it cannot be read as a table ({first})", source=name, hint="Fetch it again.") from None
 
