@@ -1,6 +1,7 @@
 """``plurivox data``: public data sets, their licences and files; fetching and checking them."""
 
 import json as to_json
+import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -174,6 +175,8 @@ def _in_terminal() -> bool:
 
 
 def _agreed() -> bool:
+    if hasattr(signal, "siginterrupt"):  # polars has Ctrl-C begin a read anew, so that it would not end the question
+        signal.siginterrupt(signal.SIGINT, True)
     return typer.confirm("Do you accept the licence?", err=True)
 
 
