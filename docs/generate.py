@@ -183,9 +183,9 @@ plurivox data check FILE                        # whether a file is what its rec
 ```
 
 ```python
-found = pv.data.load("dices-350")               # or pv.data.load("dices-350", "a/file/at/hand.csv")
+found = pv.data.load("dices-350")  # or pv.data.load("dices-350", "a/file/at/hand.csv")
 pv.responsiveness(found.ratings, reference=found.reference, by=["gender"])
-found.licence, found.citation                   # what has to be said where it is used
+found.licence, found.citation  # what has to be said where it is used
 pv.data.check("file.csv").differs
 ```
 
