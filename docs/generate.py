@@ -36,6 +36,7 @@ COMMANDS = (
     "fit",
     "predict",
     "report",
+    "data",
     "reproduce",
 )
 
@@ -143,9 +144,75 @@ def rules_page() -> str:
     return "\n".join([*parts, ""])
 
 
+def datasets_page() -> str:
+    """Return what is known of each public data set, from its record."""
+    from plurivox.data.catalogue import catalogue
+
+    parts = [DATASETS]
+    for one in catalogue().values():
+        sizes = zip(
+            ("items", "raters", "ratings"), (one.counts.items, one.counts.raters, one.counts.ratings), strict=True
+        )
+        size = ", ".join(f"{count:,} {what}" for what, count in sizes if count)
+        size += f" ({one.counts.said_by})" if one.counts.said_by and size else one.counts.said_by
+        files = "; ".join(f"`{table.name}`" + (f" ({table.rows:,} rows)" if table.rows else "") for table in one.tables)
+        fetched = "by `get`" if one.downloads else "by hand, at its home"
+        lines = {
+            "Question": one.question, "Scale": one.scale, "Size": size, "Raters": ", ".join(one.rater_attributes),
+            "Items": ", ".join(one.item_attributes), "Reference": one.reference, "Note": one.note,
+            "Licence": one.licence, "Cite": one.citation, "Home": f"<{one.home}>", "Files": files, "Fetched": fetched,
+            "The loader has seen": one.seen,
+        }  # fmt: skip
+        parts += [f"## `{one.name}`\n", f"{one.title}.\n"]
+        parts += [f"- {key}: {value}" for key, value in lines.items() if value]
+        parts.append("")
+    return "\n".join(parts)
+
+
+DATASETS = """# Data sets
+
+plurivox knows public data sets in which several people rated the same things: where they are, on what terms they may
+be used, what their files look like, and how these become ratings with the scale in its right order, what is known of
+raters and items, and the labels of experts where there are some. The files themselves are not part of plurivox.
+
+```
+plurivox data list                              # all of them, and which are here
+plurivox data info dices-350                    # licence, citation, files, columns, counts
+plurivox data get dices-350                     # shows the licence, asks, and fetches
+plurivox data get kumar-2021 --from FILE        # takes a copy at hand
+plurivox data check FILE                        # whether a file is what its record describes, and what differs
+```
+
+```python
+found = pv.data.load("dices-350")  # or pv.data.load("dices-350", "a/file/at/hand.csv")
+pv.responsiveness(found.ratings, reference=found.reference, by=["gender"])
+found.licence, found.citation  # what has to be said where it is used
+pv.data.check("file.csv").differs
+```
+
+**Nothing is fetched silently.** `get` shows the licence and asks; without a terminal it needs `--accept-licence`, and
+from Python `pv.data.get(name, accept_licence=True)`. No other command or function uses the network for data sets.
+
+**Files go into the user's cache directory** (on Linux `~/.cache/plurivox/data/NAME`), each after it was complete and,
+where its SHA-256 is known, after that was verified. Only addresses of https are fetched, and redirects lead to https
+alone. A download that is cut, or stopped with Ctrl-C, is kept as `NAME.partial`; the same command goes on where it
+stopped if the server says, by a strong ETag, that the file is still the same. On a full disk it ends in one error and
+can be gone on with. What is there is not fetched again; remove the folder to have it fetched anew. Archives are read as
+they are, and never unpacked.
+
+**What a loader has seen is said.** Some loaders have read the original file; others follow a published description,
+and the list below says so for each. Where the original differs, `plurivox data check FILE --as NAME` tells in what. A
+SHA-256 is given only for files that were at hand. Counts are those that were published, or were counted in a copy.
+
+Attributes are called as in the original, without a leading `rater_`. VariErrNLI of LeWiDi 2025 is not among the sets,
+since its labels have no order and may be several at once; PRISM is not, since each of its answers has one rater.
+
+Made from the records in `plurivox.data.sets` by `make docs`.
+"""
+
 PAGES = {
-    "rules.md": rules_page, "cli.md": cli_page, "api.md": api_page, "statistics.md": statistics_page,
-    "describe.svg": picture,
+    "rules.md": rules_page, "datasets.md": datasets_page, "cli.md": cli_page, "api.md": api_page,
+    "statistics.md": statistics_page, "describe.svg": picture,
 }  # fmt: skip
 
 

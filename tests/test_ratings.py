@@ -141,6 +141,8 @@ def test_attribute_errors(small: pl.DataFrame) -> None:
         IdError, match=r"none of its 1 ids occurs among the 2 rater ids .*here like 'a', there like 'a'"
     ):
         pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": ["x"], "age": [3]}))
+    with pytest.raises(pv.InputError, match=r"raters frame: it has no rows\. It needs one row per rater"):
+        pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": [], "age": []}))
     with pytest.raises(IdError, match="row 2: the rater id is missing"):
         pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": ["a", None], "age": [3, 4]}))
     moody = small.with_columns(mood=pl.Series(["up", "up", "down", "up", "up"]))

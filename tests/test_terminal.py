@@ -243,6 +243,7 @@ OTHERS = {
     "fit": ["{ratings}", "items.csv", "-o", "model", "--epochs", HOSTILE],
     "predict": ["model", "{ratings}", f"--nothing{HOSTILE}"],
     "reproduce": ["grasp", "--data", "{folder}"],
+    "data": ["info", f"dices{HOSTILE}"],
 }  # fmt: skip
 
 
@@ -256,7 +257,7 @@ def test_no_other_command_does(hostile: Hostile, command: str, monkeypatch: pyte
         more = [*_named(hostile), "--by", hostile.attribute, *more]
     with only_sections("methods"):
         done = looked_at(command, *more)
-    assert done.code == {"fit": 2, "predict": 2, "reproduce": 1}.get(command, 0), done.err
+    assert done.code == {"fit": 2, "predict": 2, "reproduce": 1, "data": 1}.get(command, 0), done.err
     assert command == "fit" or "\ufffd" in done.out + done.err
     clean(done)
     if command == "report":

@@ -6,8 +6,8 @@
 <Ratings: 1,000 ratings of 50 items by 20 raters on 0 < 1 < 2 < 3 < 4>
 
 Names are imported when they are first used, so that ``import plurivox`` is quick. Beside the names below there are the
-modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.reproduce``, ``plurivox.ask``,
-``plurivox.models`` and ``plurivox.torch``.
+modules ``plurivox.statistics``, ``plurivox.studies``, ``plurivox.plots``, ``plurivox.data``, ``plurivox.reproduce``,
+``plurivox.ask``, ``plurivox.models`` and ``plurivox.torch``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plurivox import ask as ask
+    from plurivox import data as data
     from plurivox import models as models
     from plurivox import plots as plots
     from plurivox import reproduce as reproduce
@@ -112,7 +113,7 @@ for _folder, (_run, _result) in _ANSWERED.items():
     _HOMES |= {_run: f"{_folder}.run", _result: f"{_folder}.result"}
 
 __all__ = sorted(_HOMES)
-_MODULES = ("ask", "models", "plots", "reproduce", "statistics", "studies", "torch")
+_MODULES = ("ask", "data", "models", "plots", "reproduce", "statistics", "studies", "torch")
 
 
 def __getattr__(name: str) -> Any:

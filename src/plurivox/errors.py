@@ -5,6 +5,7 @@
     PlurivoxError
     ├── InputError (ValueError)      the data, or what was said about it, is wrong
     │   ├── FileError                a file cannot be opened or is not what it claims to be
+    │   │   └── data.download.DownloadError  a file cannot be fetched, or is not the one that was asked for
     │   ├── ColumnError              a column is missing or cannot be told apart
     │   ├── ScaleError               the scale is not usable, or has to be given
     │   ├── ScoreError               a score is not on the scale

@@ -208,6 +208,52 @@ def write_bytes(path: Name, content: bytes, inputs: Iterable[Name] = ()) -> Path
     return Path(path)
 
 
+@contextlib.contextmanager
+def resuming(path: Name) -> Iterator[IO[bytes]]:
+    """Yield the part of a file that is there already, open to go on with; it takes the place of ``path`` on success.
+
+    Unlike :func:`replacing` it stays where something goes wrong, or is interrupted, so that the next call goes on with
+    it: for downloads. What is empty at the end is removed. Only one process at a time has it.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written, or another process is writing it.
+    """
+    target = _Target.of(path)
+    part = resumed(target.path)
+    try:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(part, flags, 0o666)
+    except OSError as error:
+        raise _not_written(error, target) from None
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:  # nothing is held back that a full disk could refuse later
+        if fcntl is not None:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FileError("another process is writing it", source=target.name, hint="Wait for it.") from None
+            except OSError:  # a file system without locks
+                pass
+        try:
+            file.seek(0, os.SEEK_END)
+            yield file
+            _finish(descriptor, part, target)
+        except _errors_in_writing() as error:
+            if getattr(error, "filename", None) not in (None, str(part)):
+                raise
+            raise _not_written(error, target) from None
+        finally:
+            with contextlib.suppress(OSError):
+                if os.fstat(descriptor).st_size == 0:
+                    part.unlink(missing_ok=True)
+
+
+def resumed(path: Path) -> Path:
+    """Return the name that the part of a file has until the file is whole."""
+    return path.with_name(f"{path.name}.partial")
+
+
 def _temporary_name(target: Path) -> Path:
     """Return a name beside a file that is new, after removing what a killed process left there under such a name."""
     start = "." + os.fsencode(target.name)[:_LONGEST].decode("utf-8", "ignore")

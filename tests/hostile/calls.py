@@ -26,7 +26,9 @@ GIVEN: dict[str, str] = {
 }
 """Good files, which stand where the bad one does not."""
 _GOOD = {"FILE": "ratings.csv", "ITEMS": "items.csv", "PREDICTIONS": "predictions.csv", "ANSWERS": "answers.csv"}
-_OTHERS = {"wanted": _ITEMS[0], "scale": "0:4", "model": "m", "store": "answers.csv", "paper": "grasp"}
+_OTHERS = {
+    "wanted": _ITEMS[0], "scale": "0:4", "model": "m", "store": "answers.csv", "paper": "grasp", "action": "check",
+}  # fmt: skip
 """What else has to be given, by the name of the parameter."""
 _OFFLINE = {"ask": ("--base-url", "http://127.0.0.1:9")}
 

@@ -17,6 +17,7 @@ from plurivox.actions.select import SELECT
 from plurivox.cli.answers import answers
 from plurivox.cli.ask import ask
 from plurivox.cli.curate import curate
+from plurivox.cli.data import data
 from plurivox.cli.demo import demo
 from plurivox.cli.describe import describe
 from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
@@ -96,7 +97,7 @@ def program() -> typer.Typer:
     return made
 
 
-OTHERS = (lens_command(ADVISE), lens_command(SELECT), curate, ask, answers, fit, predict, report, reproduce)
+OTHERS = (lens_command(ADVISE), lens_command(SELECT), curate, ask, answers, fit, predict, report, data, reproduce)
 app = program()
 
 

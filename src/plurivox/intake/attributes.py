@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.errors import AttributeConflictError, ConfigError, IdError, InputError, no_column
+from plurivox.errors import AttributeConflictError, ConfigError, FileError, IdError, InputError, no_column
 from plurivox.intake.code import ABSENT, as_numbers, as_text, whole_floats
 from plurivox.scale import ALWAYS_MISSING
 
@@ -114,6 +114,8 @@ def match(table: AttributeTable, ids: pl.Series, what: str, among: str = "rating
     wanted = pl.DataFrame({"_id": as_text(ids)})
     found = wanted.join(keyed.with_columns(_known=True), on="_id", how="left", maintain_order="left")
     unknown = found["_known"].null_count()
+    if not keyed.height and len(ids):
+        raise FileError("it has no rows", source=table.source, hint=f"It needs one row per {what}.")
     if unknown == len(ids) and len(ids):
         raise IdError(
             f"none of its {keyed.height:,} ids occurs among the {len(ids):,} {what} ids of the {among} "

@@ -22,7 +22,7 @@ from plurivox.errors import FileError, InputError, ScoreError
 from plurivox.intake.attributes import id_texts
 from plurivox.intake.opening import Opened
 from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
-from plurivox.intake.recognise import ROLE_NAMES
+from plurivox.intake.roles import ROLE_NAMES
 from plurivox.intake.text import read_json_lines
 from plurivox.predictions import PERSPECTIVIST, SOFT, Predictions, natural
 from plurivox.ratings import Ratings

@@ -1,0 +1,192 @@
+"""``plurivox data``: public data sets, their licences and files; fetching and checking them."""
+
+import json as to_json
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from plurivox.cli.ending import INTERRUPTED
+from plurivox.cli.options import Json, Text
+from plurivox.cli.printing import put, put_json, say
+from plurivox.errors import InputError
+
+if TYPE_CHECKING:
+    from plurivox.data.checking import Check
+    from plurivox.data.record import Dataset
+
+Action = Literal["list", "info", "get", "check"]
+
+
+def data(
+    action: Annotated[
+        Action,
+        typer.Argument(
+            metavar="list|info|get|check",
+            help="List all data sets, tell of one, fetch it, or check a file.",
+            show_default=False,
+        ),
+    ],
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME|FILE", help="A data set; a file or folder to check.", show_default=False),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Take this copy at hand instead of fetching.", metavar="FILE")
+    ] = None,
+    accept_licence: Annotated[
+        bool, typer.Option("--accept-licence", help="Accept the licence without being asked.")
+    ] = False,
+    name: Annotated[Text, typer.Option("--as", help="The data set that FILE is to be.", metavar="NAME")] = None,
+    json: Json = False,
+) -> None:
+    """Public data sets of ratings by several people: where they are from, fetching them, checking a file.
+
+    Files go into the user's cache directory, after their licence was shown and accepted; what was cut goes on where it
+    stopped. From Python, pv.data.load(NAME) reads them.
+    """
+    _refuse_what_is_ignored(action, what, source=source, accept_licence=accept_licence, name=name)
+    if action == "list":
+        _list(json)
+        return
+    from plurivox.data.catalogue import dataset
+
+    assert what is not None
+    if action == "info":
+        _info(dataset(what), json)
+    elif action == "get":
+        _get(dataset(what), source, accept_licence, json)
+    else:
+        from plurivox.data.checking import check_path
+
+        _check(check_path(Path(what), None if name is None else dataset(name)), json)
+
+
+_TAKES = {"list": (), "info": (), "get": ("source", "accept_licence"), "check": ("name",)}
+_CALLED = {"source": "--from", "accept_licence": "--accept-licence", "name": "--as"}
+
+
+def _refuse_what_is_ignored(action: str, what: str | None, **given: Any) -> None:
+    if action == "list" and what is not None:
+        raise typer.BadParameter(f"list takes no name; plurivox data info {what} tells of one")
+    if action != "list" and what is None:
+        raise typer.BadParameter(f"{action} needs {'a file' if action == 'check' else 'the name of a data set'}")
+    for option_name, value in given.items():
+        if value and option_name not in _TAKES[action]:
+            raise typer.BadParameter(f"{action} takes no {_CALLED[option_name]}")
+
+
+def _list(json: bool) -> None:
+    from plurivox.cli.console import console
+    from plurivox.cli.tables import print_table
+    from plurivox.data.catalogue import catalogue
+    from plurivox.data.store import is_held
+    from plurivox.results.text import Shown
+
+    known = catalogue().values()
+    if json:
+        put_json(to_json.dumps([_record(one) for one in known], ensure_ascii=False))
+        return
+    rows = [[one.name, *map(_number, _sizes(one)), _points(one.scale), "yes" if is_held(one) else ""] for one in known]
+    print_table(Shown("Data sets", ["name", "items", "raters", "ratings", "scale", "here"], rows), console())
+    put("plurivox data info NAME tells more; plurivox data get NAME fetches it.")
+
+
+def _sizes(one: "Dataset") -> tuple[int | None, int | None, int | None]:
+    return one.counts.items, one.counts.raters, one.counts.ratings
+
+
+def _number(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _points(scale: str) -> str:
+    points = scale.split(" < ")
+    return scale if len(scale) <= 20 else f"{points[0]} … {points[-1]}"
+
+
+def _record(one: "Dataset") -> dict[str, Any]:
+    """Return a data set as JSON has it."""
+    from plurivox.data.store import folder_of, held
+
+    found = {key: value for key, value in _fields(one).items() if key != "load"}
+    return {
+        **found, "can_be_loaded": one.load is not None, "folder": str(folder_of(one)),
+        "here": [path.name for path in held(one)],
+    }  # fmt: skip
+
+
+def _fields(one: "Dataset") -> dict[str, Any]:
+    from dataclasses import replace
+
+    return asdict(replace(one, load=None))
+
+
+def _info(one: "Dataset", json: bool) -> None:
+    from plurivox.data.store import folder_of, is_held
+
+    if json:
+        put_json(to_json.dumps(_record(one), ensure_ascii=False))
+        return
+    counts = ", ".join(
+        f"{count:,} {what}" for what, count in zip(("items", "raters", "ratings"), _sizes(one), strict=True) if count
+    )
+    said = f" ({one.counts.said_by})" if one.counts.said_by else ""
+    lines = {
+        "question": one.question, "scale": one.scale, "size": f"{counts}{said}".strip(),
+        "raters": ", ".join(one.rater_attributes), "items": ", ".join(one.item_attributes), "reference": one.reference,
+        "note": one.note, "licence": one.licence, "cite": one.citation, "home": one.home,
+        "loader saw": one.seen, "here": str(folder_of(one)) if is_held(one) else "",
+    }  # fmt: skip
+    put(one.title, *(f"  {key:<11}{value}" for key, value in lines.items() if value))
+    for table in one.tables:
+        rows = "" if table.rows is None else f", {table.rows:,} rows"
+        known = "" if table.sha256 is None else f", SHA-256 of a copy {table.sha256}"
+        put(f"  file       {table.name}{rows}{known}", f"             needs {', '.join(table.columns) or 'nothing'}")
+    for file in one.downloads:
+        known = "" if file.sha256 is None else f", SHA-256 {file.sha256}"
+        put(f"  fetch      {file.address}{known}")
+    if not one.downloads:
+        then = "" if one.load is None else f", then plurivox data get {one.name} --from FILE"
+        put(f"  fetch      not by a program; get it at its home{then}")
+
+
+def _get(one: "Dataset", source: Path | None, accepted: bool, json: bool) -> None:
+    from plurivox.cli.progress import telling
+    from plurivox.data.store import get
+
+    say(f"{one.title}. Licence: {one.licence}", f"Cite: {one.citation}")
+    if not accepted and not (_in_terminal() and _agreed()):
+        raise InputError("the licence was not accepted, and nothing was fetched", hint="Give --accept-licence, or yes.")
+    try:
+        with telling() as progress:
+            paths = get(one, source, progress)
+    except KeyboardInterrupt:
+        say("interrupted; what has come is kept, and the same command goes on with it")
+        raise typer.Exit(INTERRUPTED) from None
+    put_json(to_json.dumps([str(path) for path in paths])) if json else put(*paths)
+
+
+def _in_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _agreed() -> bool:
+    if hasattr(signal, "siginterrupt"):  # polars has Ctrl-C begin a read anew, so that it would not end the question
+        signal.siginterrupt(signal.SIGINT, True)
+    return typer.confirm("Do you accept the licence?", err=True)
+
+
+def _check(found: "Check", json: bool) -> None:
+    if json:
+        put_json(found.to_json())
+    else:
+        verdict = "is" if found.same else "can be loaded as" if found.fits else "is not"
+        put(f"{found.path} {verdict} {found.name}")
+        for sign, remarks in (("=", found.agrees), ("≠", found.differs), ("!", found.wrong)):
+            put(*(f"  {sign} {one}" for one in remarks)) if remarks else None
+    if not found.fits:
+        raise typer.Exit(1)

@@ -1,0 +1,33 @@
+"""The data sets that are known, found by their files in ``sets``."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import pkgutil
+
+from plurivox.data import sets
+from plurivox.data.record import Dataset
+from plurivox.errors import SelectionError
+
+
+@functools.cache
+def catalogue() -> dict[str, Dataset]:
+    """Return every data set by its name: each module of ``sets`` has them as ``DATASETS``."""
+    found: list[Dataset] = []
+    for module in pkgutil.iter_modules(sets.__path__):
+        found += importlib.import_module(f"{sets.__name__}.{module.name}").DATASETS
+    return {one.name: one for one in sorted(found, key=lambda one: one.name)}
+
+
+def dataset(name: str) -> Dataset:
+    """Return the data set of this name, or raise with those that there are."""
+    known = catalogue()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name.casefold(), known, 1, 0.6)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    raise SelectionError(
+        f"there is no data set '{name}'; there are {', '.join(known)}", hint=f"{meant}plurivox data list shows them."
+    )

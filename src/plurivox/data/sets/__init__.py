@@ -1,0 +1,1 @@
+"""One module per data set, with its records as ``DATASETS``."""
