@@ -38,6 +38,20 @@ def test_grasp_table_5_but_voting_agreement(real_data: Path) -> None:
     assert max(map(abs, off(found)["difference"])) < 0.05
 
 
+def test_grasp_from_the_catalogue_is_the_same(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
+    with pytest.raises(InputError, match=r"or fetch them: plurivox data get dices-350\.$"):
+        reproduce.run("grasp")
+    ratings, raters = (pl.read_csv(real_data / "dices350" / f"{n}.csv") for n in ("ratings", "raters"))
+    renamed = {name: f"rater_{name}" for name in ("gender", "race", "age")}
+    original = tmp_path / "diverse_safety_adversarial_dialog_350.csv"
+    ratings.join(raters.rename(renamed).drop("removed"), on="rater_id").write_csv(original)
+    pv.data.get("dices-350", accept_licence=True, source=original)
+    assert reproduce.run("grasp").to_frame().equals(reproduce.run("grasp", real_data / "dices350").to_frame())
+
+
 def test_norms_tables_4_and_5_but_one_cell(real_data: Path) -> None:
     found = reproduce.run("norms", real_data / "lm_social_norms" / norms.ITEMS)
     assert found.to_frame().group_by("table", maintain_order=True).len().rows() == [("Table 4", 15), ("Table 5", 132)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from plurivox.data import load
 from plurivox.intake.read import read_ratings
 from plurivox.lenses.cohesion.run import cohesion
 from plurivox.ratings import Ratings
@@ -20,8 +21,11 @@ AXES = ("age", "gender", "race", ("race", "gender"))
 
 
 def ratings_of(folder: Path) -> Ratings:
-    """Return the 104 raters of DICES-350 that were kept."""
-    found = read_ratings(folder / "ratings.csv", scale="No,Unsure,Yes", raters=folder / "raters.csv")
+    """Return the 104 raters of DICES-350 that were kept, from two tables or from the file that its authors give."""
+    if (folder / "ratings.csv").is_file():
+        found = read_ratings(folder / "ratings.csv", scale="No,Unsure,Yes", raters=folder / "raters.csv")
+    else:
+        found = load("dices-350", folder).ratings
     return found.where(raters={"removed": "False"})
 
 
@@ -46,6 +50,7 @@ PAPER = Paper(
     "Perspectives, NAACL",
     cells=cells,
     files=("ratings.csv", "raters.csv"),
+    dataset="dices-350",
     origin="DICES-350 (https://github.com/google-research-datasets/dices-dataset), with item_id, rater_id and "
     "Q_overall, and for each rater age, gender, race and removed",
     parts=(

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from plurivox.data.catalogue import dataset
+from plurivox.data.store import folder_of, is_held, names_of
 from plurivox.errors import FileError, InputError
 from plurivox.results.result import Table
 from plurivox.results.tables import TableResult
@@ -76,6 +78,8 @@ class Paper:
         From the folder with its files, None without, to the cells of its tables.
     files, origin
         The files it takes, and where they are from; without files it takes none.
+    dataset
+        The data set of the catalogue whose files do as well; it is looked for where no folder is named.
     without
         What is missing if there are no files, for a paper of which a part needs none.
     parts
@@ -88,6 +92,7 @@ class Paper:
     cells: Callable[[Path | None], Iterable[Cell]]
     files: tuple[str, ...] = ()
     origin: str = ""
+    dataset: str = ""
     without: str = ""
     parts: tuple[str, ...] = ()
 
@@ -109,20 +114,23 @@ class Paper:
         folder = in_catalogue(self) if data is None else Path(os.fspath(data))
         if folder is None:
             if self.files and not self.without:
-                raise InputError(
-                    f"{self.name} takes {self._needed()}", hint="Name the folder that holds them with --data (data=)."
-                )
+                raise InputError(f"{self.name} takes {self._needed()}", hint=self._hint())
             return None
         if folder.is_file():
             folder = folder.parent
         lacking = [name for name in self.files if not (folder / name).is_file()]
-        if lacking:
+        known = names_of(dataset(self.dataset)) if self.dataset else []
+        if lacking and not any((folder / name).is_file() for name in known):
             raise FileError(
                 f"there is no file {lacking[0]}; {self.name} takes {self._needed()}",
                 source=os.fspath(folder),
-                hint="Name the folder that holds them with --data (data=).",
+                hint=self._hint(),
             )
         return folder
+
+    def _hint(self) -> str:
+        fetched = f", or fetch them: plurivox data get {self.dataset}" if self.dataset else ""
+        return f"Name the folder that holds them with --data (data=){fetched}."
 
     def _needed(self) -> str:
         return f"{' and '.join(self.files)} of {self.origin}"
@@ -130,7 +138,9 @@ class Paper:
 
 def in_catalogue(paper: Paper) -> Path | None:
     """Return where the catalogue of data sets keeps a paper's files on this machine, None if it does not."""
-    return None
+    if not paper.dataset or not is_held(dataset(paper.dataset)):
+        return None
+    return folder_of(dataset(paper.dataset))
 
 
 def published(name: str) -> pl.DataFrame:

@@ -81,6 +81,7 @@ PAPER = Paper(
     citation="Magnani (2025), Soft Metrics for Ordinal Label Uncertainty with Variable Sample Sizes, ASSE",
     cells=cells,
     files=(CONVABUSE,),
+    dataset="convabuse",
     origin="ConvAbuse (Cercas Curry et al. 2021, https://github.com/amandacurry/convabuse)",
     without="Table 3 is left out without ConvAbuse.",
     parts=(
