@@ -38,9 +38,7 @@ def test_grasp_table_5_but_voting_agreement(real_data: Path) -> None:
     assert max(map(abs, off(found)["difference"])) < 0.05
 
 
-def test_grasp_from_the_catalogue_is_the_same(
-    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_grasp_from_the_catalogue_is_the_same(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
     with pytest.raises(InputError, match=r"or fetch them: plurivox data get dices-350\.$"):
         reproduce.run("grasp")

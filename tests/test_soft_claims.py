@@ -44,7 +44,7 @@ def test_one_study_with_a_difference(study: str, words: str, options: dict[str, 
 @CLAIMS
 @pytest.mark.parametrize(("study", "words", "options"), NULL)
 def test_no_difference_no_claim(study: str, words: str, options: dict[str, Any]) -> None:
-    found = counted(study, words, options, 120, first=1000)
+    found = counted(study, words, options, 80, first=1000)
     assert found.low <= 0.05, str(found)
 
 
