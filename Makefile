@@ -62,11 +62,11 @@ WORKERS := -n auto --dist loadfile
 demo: $(VENV)/.core
 	$(BIN)/plurivox demo
 
-test: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
+test: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not claims"
 
 # What takes minutes and is seldom broken by a change: statistical simulations, waits in real time, the frozen corpus.
-test-slow: $(VENV)/.dev $(VENV)/.torch
+test-slow: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 # How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.

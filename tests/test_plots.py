@@ -265,7 +265,9 @@ def test_every_chart_has_its_table() -> None:
 
 
 @pytest.mark.parametrize("name", CHARTS)
-@pytest.mark.parametrize("of", ["demo", "bare", "hostile", pytest.param("many", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "of", ["demo", "bare", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hostile", "many"))]
+)
 def test_every_chart_draws_fits_and_repeats(
     name: str, of: str, request: pytest.FixtureRequest, svgs: dict[tuple[str, str], str]
 ) -> None:
@@ -695,6 +697,7 @@ def test_most_notable_are_those_with_the_smallest_p(many: Study) -> None:
     assert plots.gai_forest_data(many.cohesion, max_groups=None).height == 60
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text(hostile: Study, svgs: dict[tuple[str, str], str], tmp_path: Path) -> None:
     for name in CHARTS:
         root = ElementTree.fromstring(svgs.get(("hostile", name)) or plots.to_svg(drawn(name, hostile)[0], "chart"))

@@ -25,7 +25,10 @@ SWITCHES = [
 SHOTS = os.environ.get("PLURIVOX_SCREENSHOTS")
 """A folder to keep screenshots in, to look at them."""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from corpus.running import Case
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
     "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "advise", "select",
-    "curate", "item", "items", "ask", "answers", "fit", "predict", "report",
+    "curate", "item", "items", "ask", "answers", "fit", "predict", "report", "data",
+    "reproduce",
 )  # fmt: skip
 JSON, TEXT, CSV, MARKDOWN = "--json", "", "--csv", "--markdown"
 _SUFFIX = {JSON: "json", TEXT: "text", CSV: "csv", MARKDOWN: "markdown"}
@@ -57,6 +58,10 @@ def _help() -> list[Case]:
 def _simulate() -> list[Case]:
     cases = [_case(f"simulate/{name}", f"simulate {{out}} {options}") for name, options in data.SIMULATED.items()]
     return [*cases, _case("simulate/study", "simulate {out} --study responsiveness --seed 1")]
+
+
+def _published() -> list[Case]:
+    return [_case("reproduce/grasp", "reproduce grasp --data dices/ratings.csv --csv")]
 
 
 def _describe() -> list[Case]:
@@ -400,4 +405,5 @@ def _report() -> list[Case]:
 CASES: tuple[Case, ...] = (
     *_help(), *_simulate(), *_describe(), *_variation(), *_cohesion(), *_responsiveness(), *_scale(), *_score(), *_align(),
     *_acting(), *_looking(), *_asking(), *calls.CASES, *_report(),
+    *_published(),
 )  # fmt: skip
