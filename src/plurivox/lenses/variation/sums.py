@@ -60,7 +60,7 @@ class Rated:
     @property
     def width(self) -> int:
         """How many numbers a draw holds."""
-        return self.grouping.n_groups * 11 + len(self.grouping.codes) * (12 if self.with_raters else 1)
+        return self.grouping.n_groups * 11 + len(self.grouping.codes) * (16 if self.with_raters else 1)
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
