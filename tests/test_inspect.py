@@ -49,9 +49,14 @@ POINTS = [0, 1, None, None]
 
 
 @pytest.fixture(autouse=True)
-def swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep Inspect out of the home folder, and have Python notice now what it leaves open, not in a later test."""
+def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep Inspect out of the home folder."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def swept() -> Iterator[None]:
+    """Have Python notice what Inspect leaves open before the tests of another file."""
     yield
     gc.collect()
 
