@@ -96,6 +96,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.cohesion
 	$(BIN)/python -m benchmarks.variation
 	$(BIN)/python -m benchmarks.responsiveness

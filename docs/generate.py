@@ -29,6 +29,7 @@ COMMANDS = (
     "advise",
     "select",
     "curate",
+    "soft-labels",
     "item",
     "items",
     "ask",

@@ -333,7 +333,7 @@ def test_items_missing_on_either_side_are_counted_and_said() -> None:
     assert (account["n_items"], account["answered"], account["unreadable"], account["missing"]) == (3, 1, 1, 1)
     text = " ".join(found.findings())
     assert "having answers and no rating: 1 item." in text
-    assert "not on the scale: 1 answer." in text
+    assert "neither a point of the scale nor a text that names one: 1 answer." in text
 
 
 def test_failed_answers_are_never_charged() -> None:

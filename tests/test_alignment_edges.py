@@ -14,7 +14,7 @@ import norms
 import plurivox as pv
 from plurivox.answers import Answers
 from plurivox.errors import ConfigError, InputError, ScaleError, SelectionError
-from plurivox.intake.answer_columns import letters_of
+from plurivox.intake.answer_texts import letters_of
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.statistics import krippendorff_alpha
 from support import Write

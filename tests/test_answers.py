@@ -375,7 +375,7 @@ def test_one_thing_at_a_time(path: Path, given: list[str], monkeypatch: pytest.M
         (["--audit", "5", "--yes"], "--yes goes with --reread"), (["--audit", "0"], "greater than or equal to 1"),
         (["--audit", "5", "-o", "a.csv", "--json"], "--json does not go with --audit"),
         (["--reader-model", "m", "--csv"], "--csv does not go with --reader-model"),
-        (["--reread", "--csv", "--json"], "choose one of --json, --csv and --markdown"),
+        (["--reread", "--csv", "--json"], "choose one of --json and --csv to print"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together(path: Path, given: list[str], told: str) -> None:

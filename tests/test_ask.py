@@ -26,6 +26,7 @@ from plurivox.errors import InputError
 from support import Write, run_cli
 
 QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")
+ASKED = ("--question", "How often is this right?")
 KEY = "sk-very-secret-0123456789"
 
 
@@ -134,7 +135,7 @@ def test_structured_answers_in_a_code_fence(store: Path) -> None:
 
 
 def test_long_numeric_scales_are_their_own_answers(store: Path) -> None:
-    percent = ask.Question(Scale.range(0, 100))
+    percent = ask.Question(Scale.range(0, 100), "How many of 100 agree?")
     with ModelServer(script(say("50"), say("50%"), say("3.5"), say("101"))) as server:
         given: dict[str, Any] = {"base_url": server.base_url, "shuffle": True, "concurrency": 1}
         ask.run(items(4), percent, ["m"], store, **given)
@@ -298,7 +299,8 @@ def test_retries_are_counted_with_the_answer(store: Path) -> None:
 def test_a_store_of_another_question_is_refused(store: Path) -> None:
     with ModelServer(say("A")) as server:
         run(server, store, 1)
-        for other in (ask.Question(QUESTION.scale, "Is it polite?"), ask.Question(Scale(["no", "yes"]))):
+        for scale, wording in ((QUESTION.scale, "Is it polite?"), (Scale(["no", "yes"]), QUESTION.wording)):
+            other = ask.Question(scale, wording)
             with pytest.raises(InputError, match="another"):
                 ask.run(items(1), other, ["m"], store, base_url=server.base_url)
         assert len(server.requests) == 1
@@ -344,7 +346,8 @@ def test_inside_a_running_loop(store: Path) -> None:
 def command(server: ModelServer, write: Write, store: Path, n: int, *more: str) -> list[str]:
     table = write("items.csv", items(n).write_csv())
     return [
-        sys.executable, "-m", "plurivox", "ask", str(table), "--scale", "never,sometimes,always", "--model", "m",
+        sys.executable, "-m", "plurivox", "ask", str(table), *ASKED, "--scale", "never,sometimes,always",
+        "--model", "m",
         "--base-url", server.base_url, "-o", str(store), *more,
     ]  # fmt: skip
 
@@ -442,7 +445,8 @@ def test_ask_and_answers(table: Path, write: Write, store: Path, tmp_path: Path)
 
 def test_a_dry_run_asks_nothing_and_shows_a_prompt(table: Path, store: Path) -> None:
     with ModelServer(say("A")) as server:
-        done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--base-url", server.base_url,
+        done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m",
+                       "--base-url", server.base_url,
                        "-o", store, "--dry-run", "--samples", "5")  # fmt: skip
         assert server.requests == []
     assert done.code == 0
@@ -493,7 +497,7 @@ def test_a_raw_prompt_is_the_whole_message_and_mixes_with_no_other(table: Path, 
 
 def test_extra_fields_go_into_every_request_and_keep_answers_apart(table: Path, store: Path) -> None:
     fields = {"safety_settings": [{"category": "all", "threshold": "none"}], "top_p": 0.5}
-    given = ["ask", table, "--text", "rot", "--scale", "0:4", "-o", store]
+    given = ["ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "-o", store]
     with ModelServer(say("A"), models=("m", "n")) as server:
         given += ["--base-url", server.base_url]
         assert run_cli(*given, "--model", "m", "--request", json.dumps(fields)).code == 0
@@ -527,7 +531,7 @@ def test_extra_fields_go_into_every_request_and_keep_answers_apart(table: Path, 
 def test_extra_fields_that_are_none_are_one_error_without_secrets(
     table: Path, store: Path, text: str, told: str
 ) -> None:
-    done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "-o", store, "--base-url",
+    done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "-o", store, "--base-url",
                    "http://127.0.0.1:9/v1", "--request", text, "--dry-run")  # fmt: skip
     assert done.code != 0
     assert told in " ".join(done.err.replace("│", " ").split())
@@ -539,7 +543,8 @@ def test_extra_fields_that_are_none_are_one_error_without_secrets(
 def test_the_key_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
     echo = {"message": f"bad request with {KEY}"}
     with ModelServer(script(say("A"), status(400, error=echo), status(401, error=echo))) as server:
-        done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--base-url", server.base_url,
+        done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m",
+                       "--base-url", server.base_url,
                        "-o", store, "--concurrency", "1", "--samples", "2", "--attempts", "1")  # fmt: skip
         assert any(KEY in headers.get("authorization", "") for headers in server.headers)
     assert done.code == 1
@@ -551,7 +556,7 @@ def test_the_key_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
 
 def test_a_server_that_echoes_the_key(table: Path, store: Path, tmp_path: Path) -> None:
     with ModelServer(say(f"A {KEY}")) as server:
-        given = ["ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "-o", store, "--base-url"]
+        given = ["ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "-o", store, "--base-url"]
         assert run_cli(*given, server.base_url).code == 0
         refused = run_cli(*given, server.base_url + f"/{KEY}")
     assert "the server's address holds the key" in refused.err
@@ -563,7 +568,8 @@ def test_a_server_that_echoes_the_key(table: Path, store: Path, tmp_path: Path) 
 def test_a_password_in_the_address_is_nowhere(table: Path, store: Path, tmp_path: Path) -> None:
     with ModelServer(say("A")) as server:
         url = server.base_url.replace("://", "://me:hunter2@")
-        done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--base-url", url, "-o", store)
+        done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m",
+                       "--base-url", url, "-o", store)  # fmt: skip
     assert done.code == 0
     assert "hunter2" not in done.out + done.err
     for path in tmp_path.rglob("*"):
@@ -571,7 +577,7 @@ def test_a_password_in_the_address_is_nowhere(table: Path, store: Path, tmp_path
 
 
 def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None:
-    base = ["ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "-o", store]
+    base = ["ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "-o", store]
     for more, told in (
         (["--base-url", "http://example.org/v1"], "--insecure"),
         (["--base-url", "ftp://x"], "address"),
@@ -599,7 +605,7 @@ def test_commands_with_bad_input(table: Path, write: Write, store: Path) -> None
 
 
 def test_a_server_that_is_not_there(table: Path, store: Path) -> None:
-    done = run_cli("ask", table, "--text", "rot", "--scale", "0:4", "--model", "m", "--attempts", "1",
+    done = run_cli("ask", table, "--text", "rot", *ASKED, "--scale", "0:4", "--model", "m", "--attempts", "1",
                    "--base-url", "http://127.0.0.1:9/v1", "-o", store)  # fmt: skip
     assert done.code == 1
     assert "2 failed" in done.err

@@ -99,7 +99,8 @@ def test_closing_settles_also_while_another_has_it_open(path: Path) -> None:
 
 def command(server: ModelServer, write: Write, store: Path, n: int, *more: str) -> list[str]:
     table = pl.DataFrame({"item": [f"i{at}" for at in range(n)], "text": [f"Rule number {at}." for at in range(n)]})
-    return ["ask", str(write("items.csv", table.write_csv())), "--scale", "never,sometimes,always", "--model", "m",
+    return ["ask", str(write("items.csv", table.write_csv())), "--question", "How?",
+    "--scale", "never,sometimes,always", "--model", "m",
             "--base-url", server.base_url, "-o", str(store), *more]  # fmt: skip
 
 
@@ -422,7 +423,8 @@ def test_a_wrong_file_gives_one_error(name: str, path: Path, write: Write) -> No
     table = write("items.csv", "item,text\n1,Be kind.\n")
     before = {entry.name for entry in path.parent.iterdir()}
     with ModelServer() as server:
-        asked = run_cli("ask", table, "--scale", "0:4", "--model", "m", "--base-url", server.base_url, "-o", path)
+        asked = run_cli("ask", table, "--question", "How?", "--scale", "0:4", "--model", "m",
+                        "--base-url", server.base_url, "-o", path)  # fmt: skip
         assert not server.requests
     for done in (asked, run_cli("answers", path), run_cli("answers", path, "--export", path.with_name("out.csv"))):
         assert told in one_error(done)

@@ -29,6 +29,7 @@ from support import Write, run_cli
 pytest.importorskip("openai", reason="the openai client is not installed")
 
 QUESTION = ask.Question(Scale(["never", "sometimes", "always"]), "How often is this right?")
+ASKED = ("--question", "How often is this right?")
 KEY = "sk-very-secret/0123+456789="
 N = 12
 BAD = 5
@@ -348,7 +349,8 @@ def test_the_key_comes_back_in_no_way(store: Path, write: Write, tmp_path: Path)
     sent = [(name, answer) for name, way in WAYS.items() for answer in echoes(way(KEY))]
     with ModelServer(lambda body, number: sent[number][1]) as server:
         table = write("items.csv", items(len(sent)).write_csv())
-        done = run_cli("ask", table, "--scale", "never,sometimes,always", "--model", "m", "--base-url", server.base_url,
+        done = run_cli("ask", table, *ASKED, "--scale", "never,sometimes,always", "--model", "m",
+                       "--base-url", server.base_url,
                        "-o", store, "--concurrency", "1", "--attempts", "1")  # fmt: skip
         assert len(server.requests) == len(sent)
         assert server.headers[0]["authorization"] == f"Bearer {KEY}"
@@ -427,7 +429,8 @@ def test_a_model_whose_name_holds_the_key_is_refused(
 ) -> None:
     table = write("items.csv", items(1).write_csv())
     with ModelServer() as server:
-        given = ["ask", table, "--scale", "0:4", "--base-url", server.base_url, "-o", store, "--model", "m", "--model"]
+        given = ["ask", table, *ASKED, "--scale", "0:4", "--base-url", server.base_url, "-o", store, "--model", "m",
+                 "--model"]  # fmt: skip
         for more in ([], ["--dry-run"]):
             done = run_cli(*given, f"openai/{KEY}", *more)
             assert done.code == 1

@@ -121,6 +121,38 @@ def test_descriptions_are_needed_where_they_are_told() -> None:
     assert "JSON" in asked(Prompt.of("plain", QUESTION, mode="json"))
 
 
+def test_a_question_is_needed_where_the_prompt_asks_one(write: Write) -> None:
+    asks = write("asks.j2", "{% if persona %}{{ persona }}{% endif %}{{ question }}{{ options }}{{ text }}")
+    for name in (*PROMPTS, str(asks)):
+        with pytest.raises(InputError, match="no question is given, and the prompt"):
+            Prompt.of(name, Question(SCALE, descriptions=("a", "b", "c")))
+    own = write("own.j2", "Is it right? {% for o in options %}{{ o.letter }}{% endfor %} {{ text }}")
+    assert asked(Prompt.of(str(own), Question(SCALE))).startswith("Is it right? ABC ")
+    raw = Prompt.of(str(write("raw.j2", "Right? {{ text }}")), Question(SCALE), raw=True)
+    assert raw.messages("Be kind.", (0, 1, 2)) == ({"role": "user", "content": "Right? Be kind."},)
+
+
+def test_the_command_line_wants_a_question_and_shows_how(write: Write) -> None:
+    given = ["ask", write("items.csv", ITEMS.write_csv()), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    for scale in ("0:4", write("scale.toml", 'labels = ["no", "yes"]\nquestion = ""\n')):
+        for more in ([], ["--dry-run"], ["--dry-run", "--question", ""]):
+            done = run_cli(*given, "--scale", scale, *more)
+            assert done.code == 1
+            assert done.err.startswith(
+                "error: no question is given, and the prompt 'plain' asks one. Give it, as in: plur"
+            )
+            assert "plurivox ask items.csv --scale 0:4 --question 'How harmful is this text?' --model NAME" in done.err
+            assert 'question = "How harmful is this text?"' in done.err
+            assert len(done.err.splitlines()) == 1
+    told = write("told.toml", 'labels = ["no", "yes"]\nquestion = "Is it rude?"\n')
+    assert "Is it rude?" in run_cli(*given, "--scale", told, "--dry-run").out
+    assert "Is it kind?" in run_cli(*given, "--scale", told, "--dry-run", "--question", "Is it kind?").out
+    own = write("own.txt", "Rude? {{ text }}")
+    done = run_cli(*given, "--scale", "0:4", "--raw-prompt", own, "--dry-run")
+    assert done.code == 0
+    assert "Rude? Be kind." in done.out
+
+
 def test_own_templates(write: Write) -> None:
     path = write("mine.j2", "{{ question }}|{% for o in options %}{{ o.letter }}{% endfor %}|{{ text }}")
     prompt = Prompt.of(str(path), QUESTION)

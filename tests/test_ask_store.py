@@ -85,8 +85,8 @@ def test_everything_comes_back(path: Path) -> None:
     assert tuple(json.loads(shown.pop("messages"))) == request.messages
     assert shown == {
         "model": "small", "prompt": "plain", "item": "ä/7", "sample": 3, "state": "answered", "answer": "never",
-        "point": 0, "rule": "letter first", "text": text, "distribution": [0.1, 1 / 3, 0.5], "held": 0.97,
-        "finish": "stop", "version": "small-2026", "prompt_tokens": 120, "completion_tokens": 7,
+        "point": 0, "rule": "letter first", "text": text, "read": "B", "distribution": [0.1, 1 / 3, 0.5],
+        "held": 0.97, "finish": "stop", "version": "small-2026", "prompt_tokens": 120, "completion_tokens": 7,
         "server": "http://localhost:1", "mode": "logprobs", "params": '{"temperature": 1.0}', "order": [2, 0, 1],
         "error": "",
     }  # fmt: skip
@@ -102,7 +102,7 @@ def test_half_characters_and_nul_are_stored(path: Path) -> None:
 def test_frame_is_sorted_and_typed_also_if_empty_or_in_chunks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 3)
     names = [
-        "model", "prompt", "item", "sample", "state", "answer", "point", "rule", "text", "distribution", "held",
+        "model", "prompt", "item", "sample", "state", "answer", "point", "rule", "text", "read", "distribution", "held",
         "finish", "version", "prompt_tokens", "completion_tokens", "server", "mode", "params", "order", "error",
         "asked_at",
     ]  # fmt: skip

@@ -43,7 +43,8 @@ def test_missing_column(write: Write) -> None:
     path = write("r.csv", "item,who,what,when\n1,a,3,x\n")
     assert message(ColumnError, path) == (
         "r.csv: cannot tell which column holds the rater and the score; the columns are item, who, what, when. "
-        "Name them with --rater --score, or say --wide (one column per rater) or --totals (one column per point)."
+        "Name them with --rater --score, or say --wide (one column per rater), --totals (one column per point) or "
+        "--questions (a row per respondent)."
     )
     assert message(ColumnError, path, rater="annotator").startswith(
         "r.csv: there is no column 'annotator' for the rater; it has item, who, what, when."
@@ -156,9 +157,9 @@ def test_raters_that_the_table_lacks(write: Write) -> None:
 def test_conflicting_attributes(write: Write) -> None:
     raters = write("raters.csv", "rater,age\na,20\na,30\n")
     with pytest.raises(AttributeConflictError, match=r"raters.csv, column 'age', rows 2, 3: one rater has more"):
-        pv.read_ratings(write("r.csv", GOOD), raters=raters)
+        pv.read_ratings(write("r.csv", GOOD), raters=raters, conflicts="error")
     inline = write("r.csv", "item,rater,score,age\n1,a,3,20\n2,a,1,30\n")
-    assert message(AttributeConflictError, inline, rater_attributes=["age"]).startswith(
+    assert message(AttributeConflictError, inline, rater_attributes=["age"], conflicts="error").startswith(
         "r.csv, column 'age', rows 2, 3: one rater has more than one value: 20, 30."
     )
 
@@ -206,7 +207,7 @@ def test_not_what_its_name_says(write: Write, name: str, content: bytes, found: 
 def test_json_lines_name_the_row(write: Write) -> None:
     good = '{"item": 1, "rater": "a", "score": 1}\n'
     assert "r.jsonl, row 3: the line is not JSON" in message(FileError, write("r.jsonl", good * 2 + '{"item": \n'))
-    assert "row 2: the line holds a JSON list" in message(FileError, write("r.jsonl", good + "[1]\n"))
+    assert "row 2: the line is not an object" in message(FileError, write("r.jsonl", good + "[1]\n"))
 
 
 def test_wrong_encoding(write: Write) -> None:
@@ -253,6 +254,20 @@ def test_blank_lines_count_as_rows_wherever_they_are(write: Write, monkeypatch: 
     assert "row 9: '9' is not a point" in message(ScoreError, path, scale="0:4")
 
 
+@pytest.mark.parametrize("blank", [",,", '"","",""', ""])
+@pytest.mark.parametrize("block", [16, 1 << 22])
+def test_rows_of_delimiters_alone_are_blank_lines(
+    write: Write, monkeypatch: pytest.MonkeyPatch, blank: str, block: int
+) -> None:
+    """Spreadsheets write them for rows that were cleared."""
+    monkeypatch.setattr("plurivox.intake.text.BLOCK", block)
+    path = write("r.csv", HEAD + f"{blank}\n1,a,3\n{blank}\n{blank}\n2,a,3\n3,a,9\n{blank}\n{blank}\n")
+    assert len(pv.read_ratings(path)) == 3
+    assert "row 7: '9' is not a point" in message(ScoreError, path, scale="0:4")
+    answers = write("s.csv", f"Q1,Q2,Q3\n1,2,1\n{blank}\n2,1,1\n{blank}\n")
+    assert pv.read_ratings(answers).raters["rater"].to_list() == [2, 4]
+
+
 @pytest.mark.parametrize("odd", ["\x00", "\x07", "\x1b", "\x7f", "\x85"])
 def test_control_character_in_an_id(write: Write, odd: str) -> None:
     text = message(IdError, write("r.csv", GOOD + f"x{odd}y,a,1\n"))
@@ -269,7 +284,7 @@ def test_id_left_out(write: Write) -> None:
 
 
 def test_directory_and_absent_file(tmp_path: Path, write: Write) -> None:
-    assert "this is a directory. Name a file in it." in message(FileError, tmp_path)
+    assert "there is no table in it. Tables end in .csv" in message(FileError, tmp_path)
     write("ratings.csv", GOOD)
     assert message(FileError, tmp_path / "rating.csv") == "rating.csv: there is no such file. Did you mean ratings.csv?"
     assert "There is no directory" in message(FileError, tmp_path / "nowhere" / "r.csv")
@@ -370,16 +385,13 @@ def test_respondents_and_questions_are_not_read_as_items_and_raters(write: Write
     people: dict[str, Callable[[int], object]] = {
         "age": lambda row: 18 + row, "gender": lambda row: "Woman" if row % 2 else "Man"
     }  # fmt: skip
-    path = write("s.csv", survey(["ResponseId", *QUESTIONS, "age", "gender"], **people))
+    path = write("s.csv", survey(["item_id", *QUESTIONS, "age", "gender"], **people))
     assert message(ColumnError, path) == (
         "s.csv: rows seem to be respondents and columns questions: age and gender hold no scores, as Q1, Q2 and Q3 do. "
-        "Make one row for each respondent and question, with columns item, rater and score, and give age and gender in "
-        "a table of raters with --raters. If rows are items and columns raters, say --wide, and name age and gender "
-        "with --item-attributes."
+        "If rows are respondents, say --questions 'Q1,Q2,Q3'; if rows are items and columns raters, say --wide "
+        "--item-attributes age,gender."
     )
-    assert message(ColumnError, path, scale="1:5") == message(ColumnError, path)
-    assert message(ColumnError, path, rater="ResponseId") == message(ColumnError, path)
-    unnamed = write("s.csv", survey(["id", *QUESTIONS]))
+    unnamed = write("s.csv", survey(["item", *QUESTIONS]))
     assert "Q1, Q2 and Q3 are named like questions" in message(ColumnError, unnamed)
 
 
@@ -396,15 +408,17 @@ def test_attributes_among_questions_are_noticed(write: Write, columns: list[str]
     cells: dict[str, Callable[[int], object]] = {
         "age": lambda row: 18 + row, "years": lambda row: 18 + row, "Sex": lambda row: row % 2 + 1
     }  # fmt: skip
-    text = message(ColumnError, write("s.csv", survey(columns, **cells)), **options)
-    assert f"respondents and columns questions: {columns[-1]} holds no scores, as calm and happy do" in text
+    ratings = pv.read_ratings(write("s.csv", survey(columns, **cells)), **options)
+    assert ratings.intake.layout == "survey"
+    assert ratings.items["item"].to_list() == ["calm", "happy"]
+    assert ratings.raters.columns == ["rater", columns[-1]]
 
 
 def test_texts_of_items_in_a_wide_table_are_told_of(write: Write) -> None:
     path = write("w.csv", survey(["item", "text", "r1", "r2"], text=lambda row: f"text {row}"))
     assert message(ColumnError, path).startswith(
-        "w.csv: text holds no scores, as r1 and r2 do. If rows are items and columns raters, name text with "
-        "--item-attributes. If rows are respondents"
+        "w.csv: text holds no scores, as r1 and r2 do. If rows are respondents, say --questions 'r1,r2'; if rows are "
+        "items and columns raters, say --wide --item-attributes text."
     )
     assert pv.read_ratings(path, item_attributes=["text"]).n_raters == 2
 
@@ -414,7 +428,7 @@ def test_texts_of_items_in_a_wide_table_are_told_of(write: Write) -> None:
     [
         (["item", "ann1", "ann2", "ann3"], {}, {}),
         (["id", "Alice", "Bob", "Sexton"], {}, {}),
-        (["responseid", "r1", "r2"], {"r1": lambda row: row * 5 % 101, "r2": lambda row: row * 7 % 101}, {}),  # sliders
+        (["promptid", "r1", "r2"], {"r1": lambda row: row * 5 % 101, "r2": lambda row: row * 7 % 101}, {}),  # sliders
         (["item", "r1", "r2", "r3"], {"r3": lambda _: 9}, {}),  # one who always says 9
         (["item", "r1", "r2", "r3"], {"r3": lambda row: "" if row % 4 else 2}, {}),
         (["item", "r1", "r2", "r3"], {"r3": lambda row: "skip" if row % 4 else 2}, {"missing": ["skip"]}),

@@ -176,7 +176,7 @@ def test_warnings_are_shown(write: Write, program: Program) -> None:
     [
         (["--wide", "--totals"], "either --wide or --totals"),
         (["--duplicates", "newest"], "error, first, last, mode, keep, not 'newest'"),
-        (["--format", "xls"], "csv, tsv, jsonl, parquet, not 'xls'"),
+        (["--format", "xls"], "survey, not 'xls'"),
         (["--where", "age"], "ATTRIBUTE=VALUE"),
         (["--by", "mood"], "raters have no attribute 'mood'"),
     ],

@@ -433,7 +433,7 @@ def test_control_characters_do_not_reach_the_terminal(study: Study, write: Write
     ("extra", "code", "problem"),
     [
         (["--table", "odd"], 2, "--table is one of values, comparisons,"),
-        (["--json", "--csv"], 2, "choose one of --json, --csv and --markdown"),
+        (["--json", "--csv"], 2, "choose one of --json and --csv to print"),
         (["--floor", "0"], 1, "floor is 0"),
         (["--train", "nowhere.csv"], 1, "there is no such file"),
         (["--correction", "odd"], 1, "correction is 'odd'"),

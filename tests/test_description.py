@@ -139,5 +139,45 @@ def test_many_values_suggest_bins() -> None:
     frame = pl.DataFrame({"item": 1, "rater": range(60), "score": [i % 2 for i in range(60)]})
     found = pv.describe(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1), raters=raters))
     assert found.notes == (
-        "income has 60 different values. If they are numbers, such as ages, sort them into bins in plurivox.toml.",
+        "income has 60 different values, all of them numbers. "
+        "Sort them into groups with --bin 'income=18,30,45', which says where each begins.",
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (list(range(20, 36)), True), ([2.5 * i for i in range(16)], True), ([f"town {i}" for i in range(16)], False),
+        ([1, 2, 3, 4] * 4, False), ([20] * 8 + list(range(30, 38)), False),
+    ],
+)  # fmt: skip
+def test_numbers_that_nobody_shares_suggest_bins(values: list[float], expected: bool) -> None:
+    """Few numbers may be codes of words, and an attribute with a group to show is of use as it is."""
+    raters = pl.DataFrame({"rater": range(16), "age": values})
+    frame = pl.DataFrame({"item": 1, "rater": range(16), "score": [i % 2 for i in range(16)]})
+    found = pv.describe(pv.Ratings.from_frame(frame, scale=pv.Scale.range(0, 1), raters=raters))
+    assert any("--bin 'age=" in note for note in found.notes) is expected
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([1, 2, 3, 4, 5, 99], "between 5 and 99. If 99 means that there is no rating, say --missing=99."),
+        ([-99, 0, 1, 2, 3], "between -99 and 0. If -99 means that there is no rating, say --missing=-99."),
+        ([1, 2, 3, 4, 5, 9], "between 5 and 9. If 9 means"), ([1, 2, 3, 4, 5], ""), ([1, 2, 5], ""), ([0, 50, 100], ""),
+        ([1, 9], ""), ([0, 1, 2, 3, 4, 5, 6, 7, 10], ""),
+    ],
+)  # fmt: skip
+def test_a_score_far_from_all_others_may_be_a_code(scores: list[int], expected: str) -> None:
+    frame = pl.DataFrame({"item": range(len(scores)), "rater": "a", "score": scores})
+    notes = [note for note in pv.describe(pv.Ratings.from_frame(frame)).notes if "No score lies" in note]
+    assert len(notes) == bool(expected)
+    assert expected in "".join(notes)
+    given = pv.Ratings.from_frame(frame, scale=pv.Scale.range(min(scores), max(scores)))
+    assert pv.describe(given).notes == ()  # whoever gives the scale knows its points
+
+
+def test_the_answer_that_is_no_whole_number_is_named() -> None:
+    frame = pl.DataFrame({"item": [1, 2, 3], "rater": "a", "score": ["1", "5", "3.1"]})
+    with pytest.raises(pv.errors.ScaleError, match=r"not whole numbers, such as 3.1.*such as a row of means"):
+        pv.Ratings.from_frame(frame)

@@ -173,7 +173,7 @@ def test_a_text_that_unpacks_to_very_much_is_refused(write: Write, monkeypatch: 
     """A string of 3 MB in a Parquet file of a few hundred bytes, with a limit of 1 MB instead of 256."""
     path = write("r.parquet", parquet(item=["x" * 3_000_000, "y"], rater=["a", "a"], score=[1, 2]))
     assert len(pv.read_ratings(path)) == 2
-    monkeypatch.setattr("plurivox.intake.read.MAX_WHOLE", 1 << 20)
+    monkeypatch.setattr("plurivox.intake.opening.MAX_WHOLE", 1 << 20)
     with pytest.raises(pv.InputError, match=r"bytes unpack to 2 MiB or more, too much to be a table of ratings"):
         pv.read_ratings(path)
 

@@ -781,14 +781,16 @@ def test_a_question_and_parts_of_the_items_can_be_shown(demo: Study) -> None:
     assert whole.filter(statistic="MPA", group="Man")["value"][0] == parts.value("gender", "Man", "mpa")
 
 
-@pytest.mark.parametrize("kind", [".png", ".svg", ".html", ".json"])
+@pytest.mark.parametrize("kind", [".png", ".svg", ".pdf", ".html", ".json"])
 def test_charts_are_written_offline(demo: Study, tmp_path: Path, kind: str) -> None:
     path = plots.write_chart(plots.gai_forest(demo.cohesion), tmp_path / f"x{kind}")
-    start = {".png": b"\x89PNG", ".svg": b"<svg", ".html": b"<!DOCTYPE html>", ".json": b"{"}[kind]
+    start = {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF-", ".html": b"<!DOCTYPE html>", ".json": b"{"}[kind]
     assert path.read_bytes().lstrip().startswith(start)
     if kind == ".html":
         assert not re.findall(rb"<(?:script|link)[^>]+(?:src|href)=", path.read_bytes())
-    with pytest.raises(InputError, match="is no picture"):
+    with pytest.raises(
+        InputError, match=r"^cannot write a chart as \.bmp; use \.svg, \.png, \.pdf, \.html or \.json\.$"
+    ):
         plots.write_chart(plots.gai_forest(demo.cohesion), tmp_path / "x.bmp")
 
 

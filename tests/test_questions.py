@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +80,66 @@ def test_command_line(tmp_path: Path) -> None:
     assert "Question bias" in run("--combine", "Yes,No").out
     refused = run_cli("cohesion", tmp_path / "r.csv", "--score", "harm", "--combine", "highest")
     assert "--combine needs several questions" in " ".join(refused.err.replace("│", " ").split())
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """Two questions in an export of Label Studio: severity is 1 to 4, and safe is No or Yes."""
+
+    def annotation(item: int, rater: int) -> dict[str, object]:
+        said = {"severity": {"rating": (item * rater) % 4 + 1}, "safe": {"choices": ["No" if rater % 2 else "Yes"]}}
+        result = [{"from_name": name, "to_name": "text", "value": value} for name, value in said.items()]
+        return {"id": 100 * item + rater, "completed_by": rater, "was_cancelled": False, "result": result}
+
+    found = [
+        {"id": n, "data": {"item": f"i{n}"}, "annotations": [annotation(n, r) for r in range(6)]} for n in range(8)
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps(found))
+    raters = ["rater,g", *(f"{r},{'xy'[r // 3]}" for r in range(6))]
+    (tmp_path / "raters.csv").write_text("\n".join(raters) + "\n")
+    return tmp_path / "tasks.json"
+
+
+def test_each_question_of_an_export_is_analysed(tasks: Path) -> None:
+    raters = ("--raters", tasks.parent / "raters.csv", "--min-group-size", 3)
+    asked = ("--score", "severity,safe", *raters, "--scale", "1:4")
+    done = run_cli("cohesion", tasks, *asked, "--permutations", 5)
+    assert "column 'safe'" in done.err
+    assert "are not points of the scale 1 < 2 < 3 < 4" in done.err
+    numbers = tasks.read_text().replace('"No"', '"1"').replace('"Yes"', '"2"')
+    tasks.write_text(numbers)
+    table = run_cli("cohesion", tasks, *asked, "--permutations", 5, "--csv").frame()
+    assert set(table["subset"]) == {"severity", "safe"}
+    # Raters 1, 3 and 5 always say 1 and the others 2: x (0, 1, 2) and y (3, 4, 5) differ by 5/3 and 4/3.
+    table = run_cli("variation", tasks, *asked, "--permutations", 5, "--csv").frame()
+    assert table.columns[0] == "question"
+    assert set(table["question"]) == {"severity", "safe"}
+    leads = table.filter(question="safe", axis="g", group="x", statistic="leniency")["value"]
+    assert leads.to_list() == pytest.approx([1 / 3])
+
+
+def test_other_commands_show_each_question_by_its_name(tasks: Path) -> None:
+    numbers = tasks.read_text().replace('"No"', '"1"').replace('"Yes"', '"2"')
+    tasks.write_text(numbers)
+    asked = ("--score", "severity,safe", "--scale", "1:4")
+    assert [one["question"] for one in run_cli("items", tasks, *asked, "--json").json()] == ["severity", "safe"]
+    shown = run_cli("items", tasks, *asked).out
+    assert shown.index("Question severity") < shown.index("Question safe")
+    assert [one["columns"]["score"] for one in run_cli("describe", tasks, *asked, "--json").json()] == [
+        "severity",
+        "safe",
+    ]
+    shown = run_cli("describe", tasks, *asked).out
+    assert shown.index("Question severity") < shown.index("Question safe")
+    refused = run_cli("variation", tasks, *asked, "--chart", tasks.parent / "x.svg")
+    assert (refused.code, "--chart draws one question" in refused.words) == (2, True)
+    refused = run_cli("describe", tasks, *asked, "--write-config")
+    assert (refused.code, "--write-config writes about one question" in refused.words) == (2, True)
+
+
+def test_a_column_whose_name_holds_a_comma_is_one_question(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text('item,rater,"sad, or not",g\n1,a,1,x\n1,b,2,y\n2,a,2,x\n2,b,2,y\n')
+    done = run_cli("describe", tmp_path / "r.csv", "--score", "sad, or not", "--json")
+    assert done.json()["columns"]["score"] == "sad, or not"
+    wrong = run_cli("report", tmp_path / "r.csv", "--score", "g,item", "-o", tmp_path / "r.html")
+    assert "This takes one question at a time: --score 'g'" in wrong.err

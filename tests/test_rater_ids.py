@@ -57,7 +57,7 @@ def command(study: Study, name: str, by: str = "rater") -> list[Any]:
 
 
 COMMANDS = ("describe", "cohesion", "responsiveness", "scale", "score", "align", "advise", "items")
-FORMS = ("", "--markdown")
+FORMS = ("", "--markdown", "--latex", "--html")
 RUNS = [(name, form) for name in COMMANDS for form in FORMS if name == "cohesion" or not form]
 
 
@@ -142,7 +142,7 @@ WRONG = {
     "rated twice": (made(**RATED | {"item": [1, 1, 1]}), [], "rows 2 and 4|row 2 and row 4"),
     "two values": (
         made(**RATED, team=["a", "b", "c"]),
-        ["--rater-attributes", "team"],
+        ["--rater-attributes", "team", "--conflicts", "error"],
         "rows 2, 4: one rater has more",
     ),
     "control character": (
@@ -180,7 +180,8 @@ def test_errors_name_rows_and_not_raters(tmp_path: Path, name: str) -> None:
 def test_errors_about_a_table_of_raters_name_rows(tmp_path: Path, table: str, told: str) -> None:
     (tmp_path / "ratings.csv").write_text(made(**RATED))
     (tmp_path / "raters.csv").write_text(table)
-    done = run_cli("describe", tmp_path / "ratings.csv", "--raters", tmp_path / "raters.csv")
+    given = ("--raters", tmp_path / "raters.csv", "--conflicts", "error")
+    done = run_cli("describe", tmp_path / "ratings.csv", *given)
     assert done.code == 1
     assert told in done.err
     assert SECRET not in done.err

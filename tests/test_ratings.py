@@ -134,7 +134,7 @@ def test_unknown_raters_are_a_warning_with_a_count(small: pl.DataFrame) -> None:
 def test_attribute_errors(small: pl.DataFrame) -> None:
     twice = pl.DataFrame({"rater": ["a", "b", "a"], "age": [1, 2, 3]})
     with pytest.raises(AttributeConflictError, match="raters frame, column 'age', rows 1, 3: one rater has more"):
-        pv.Ratings.from_frame(small, raters=twice)
+        pv.Ratings.from_frame(small, raters=twice, conflicts="error")
     same = pl.DataFrame({"rater": ["a", "b", "a"], "age": [1, 2, 1]})
     assert pv.Ratings.from_frame(small, raters=same).raters["age"].to_list() == [1, 2]
     with pytest.raises(
@@ -147,7 +147,7 @@ def test_attribute_errors(small: pl.DataFrame) -> None:
         pv.Ratings.from_frame(small, raters=pl.DataFrame({"rater": ["a", None], "age": [3, 4]}))
     moody = small.with_columns(mood=pl.Series(["up", "up", "down", "up", "up"]))
     with pytest.raises(AttributeConflictError, match=r"column 'mood', rows 1, 3, 5: one rater has more .* up, down"):
-        pv.Ratings.from_frame(moody, rater_attributes=["mood"])
+        pv.Ratings.from_frame(moody, rater_attributes=["mood"], conflicts="error")
     with pytest.raises(ColumnError, match="'age' is both in the ratings and in the table of raters"):
         pv.Ratings.from_frame(
             small.with_columns(age=1), rater_attributes=["age"], raters=pl.DataFrame({"rater": ["a", "b"], "age": 1})

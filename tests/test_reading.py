@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plurivox as pv
+from plurivox.errors import InputError
 from plurivox.intake import text
 from support import Write
 
@@ -234,3 +235,11 @@ def test_recognised_columns(write: Write, header: str, roles: tuple[str, str, st
     row = ",".join(cells[name] for name in names)
     ratings = pv.read_ratings(write("r.csv", f"{header}\n{row}\n"), scale="1:5")
     assert tuple(ratings.intake.columns.values()) == roles
+
+
+def test_the_line_by_which_excel_knows_the_delimiter(write: Write) -> None:
+    path = write("excel.csv", "sep=;\nitem;rater;score\nx;a;1\nx;b;2\ny;a;3\n")
+    assert pv.read_ratings(path).to_frame().rows() == [("x", "a", 1), ("x", "b", 2), ("y", "a", 3)]
+    path = write("broken.csv", "SEP=;\nitem;rater;score\nx;a;1\nx;b\n")
+    with pytest.raises(InputError, match="row 4: the row has 2 fields, the header has 3"):
+        pv.read_ratings(path)

@@ -165,7 +165,7 @@ def test_text_from_data_is_text(tmp_path: Path) -> None:
 def test_without_demographics(tmp_path: Path) -> None:
     path = pv.write_report(tmp_path / "r.html", study(attributes={}).ratings, **QUICK)
     text = path.read_text(encoding="utf-8")
-    assert "No groups were given" in text
+    assert "there are no groups to compare" in text
     assert "--by" in text
     assert "More ratings wanted" in text
 

@@ -101,7 +101,7 @@ def test_attributes_are_fitted_at_once_where_there_are_two(by: list[Any], asked:
 def test_without_groups_there_is_what_scores_vary_by() -> None:
     report = shown(pv.simulate(n_items=12, n_raters=10).ratings)
     assert ids(report, Figure) == ["variation-shares", "variation-reliability"]
-    assert any("give them with --by" in one for one in report.sections[0].remarks)
+    assert any("there are no groups to compare" in one for one in report.sections[0].remarks)
     assert any(one.text.startswith("Of the variance in scores ") for one in report.sections[0].findings)
 
 

@@ -16,7 +16,7 @@ from odd_ids import IDS, ODD, TEXTS, back, is_harmless
 from plurivox import ask
 from plurivox.actions.curate.files import read_selected
 from plurivox.ask.requests import Reply
-from plurivox.intake.read import read_table
+from plurivox.intake.beside import read_table
 from plurivox.intake.read_answers import read_answers
 from plurivox.results.files import csv_text, write_frame
 from stored_answers import QUESTION, a_request

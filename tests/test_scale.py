@@ -117,7 +117,7 @@ def test_infer_spans_whole_numbers() -> None:
     ("answers", "message"),
     [
         (["No", "Yes"], "text has no order of its own; found, in no order, 'No', 'Yes'.*--scale No,Unsure,Yes"),
-        (["1", "1.5"], r"not whole numbers\. Give the scale, for example --scale 1:1.5:0.5"),
+        (["1", "1.5"], r"not whole numbers, such as 1.5. Give the scale, for example --scale 1:1.5:0.5"),
         (["3", "3"], "every score is 3"),
         (["", "NA"], "every one is missing"),
         (["1", "99999"], "too far apart"),

@@ -548,7 +548,7 @@ def test_the_terminal_names_ties_and_groups_without_anybody(write: Write) -> Non
             2,
             "--table is one of chosen, groups, candidates, fairness, look_at, alarms, not 'raters'",
         ),
-        (["--by", "group", "--json", "--csv"], 2, "choose one of --json, --csv and --markdown"),
+        (["--by", "group", "--json", "--csv"], 2, "choose one of --json and --csv to print"),
     ],
 )
 def test_bad_calls_end_with_one_clear_error(files: dict[str, Path], more: list[object], code: int, words: str) -> None:

@@ -320,6 +320,16 @@ def test_a_model_that_is_the_best_constant_never_beats_it() -> None:
     assert one["why"].startswith("it is not clearly closer to the others than always a")
 
 
+def test_whether_a_model_stands_in_is_not_denied_where_nobody_rated_enough() -> None:
+    votes, answers = crowd(4, 12, 8, 1.0, 0.9)  # 30 items are needed
+    ratings, frame = frames_of(votes, answers, pv.Scale(["a", "b", "c"]))
+    shown = pv.alignment(ratings, frame, level="nominal", **QUICK).to_markdown()
+    table = shown[shown.index("| stands in |") :].split("\n\n")[0].splitlines()
+    ends = {line.split(" | ")[0]: line.rsplit(" | ", 1)[-1] for line in table[2:]}
+    assert ends.pop("| m") == "– |"
+    assert set(ends.values()) == {"reference |"}
+
+
 def test_p_is_corrected_over_all_models_of_the_call() -> None:
     votes, answers = crowd(5, 80, 6, 1.0, 0.9)
     several = {f"m{k}": answers["m"] for k in range(4)} | {"poor": {item: [2] for item in votes}}

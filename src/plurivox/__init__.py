@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from plurivox.lenses.psychometrics.run import psychometrics as psychometrics
     from plurivox.lenses.responsiveness.result import Responsiveness as Responsiveness
     from plurivox.lenses.responsiveness.run import responsiveness as responsiveness
+    from plurivox.lenses.soft.labels import soft_labels as soft_labels
+    from plurivox.lenses.soft.labels import write_soft_labels as write_soft_labels
     from plurivox.lenses.soft.result import SoftScores as SoftScores
     from plurivox.lenses.soft.run import soft_scores as soft_scores
     from plurivox.lenses.variation.result import Variation as Variation
@@ -100,6 +102,7 @@ _ELSEWHERE = {
     "intake.read_answers": ("read_answers",),
     "lenses.overview.description": ("Description", "describe"),
     "lenses.overview.run": ("Overview", "overview"),
+    "lenses.soft.labels": ("soft_labels", "write_soft_labels"),
     "predictions": ("Predictions",),
     "questions": ("combine",),
     "ratings": ("Ratings",),

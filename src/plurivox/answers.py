@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,14 +11,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, checked
-from plurivox.intake.answer_columns import ANSWERED, NO_POINT, UNREADABLE, AnswerColumns
+from plurivox.intake.answer_columns import ANSWERED, UNREADABLE, AnswerColumns
+from plurivox.intake.answer_texts import NO_POINT, NOT_ON_SCALE, READINGS
 from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
 from plurivox.ratings import to_polars
+from plurivox.reader import STATES
 from plurivox.recoding import GivenRecoding, Recoding
 from plurivox.scale import Label, Scale
 from plurivox.scale_files import GivenScale, as_scale
 
 ONE_MODEL, ONE_PROMPT = "model", ""
+ITEM_TEXT = "text of the item"
+"""What a column of prompts is taken for if every item has its own."""
 
 Ints = NDArray[np.int64]
 
@@ -59,13 +63,22 @@ class Answers:
         For each answer at which place its option was shown, and the number of the order of options; -1 where that is
         not known; None if nowhere.
     n_elsewhere
-        How many answers named a point that is not on the scale; they count as unreadable.
+        How many answers are neither points of the scale nor texts that name one; they count as unreadable.
     families
         The family of each model, as far as a table tells.
     source
         Where they came from.
     attributes
         What is known about each item, in the order of ``items``; None without a table of items.
+    readings
+        For each answer the text, the rule that read it, and the piece of the text in which it saw the answer, as far as
+        they are known; None if nowhere. See :meth:`to_frame`.
+    n_read
+        How many texts were read when the answers were, by the rules of :func:`plurivox.ask.read_answer`.
+    columns
+        Which column was taken for what.
+    orders
+        The orders of options that ``order`` numbers, as positions on the scale.
     """
 
     scale: Scale
@@ -83,6 +96,10 @@ class Answers:
     families: Mapping[str, str]
     source: str = "frame"
     attributes: pl.DataFrame | None = None
+    readings: pl.DataFrame | None = None
+    n_read: int = 0
+    columns: Mapping[str, str] = field(default_factory=dict)
+    orders: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     @checked
@@ -108,15 +125,17 @@ class Answers:
             One row per answer. Besides item, model and prompt it may have ``sample`` (the number of the repetition),
             ``state`` (answered, refused, unreadable or failed), ``distribution`` (probabilities of the points, as a
             list; or a column for each point, named like it), ``order`` (positions of the options as shown) and
-            ``family`` (of the model).
+            ``family`` (of the model). What :meth:`to_frame` gave is read back.
         scale
             The scale of the answers, in any form that ``Ratings.from_frame`` takes.
         item, model, prompt
-            The columns that hold them; without a column of models all rows are of one, and likewise for prompts.
+            The columns that hold them; without a column of models all rows are of one, and likewise for prompts, or if
+            every item has a prompt of its own.
         answer
-            The column that holds the answers: labels, or positions if it is called ``point``, or free text to be read
-            if it is called ``text`` or ``response``. By default the first of ``point``, ``answer``, ``text`` and
-            ``response`` that there is.
+            The column that holds the answers: labels, where what is not a label is read as text; or positions if it is
+            called ``point``; or free text to be read if it is called ``text``, ``response``, ``completion``,
+            ``output`` or alike. By default the first of ``point``, ``answer``, a column of texts, and ``text`` that
+            there is; beside another column of texts, ``text`` is that of the item.
         name
             What to call a model that no column names.
         source, locate
@@ -141,21 +160,24 @@ class Answers:
         check.columns(item)
         known, item_of = check.items(item)
         models = check.ids(model, "model") if model in check.table.columns else _repeated(name, check.table.height)
-        prompts = check.texts(prompt) if prompt in check.table.columns else None
-        point, state, n_elsewhere = check.answers(answer, prompts)
-        shares = check.shares()
+        prompts = check.prompts(prompt, item, item_of)
+        given = check.answers(answer, prompts, (item, model, prompt))
+        point, state, shares = given.point, given.state, check.shares()
         if shares is not None:
-            given = ~np.isnan(shares[:, 0])
-            fill = given & (point == NO_POINT) & (state == UNREADABLE)
+            fill = ~np.isnan(shares[:, 0]) & (point == NO_POINT) & (state == UNREADABLE)
             point[fill], state[fill] = shares[fill].argmax(axis=1), ANSWERED
         voices, voice_of = _voices(models, prompts)
         sample = check.samples()
-        shown, orders = check.shown(point) or (None, None)
+        shown, numbers, orders = check.shown(point) or (None, None, ())
         order = check.once(item_of, voice_of, sample, voices, known)
+        role = "prompt" if prompts is not None else ITEM_TEXT
+        taken = {"item": item, "model": model, **({role: prompt} if prompt != item else {}), **given.taken}
         found = cls(
             scale, voices, known, item_of[order], voice_of[order], sample[order], state[order], point[order],
             None if shares is None else shares[order], None if shown is None else shown[order],
-            None if orders is None else orders[order], n_elsewhere, check.families(models), source,
+            None if numbers is None else numbers[order], given.n_elsewhere, check.families(models), source,
+            readings=None if given.readings is None else given.readings[order], n_read=given.n_read,
+            columns={role: name for role, name in taken.items() if name in check.table.columns}, orders=orders,
         )  # fmt: skip
         return found if items is None else found.with_items(AttributeTable(to_polars(items), item, "items frame"))
 
@@ -182,8 +204,55 @@ class Answers:
         return replace(
             self, scale=recoding.new, point=point, state=np.where(gone, np.int8(UNREADABLE), self.state),
             shares=None if self.shares is None else recoding.shares(self.shares),
-            n_elsewhere=self.n_elsewhere + int(np.count_nonzero(gone)),
+            n_elsewhere=self.n_elsewhere + int(np.count_nonzero(gone)), readings=self._without(gone), orders=(),
         )  # fmt: skip
+
+    def _without(self, gone: NDArray[np.bool_]) -> pl.DataFrame | None:
+        """Return the readings, of which some are not on the scale any more."""
+        if self.readings is None and not gone.any():
+            return None
+        known = pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
+        rule = pl.when(pl.Series(gone)).then(pl.lit(NOT_ON_SCALE)).otherwise(pl.col("rule"))
+        return known.with_columns(rule.alias("rule"))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row per answer, by model, prompt, item and sample, with how each was read.
+
+        Columns: ``model``, ``prompt`` (empty where none is named), ``item``, ``sample``, ``state``, ``answer`` (the
+        label of the point), ``point`` (its position), ``text`` (what the model wrote, if that is known), ``rule``
+        (which rule read it) and ``read`` (the piece of the text in which the rule saw the answer). Where there are any,
+        ``distribution`` (the probability of each point), ``order`` (the options as shown) and ``family``.
+        :meth:`from_frame` reads it back.
+
+        Examples
+        --------
+        >>> frame = pl.DataFrame({"item": [1, 2], "response": ["I'd say **often**.", "I cannot judge that."]})
+        >>> made = Answers.from_frame(frame, Scale(["never", "often"])).to_frame()
+        >>> made.select("item", "state", "answer", "rule", "read").rows()
+        [('1', 'answered', 'often', 'opinion', 'often'), ('2', 'refused', None, 'refusal', 'I cannot')]
+        """
+        names = {name: [voice[at] for voice in self.voices] for at, name in enumerate(("model", "prompt"))}
+        labels = pl.Series([str(label) for label in self.scale.labels], dtype=pl.String)
+        point = pl.Series(self.point).replace(NO_POINT, None)
+        columns = {
+            **{name: pl.Series(texts, dtype=pl.String).gather(self.voice) for name, texts in names.items()},
+            "item": self.items.gather(self.item), "sample": self.sample,
+            "state": pl.Series(STATES, dtype=pl.String).gather(self.state), "answer": labels.gather(point),
+            "point": point.cast(pl.Int64),
+        }  # fmt: skip
+        known = pl.DataFrame(schema=READINGS).clear(len(self)) if self.readings is None else self.readings
+        more: dict[str, pl.Series] = {}
+        if self.shares is not None:
+            lists = pl.Series(self.shares, dtype=pl.Array(pl.Float64, len(labels))).cast(pl.List(pl.Float64))
+            more["distribution"] = pl.select(pl.when(pl.Series(~np.isnan(self.shares[:, 0]))).then(lists)).to_series()
+        if self.order is not None and self.orders:
+            numbers = pl.Series(self.order).replace(NO_POINT, None)
+            more["order"] = pl.Series([list(one) for one in self.orders], dtype=pl.List(pl.Int64)).gather(numbers)
+        frame = pl.DataFrame({**columns, **known.to_dict(), **more})
+        if self.families:
+            family = pl.col("model").replace_strict(dict(self.families), default=None, return_dtype=pl.String)
+            frame = frame.with_columns(family.alias("family"))
+        return frame[np.lexsort((self.sample, self.item, self.voice))]
 
     def __len__(self) -> int:
         """Return the number of answers."""

@@ -24,6 +24,18 @@ WITHHELD = "withheld"
 By = str | Sequence[str]
 
 
+def _without(attribute: str, known: Sequence[str]) -> SelectionError:
+    """Return the error that raters lack an attribute, with the one that was meant if just one has it in its name."""
+    if not known:
+        return SelectionError(
+            f"raters have no attribute '{attribute}', and no other",
+            hint="Give a table of raters with --raters, or name a column of the ratings.",
+        )
+    near = [name for name in known if attribute.casefold() in name.casefold()]
+    hint = f"Name it in full: '{near[0]}'." if len(near) == 1 else None
+    return SelectionError(f"raters have no attribute '{attribute}'; they have: {few(known)}", hint=hint)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
     """Raters → groups.
@@ -88,8 +100,7 @@ class Axis:
         attributes = (by,) if isinstance(by, str) else tuple(by)
         for attribute in attributes:
             if attribute not in ratings.raters.columns:
-                known = few(ratings.raters.columns[1:]) or "none: give them with --raters"
-                raise SelectionError(f"raters have no attribute '{attribute}'; they have: {known}")
+                raise _without(attribute, ratings.raters.columns[1:])
         if len(set(attributes)) < len(attributes) or not attributes:
             raise SelectionError(f"an axis needs attributes that differ, not {attributes}")
         groups, codes = _crossed([ratings.raters[attribute] for attribute in attributes])

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plurivox.arguments import fits, shown, whole
 from plurivox.errors import ConfigError, InputError
+from plurivox.intake.attributes import CONFLICTS, UNKNOWN
+from plurivox.intake.opening import split_name
 from plurivox.intake.points import BY_RATER
 from plurivox.lenses import lenses
 from plurivox.scale import Scale
 from plurivox.scale_files import KEYS, Kinds, check_key, poles_of, read_toml, scale_of
 from plurivox.scale_files import load_question as load_question
 from plurivox.scale_files import load_scale as load_scale
+from plurivox.settings.shared import MIN_GROUP_SIZE
 
 if TYPE_CHECKING:
+    from plurivox.intake.check import Intake
     from plurivox.lenses.record import Lens
     from plurivox.ratings import Ratings
     from plurivox.recoding import Recoding
@@ -28,12 +33,28 @@ FILE_NAME = "plurivox.toml"
 _KNOWN: dict[str, Kinds] = {
     "": {"min_group_size": int},
     "columns": dict.fromkeys(
-        ("item", "rater", "score", "point_columns", "layout", "duplicates", "time", "encoding"), str
+        (
+            "item",
+            "rater",
+            "score",
+            "point_columns",
+            "layout",
+            "duplicates",
+            "time",
+            "encoding",
+            "questions",
+            "rejected",
+            "unfinished",
+            "format",
+        ),
+        str,
     ),
     "scale": {**KEYS, "recode": str, "unsafe_from": (str, int, float)},
-    "raters": {"file": str, "columns": list, "by": list, "bins": dict, "several": dict},
+    "raters": {
+        "file": str, "columns": list, "by": list, "bins": dict, "several": dict, "conflicts": str, "unknown": list,
+    },
     "items": {"file": str, "columns": list},
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +80,10 @@ class Config:
     duplicates: str | None = None
     time: str | None = None
     encoding: str | None = None
+    questions: str | None = None
+    rejected: str | None = None
+    unfinished: str | None = None
+    format: str | None = None
     scale: Scale | None = None
     missing: tuple[str, ...] = ()
     poles: tuple[str, str] | None = None
@@ -71,6 +96,8 @@ class Config:
     by: tuple[tuple[str, ...], ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)
     several: Mapping[str, str] = field(default_factory=dict)
+    conflicts: str | None = None
+    unknown: tuple[str, ...] | None = None
     min_group_size: int | None = None
     path: str | None = None
     lenses: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -81,10 +108,10 @@ class Config:
 
 
 def find_config(source: str | os.PathLike[str]) -> Path | None:
-    """Return the ``plurivox.toml`` beside a file, or in the working directory for standard input."""
-    folder = Path() if os.fspath(source) == "-" else Path(source).parent
-    path = folder / FILE_NAME
-    return path if path.is_file() else None
+    """Return the ``plurivox.toml`` beside a file, in a folder or beside it, or in the working directory for ``-``."""
+    file = Path(split_name(source)[0])
+    folders = [Path()] if os.fspath(source) == "-" else [file, file.parent] if os.path.isdir(file) else [file.parent]
+    return next((path for path in (folder / FILE_NAME for folder in folders) if path.is_file()), None)
 
 
 def load_config(path: str | os.PathLike[str]) -> Config:
@@ -111,6 +138,10 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         duplicates=columns.get("duplicates"),
         time=columns.get("time"),
         encoding=columns.get("encoding"),
+        questions=columns.get("questions"),
+        rejected=columns.get("rejected"),
+        unfinished=columns.get("unfinished"),
+        format=columns.get("format"),
         scale=scale_of(scale, name) if "labels" in scale else None,
         missing=tuple(str(token) for token in scale.get("missing", ())),
         poles=poles_of(scale, name),
@@ -123,29 +154,89 @@ def load_config(path: str | os.PathLike[str]) -> Config:
         by=tuple((one,) if isinstance(one, str) else tuple(map(str, one)) for one in raters.get("by", ())),
         bins={attribute: _bins(attribute, given, name) for attribute, given in raters.get("bins", {}).items()},
         several=_several(raters.get("several", {}), name),
+        conflicts=_rule(raters.get("conflicts"), name),
+        unknown=tuple(raters["unknown"]) if "unknown" in raters else None,
         min_group_size=data.get("min_group_size"),
         path=name,
         lenses=found,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What a config says of groups of raters; ``by`` is None for every attribute."""
+
+    by: Sequence[tuple[str, ...]] | None = None
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    several: Mapping[str, str] = field(default_factory=dict)
+    conflicts: str = "missing"
+    unknown: Sequence[str] = UNKNOWN
+    columns: Sequence[str] = ()
+    min_group_size: int = MIN_GROUP_SIZE
+
+    def lines(self, attributes: Sequence[str], file: str | None) -> list[str]:
+        """Return the section of raters."""
+        by = [one[0] if len(one) == 1 else list(one) for one in self.by] if self.by else list(attributes)
+        unknown = (
+            f"unknown = {json.dumps(list(self.unknown), ensure_ascii=False)}  # words that tell nothing of a rater"
+        )
+        bins = [f"{_key(name)} = {_bins_text(one)}" for name, one in self.bins.items()]
+        several = [f"{_key(name)} = {_quoted(between)}" for name, between in self.several.items()]
+        return [
+            "[raters]",
+            f"file = {_quoted(file)}" if file else '# file = "raters.csv"  # one row per rater, with the id as above',
+            _columns_line(self.columns, "columns of the ratings themselves that describe raters, besides those of by"),
+            f'by = {json.dumps(by, ensure_ascii=False)}  # what to analyse; a crossing is a list: ["race", "gender"]',
+            f"conflicts = {_quoted(self.conflicts)}  # or first, error: what counts of several values of one rater",
+            unknown if tuple(self.unknown) != UNKNOWN else f"# {unknown}",
+            "",
+            "[raters.bins]",
+            *(bins or ["# age = [18, 30, 50]  # sorts numbers into 18–29, 30–49 and 50+"]),
+            "",
+            "[raters.several]",
+            *(several or ['# race = ";"  # a rater may have several values, with this between them']),
+            "",
+        ]
+
+
 def config_text(
-    ratings: Ratings, *, raters: str | None = None, items: str | None = None, recoding: Recoding | None = None
+    ratings: Ratings,
+    *,
+    raters: str | None = None,
+    items: str | None = None,
+    recoding: Recoding | None = None,
+    groups: Groups | None = None,
+    item_columns: Sequence[str] = (),
+    encoding: str | None = None,
 ) -> str:
     """Return a commented ``plurivox.toml`` that says what was recognised in ``ratings``, and how they were recoded."""
-    intake = ratings.intake
+    groups = groups or Groups()
     scale = ratings.scale if recoding is None else recoding.old.with_poles(recoding.old.poles or recoding.new.poles)
-    attributes = ratings.raters.columns[1:]
     lines = [
         "# How to read the ratings in this folder; every plurivox command run on a file here follows it.",
         "# What is given on the command line comes first.",
         "",
         "# Groups with fewer raters are withheld from every result.",
-        "min_group_size = 5",
+        f"min_group_size = {groups.min_group_size}",
         "",
-        "[columns]",
+        *_column_lines(ratings.intake, encoding),
+        *_scale_lines(scale, recoding, inferred=ratings.intake.scale_inferred),
+        *groups.lines(ratings.raters.columns[1:], raters),
+        "[items]",
+        f"file = {_quoted(items)}" if items else '# file = "items.csv"  # one row per item',
+        _columns_line(item_columns, "columns of the ratings themselves that describe items"),
+        "",
     ]
-    if intake.layout == "long":
+    return "\n".join(lines)
+
+
+def _columns_line(names: Sequence[str], what: str) -> str:
+    return f"{'' if names else '# '}columns = {json.dumps(list(names), ensure_ascii=False)}  # {what}"
+
+
+def _column_lines(intake: Intake, encoding: str | None) -> list[str]:
+    lines = ["[columns]"]
+    if intake.layout in ("long", "survey"):
         known = [role for role in ("item", "rater", "score", "time") if role in intake.columns]
         if intake.point_columns:
             known = [role for role in known if role != "score" and intake.columns[role] != BY_RATER]
@@ -154,16 +245,22 @@ def config_text(
         lines += [f"item = {_quoted(intake.columns['item'])}", f"layout = {_quoted(intake.layout)}"]
     if intake.point_columns:
         lines.append(f"point_columns = {_quoted(intake.point_columns)}")
-    lines += [
+    return [
+        *lines,
+        *_of_export(intake),
+        *([f"encoding = {_quoted(encoding)}"] if encoding else []),
         f"duplicates = {_quoted(intake.duplicates)}  # or first, last, mode, keep: what counts of repeats",
         "",
+    ]
+
+
+def _scale_lines(scale: Scale, recoding: Recoding | None, *, inferred: bool) -> list[str]:
+    labels = scale.name or list(scale.labels)
+    return [
         "[scale]",
         "# The points from lowest to highest, also those nobody used.",
-    ]
-    if intake.scale_inferred:
-        lines.append("# These were inferred from the scores: check that no end point is missing.")
-    lines += [
-        f"labels = {json.dumps(list(scale.labels), ensure_ascii=False)}",
+        *(["# These were inferred from the scores: check that no end point is missing."] if inferred else []),
+        f"labels = {json.dumps(labels, ensure_ascii=False)}",
         f"# values = {json.dumps(list(scale.values))}  # numbers for the points, where steps are unequal",
         f"missing = {json.dumps(list(scale.missing), ensure_ascii=False)}"
         "  # answers that mean no rating, besides blank, NA, NaN and null",
@@ -172,24 +269,29 @@ def config_text(
         if recoding is None
         else f"recode = {_quoted(recoding.rule)}  # other points made of these",
         "",
-        "[raters]",
-        f"file = {_quoted(raters)}" if raters else '# file = "raters.csv"  # one row per rater, with the id as above',
-        "# columns = []  # columns of the ratings themselves that describe raters",
-        f"by = {json.dumps(attributes, ensure_ascii=False)}  # what to analyse; a crossing is a list: "
-        '["race", "gender"]',
-        "",
-        "[raters.bins]",
-        "# age = [18, 30, 50]  # sorts numbers into 18–29, 30–49 and 50+",
-        "",
-        "[raters.several]",
-        '# race = ";"  # a rater may have several values, with this between them',
-        "",
-        "[items]",
-        f"file = {_quoted(items)}" if items else '# file = "items.csv"  # one row per item',
-        "# columns = []  # columns of the ratings themselves that describe items",
-        "",
     ]
-    return "\n".join(lines)
+
+
+def _bins_text(bins: Bins) -> str:
+    edges = f"[{', '.join(f'{edge:g}' for edge in bins.edges)}]"
+    if bins.labels is None:
+        return edges
+    return f"{{ edges = {edges}, labels = {json.dumps(list(bins.labels), ensure_ascii=False)} }}"
+
+
+def _key(name: str) -> str:
+    """Return a key as TOML takes it, in quotation marks unless it is plain."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _of_export(intake: Intake) -> list[str]:
+    """Return the lines that say what a file was taken for, and what was said about it."""
+    if not intake.platform:
+        return []
+    said = [f"{name} = {_quoted(value)}" for name, value in intake.said.items()]
+    if intake.layout == "survey" and "questions" not in intake.said:
+        said.append('# questions = "Q1:Q20"  # which columns are questions, if not those that were recognised')
+    return [f"format = {_quoted(intake.platform)}", *said]
 
 
 def _ends(scale: Scale) -> list[str]:
@@ -253,6 +355,15 @@ def _bins(attribute: str, given: object, name: str) -> Bins:
             hint=f"Write where each starts: {attribute} = [18, 30, 50], or {{ edges = [18, 30], labels = […] }}.",
         )
     return Bins(tuple(edges), None if labels is None else tuple(map(str, labels)))
+
+
+def _rule(given: str | None, name: str) -> str | None:
+    """Return which value counts where there are several."""
+    if given is None or given in CONFLICTS:
+        return given
+    raise ConfigError(
+        f"'[raters] conflicts' is {shown(given)}", source=name, hint=f"It is one of {', '.join(CONFLICTS)}."
+    )
 
 
 def _several(given: Mapping[str, object], name: str) -> dict[str, str]:

@@ -22,6 +22,7 @@
 
     PlurivoxWarning (UserWarning)
     ├── UnknownIdsWarning            ratings by raters, or of items, that the attribute table lacks
+    ├── AttributeConflictWarning     raters or items with several values of an attribute, which is unknown for them
     ├── SharedRatersWarning          raters of the reference are also among those it judges
     ├── ModelWarning                 a model was trained on ratings that cannot teach it the whole scale
     ├── DamageWarning                a part of a damaged file could not be read
@@ -207,6 +208,10 @@ class PlurivoxWarning(UserWarning):
 
 class UnknownIdsWarning(PlurivoxWarning):
     """Raters or items in the ratings are absent from the table of their attributes."""
+
+
+class AttributeConflictWarning(PlurivoxWarning):
+    """Raters or items carry several values of an attribute, so that it is unknown for them."""
 
 
 class SharedRatersWarning(PlurivoxWarning):

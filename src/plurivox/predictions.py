@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, Sc
 from plurivox.files import write_text
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
 from plurivox.intake.code import as_numbers, as_text
+from plurivox.quoting import escaped
 from plurivox.ratings import to_polars
 from plurivox.recoding import GivenRecoding, Recoding
 from plurivox.scale import Label, Scale
@@ -256,7 +257,8 @@ class Predictions:
         Parameters
         ----------
         path
-            The file, such as ``CSC_test_soft.tsv`` or ``CSC_test_pe.tsv``.
+            The file, such as ``CSC_test_soft.tsv`` or ``CSC_test_pe.tsv``; or ``CSC_test.json`` for probabilities as
+            the soft labels of an object of items, which is how the task has them in its data.
         model
             Which of several models.
         items
@@ -270,13 +272,17 @@ class Predictions:
         if (model is None and len(self.models) > 1) or (model is not None and model not in self.models):
             raise InputError(f"model is {model!r}", hint=f"Choose one of {few(self.models, 20)}.")
         name, target = model or self.models[0], Path(os.fspath(path))
-        if target.stem.endswith(PERSPECTIVIST):
-            lines = self._points(name)
-        else:
-            rows = zip(self.items, self.shares[self.models.index(name)].tolist(), strict=True)
-            lines = {item: json.dumps(one) for item, one in rows if not math.isnan(one[0])}
+        rows = zip(self.items, self.shares[self.models.index(name)].tolist(), strict=True)
+        shares = {item: one for item, one in rows if not math.isnan(one[0])}
+        lines = self._points(name) if target.stem.endswith(PERSPECTIVIST) else {
+            item: json.dumps(one) for item, one in shares.items()
+        }  # fmt: skip
         wanted = sorted(lines) if items is None else [item for item in items if item in lines]
-        return write_text(target, "".join(f"{item}\t{lines[item]}\n" for item in wanted))
+        if target.suffix.lower() == ".json":
+            names = [str(label) for label in self.scale.labels]
+            soft = ((item, {"soft_label": dict(zip(names, shares[item], strict=True))}) for item in wanted)
+            return write_text(target, object_text(soft), [self.source])
+        return write_text(target, "".join(f"{item}\t{lines[item]}\n" for item in wanted), [self.source])
 
     def _points(self, name: str) -> dict[str, str]:
         """Return the list of points of each item, in the order of its raters' names, numbers by value."""
@@ -292,6 +298,12 @@ class Predictions:
 
     def __repr__(self) -> str:
         return f"<Predictions: {len(self.models)} models, {len(self.items):,} items, on {self.scale}>"
+
+
+def object_text(items: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Return an object of items as JSON, one item a line."""
+    lines = [f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(one, ensure_ascii=False)}" for name, one in items]
+    return escaped("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def natural(text: str) -> list[tuple[int, str]]:

@@ -68,7 +68,7 @@ def combine(questions: Mapping[str, Ratings], rule: str | Sequence[Label] = "hig
     labels = label_column(first.scale).gather(np.argsort(order)[best["priority"].to_numpy()])
     combined = Ratings.from_frame(
         best.select("item", "rater").with_columns(labels), scale=first.scale, raters=_known(questions, "rater"),
-        items=_known(questions, "item"),
+        items=_known(questions, "item"), unknown=(),
     )  # fmt: skip
     intake = replace(
         first.intake,

@@ -15,8 +15,18 @@ from plurivox.arguments import Frame, Kind, checked, fits
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError, few
 from plurivox.intake.again import Again, EveryRating, first_and_again, same_times
-from plurivox.intake.attributes import AttributeTable, as_categories, bin_numbers, category_order
+from plurivox.intake.attributes import (
+    UNKNOWN,
+    AttributeTable,
+    Conflicts,
+    as_categories,
+    bin_numbers,
+    category_order,
+    clean,
+    columns_of_raters,
+)
 from plurivox.intake.check import Checked, Intake, LongTable, check
+from plurivox.intake.describing import Rules
 from plurivox.intake.order import Duplicates
 from plurivox.intake.points import GivenPoints, point_columns_text, prepare, with_joined
 from plurivox.intake.raw import RawTable
@@ -105,6 +115,9 @@ class Ratings:
         item_attributes: Sequence[str] = (),
         raters: Frame | None = None,
         items: Frame | None = None,
+        by: Sequence[str] = (),
+        conflicts: Conflicts = "missing",
+        unknown: Sequence[str] = UNKNOWN,
     ) -> Ratings:
         """Check and code a long frame of pandas, polars, pyarrow or anything else that narwhals knows.
 
@@ -135,6 +148,14 @@ class Ratings:
             Columns of ``frame`` that describe raters or items.
         raters, items
             Frames with one row per rater or item and the same id column as ``frame``.
+        by
+            Attributes that groups will be made of; those that are columns of ``frame``, and not of ``raters``, are
+            taken from there.
+        conflicts
+            What counts where a rater or an item has more than one value of an attribute: ``"missing"`` (it is unknown,
+            with a warning), the ``"first"``, or it is an ``"error"``.
+        unknown
+            Words that tell nothing of a rater, such as "Prefer not to say"; an empty list keeps all words as groups.
 
         Examples
         --------
@@ -142,8 +163,11 @@ class Ratings:
         >>> Ratings.from_frame(frame, scale="0:4")
         <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
         """
-        beside = [*rater_attributes, *item_attributes] + ([] if time is None else [time])
         raw = RawTable.from_frame(to_polars(frame), "frame")
+        known = () if raters is None else to_polars(raters).columns
+        taken = (item, rater, score, time, *rater_attributes, *item_attributes)
+        rater_attributes = (*rater_attributes, *columns_of_raters(by, raw.columns, known, taken))
+        beside = [*rater_attributes, *item_attributes] + ([] if time is None else [time])
         require_columns(raw.columns, beside, "frame")
         of_raters = [name for name in beside if name not in item_attributes]
         if point_columns is not None:
@@ -174,6 +198,7 @@ class Ratings:
                 duplicates=duplicates,
                 raters=None if raters is None else AttributeTable(to_polars(raters), rater, "raters frame"),
                 items=None if items is None else AttributeTable(to_polars(items), item, "items frame"),
+                rules=Rules(conflicts, tuple(unknown)),
             )
         )
         return from_points(found.with_poles(poles), point_columns)
@@ -384,7 +409,7 @@ class Ratings:
         rule
             Text such as ``"0-2=no,3-4=yes"``, or a mapping from points or ranges of them to new points. Every point is
             named once; the order of the new points is that in which they are written. ``missing`` (or None) leaves a
-            point out.
+            point out. ``"into 5"`` makes five points of equal width, named by their ranges.
         unsafe_from
             Instead of a rule: the lowest of the points that count as unsafe. The two points that come of it are called
             like the ends of the scale, or safe and unsafe.
@@ -430,6 +455,8 @@ class Ratings:
     def with_bins(self, attribute: str, edges: Edges, labels: Names | None = None) -> Ratings:
         """Return the ratings with a numeric rater attribute sorted into intervals.
 
+        Values that belong to no interval become unknown, and are counted in ``intake.unbinned``.
+
         Parameters
         ----------
         attribute
@@ -440,8 +467,11 @@ class Ratings:
             Names for the intervals.
         """
         require_columns(self.raters.columns, [attribute], "the table of raters")
-        binned = bin_numbers(self.raters[attribute], list(edges), None if labels is None else list(labels))
-        return with_parts(self, raters=self.raters.with_columns(binned))
+        values = self.raters[attribute]
+        binned = bin_numbers(values, list(edges), None if labels is None else list(labels))
+        lost = binned.null_count() - clean(values).null_count()
+        intake = replace(self.intake, unbinned={**self.intake.unbinned, attribute: lost}) if lost else None
+        return with_parts(self, raters=self.raters.with_columns(binned), intake=intake)
 
 
 def with_items(ratings: Ratings, chosen: NDArray[np.bool_]) -> Ratings:

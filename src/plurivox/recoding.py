@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,6 +16,7 @@ from plurivox.arguments import Kind, fits, shown
 from plurivox.errors import ScaleError, few
 from plurivox.scale import ALWAYS_MISSING, MISSING, Label, Scale, numbers_of
 
+_INTO = re.compile(r"into\s+(?P<bins>\d{1,9})", re.IGNORECASE)
 _EXAMPLE = "for example --recode '0-2=no,3-4=yes'"
 UNSAFE = ("safe", "unsafe")
 """What the two points of ``unsafe_from`` are called if the ends of the scale have no names."""
@@ -39,6 +42,8 @@ class Recoding:
     def of(cls, old: Scale, rule: GivenRecoding | None = None, unsafe_from: Label | None = None) -> Recoding:
         """Read a rule for a scale, or make two points: below ``unsafe_from``, and from there.
 
+        ``"into 5"`` makes five points, each of as many neighbours as the others, up to one.
+
         Raises
         ------
         ScaleError
@@ -48,6 +53,8 @@ class Recoding:
         --------
         >>> str(Recoding.of(Scale.range(0, 4), "0-1=no,2=missing,3-4=yes"))
         '0–1 → no, 2 → missing, 3–4 → yes'
+        >>> Recoding.of(Scale.range(0, 100), "into 5").new.labels
+        ('0–20', '21–40', '41–60', '61–80', '81–100')
         """
         if (rule is None) == (unsafe_from is None):
             raise ScaleError(
@@ -59,6 +66,8 @@ class Recoding:
             return rule
         if rule is None:
             return _split(old, unsafe_from)
+        if isinstance(rule, str) and (bins := _INTO.fullmatch(rule.strip())):
+            return _binned(old, int(bins["bins"]))
         return _ruled(old, _pairs(rule))
 
     def __str__(self) -> str:
@@ -107,7 +116,9 @@ _RULES = str | Mapping[Label, Label | None] | Recoding
 GivenRecoding = Annotated[
     _RULES,
     Kind(
-        "text such as '0-2=no,3-4=yes', or a mapping such as {'0-2': 'no'}", lambda one: fits(one, _RULES), ScaleError
+        "text such as '0-2=no,3-4=yes' or 'into 5', or a mapping such as {'0-2': 'no'}",
+        lambda one: fits(one, _RULES),
+        ScaleError,
     ),
 ]
 """What every function and ``--recode`` take for a recoding."""
@@ -146,6 +157,32 @@ def _ruled(old: Scale, pairs: Sequence[tuple[str, str | None]]) -> Recoding:
         )
     order = tuple(targets[at] for at in range(len(old)))
     return Recoding(old, Scale(numbers_of(list(names)), poles=_ends(old, order)), order)
+
+
+def _binned(old: Scale, n_bins: int) -> Recoding:
+    """Return so many runs of neighbours, named by their range; the lower ones have one point more where need be."""
+    if not 2 <= n_bins <= len(old):
+        raise ScaleError(
+            f"the {len(old):,} points of the scale {old} cannot become {n_bins:,}",
+            hint=f"Write a number from 2 to {len(old):,}: --recode 'into {min(5, len(old))}'.",
+        )
+    steps = [high - low for low, high in itertools.pairwise(old.values)]
+    if max(steps) - min(steps) > 1e-9 * max(steps):
+        raise ScaleError(
+            f"the points of the scale {old} are not evenly spaced and do not make bins of one width",
+            hint=f"Name the ranges, {_EXAMPLE}.",
+        )
+    runs = np.array_split(np.arange(len(old)), n_bins)
+    targets = tuple(place for place, run in enumerate(runs) for _ in run)
+    return Recoding(old, Scale(numbers_of([_range(old, run.tolist()) for run in runs]), poles=old.poles), targets)
+
+
+def _range(scale: Scale, places: Sequence[int]) -> str:
+    """Return the name of a run of points: 21–40, or -10 to -1, whose dash would look like a sign."""
+    first, last = str(scale.labels[places[0]]), str(scale.labels[places[-1]])
+    if len(places) == 1:
+        return first
+    return f"{first} to {last}" if "-" in first + last else f"{first}–{last}"
 
 
 def _ends(old: Scale, targets: Sequence[int]) -> tuple[str, str] | None:

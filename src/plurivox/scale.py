@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from plurivox.arguments import LARGEST, Kind, checked, whole
 from plurivox.errors import ScaleError
+from plurivox.scale_names import NAMED, NamedScale, fold, offer, places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +51,9 @@ class Scale:
         What each point was said to mean where it was an option, such as ``"Few agree."``; or, where prompts told it
         differently, such lists by the name of the prompt: ``{"table": [...]}``. Texts that models answered are read by
         them, too. Scales that differ in nothing else are equal.
+    name
+        The name of a known scale that has these points, such as ``"likert-agree"``: answers are then compared without
+        case, and other wordings of its points count, too. :meth:`named` gives the whole scale.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Scale:
     missing: tuple[str, ...]
     poles: tuple[str, str] | None = field(compare=False)
     descriptions: Descriptions = field(compare=False, repr=False)
+    name: str = field(compare=False, repr=False)
     _positions: dict[str, int] = field(repr=False, compare=False)
 
     @checked
@@ -75,6 +80,7 @@ class Scale:
         missing: Iterable[Label] = (),
         poles: GivenPoles | None = None,
         descriptions: Iterable[str] | Mapping[str, Iterable[str]] = (),
+        name: str = "",
     ) -> None:
         points = _counted(labels)
         tokens = tuple(text_of(token) for token in missing)
@@ -84,7 +90,22 @@ class Scale:
         object.__setattr__(self, "missing", tokens)
         object.__setattr__(self, "poles", as_poles(poles))
         object.__setattr__(self, "descriptions", descriptions_of(points, descriptions))
+        object.__setattr__(self, "name", _name_of(name, points) if name else "")
         object.__setattr__(self, "_positions", positions)
+
+    @classmethod
+    @checked
+    def named(cls, name: str, *, missing: Iterable[Label] = ()) -> Scale:
+        """Return a scale in words that many studies use, such as ``likert-agree``; docs/data.md lists them.
+
+        Examples
+        --------
+        >>> scale = Scale.named("likert-agree")
+        >>> scale.position("strongly agree"), scale.position("Neutral") == scale.position("Neither agree nor disagree")
+        (4, True)
+        """
+        known = known_scale(name)
+        return cls(known.labels, missing=missing, poles=known.poles, name=known.name)
 
     @classmethod
     @checked
@@ -118,8 +139,12 @@ class Scale:
         """Return the scale with other answers that mean "no rating"."""
         return self._with(missing=missing)
 
+    def with_descriptions(self, descriptions: Iterable[str] | Mapping[str, Iterable[str]]) -> Scale:
+        """Return the scale with other words for what its points mean."""
+        return self._with(descriptions=descriptions)
+
     def _with(self, **changed: Any) -> Scale:
-        known = {name: getattr(self, name) for name in ("values", "missing", "poles", "descriptions")}
+        known = {name: getattr(self, name) for name in ("values", "missing", "poles", "descriptions", "name")}
         return Scale(self.labels, **{**known, **changed})
 
     def __len__(self) -> int:
@@ -154,12 +179,23 @@ class Scale:
             return found
         if text.casefold() in ALWAYS_MISSING or text in self.missing:
             return MISSING
+        if self.name:
+            wording = fold(text)
+            if wording in map(fold, self.missing):
+                return MISSING
+            if wording in places(self.name):
+                return places(self.name)[wording]
         raise ScaleError(f"{text!r} is not a point of the scale {self}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scale as plain lists, for JSON and TOML; with poles and descriptions only if there are any."""
-        known = {"labels": list(self.labels), "values": list(self.values), "missing": list(self.missing)}
+        """Return the scale as plain lists, for JSON and TOML; what it may lack only if there is any."""
+        known: dict[str, Any] = {
+            "labels": list(self.labels),
+            "values": list(self.values),
+            "missing": list(self.missing),
+        }
         known |= {"poles": list(self.poles)} if self.poles else {}
+        known |= {"name": self.name} if self.name else {}
         return known | ({"descriptions": plain_descriptions(self.descriptions)} if self.descriptions else {})
 
     @classmethod
@@ -168,8 +204,26 @@ class Scale:
         """Rebuild a scale from :meth:`to_dict`."""
         if "labels" not in data:
             raise ScaleError("a scale has labels, and data has none", hint="Give what to_dict() made.")
-        known = {name: data[name] for name in ("values", "missing", "poles", "descriptions") if name in data}
+        known = {name: data[name] for name in ("values", "missing", "poles", "descriptions", "name") if name in data}
         return cls(data["labels"], **known)
+
+
+def known_scale(name: str) -> NamedScale:
+    """Return a scale by its name, whatever its case."""
+    found = NAMED.get(name.strip().casefold())
+    if found is None:
+        raise ScaleError(
+            f"there is no scale called {name.strip()!r}",
+            hint=f"Give points such as 0:4 or No,Unsure,Yes, a TOML file, or one of these: {', '.join(NAMED)}.",
+        )
+    return found
+
+
+def _name_of(name: str, points: Sequence[Label]) -> str:
+    known = known_scale(name)
+    if known.labels != points:
+        raise ScaleError(f"the points of {known.name!r} are others", hint=f"Scale.named({known.name!r}) has them.")
+    return known.name
 
 
 def as_poles(poles: GivenPoles | None) -> tuple[str, str] | None:
@@ -210,8 +264,8 @@ def infer_scale(answers: Iterable[object]) -> Scale:
         shown = ", ".join(repr(text) for text in sorted(texts)[:8]) + (", …" if len(texts) > 8 else "")
         raise ScaleError(
             f"the scores are text and text has no order of its own; found, in no order, {shown}",
-            hint="Give the points from lowest to highest, for example --scale No,Unsure,Yes; "
-            "what is not a point goes to --missing.",
+            hint=f"{f'{offered} Or give' if (offered := offer(texts)) else 'Give'} the points from lowest to highest, "
+            "for example --scale No,Unsure,Yes; what is not a point goes to --missing.",
         )
     known = [number for number in numbers if number is not None]
     low, high = min(known), max(known)
@@ -220,10 +274,11 @@ def infer_scale(answers: Iterable[object]) -> Scale:
             f"the scores run from {_plain(low)} to {_plain(high)}, too far apart to be taken for a scale",
             hint="Check that the score column is the right one; if it is, give the scale with --scale.",
         )
-    if any(number != number.to_integral_value() for number in known):
+    if broken := [number for number in known if number != number.to_integral_value()]:
         raise ScaleError(
-            f"the scores from {_plain(low)} to {_plain(high)} are not whole numbers",
-            hint=f"Give the scale, for example --scale {_plain(low)}:{_plain(high)}:{_plain(_common_step(known))}.",
+            f"the scores from {_plain(low)} to {_plain(high)} are not whole numbers, such as {_plain(min(broken))}",
+            hint=f"Give the scale, for example --scale {_plain(low)}:{_plain(high)}:{_plain(_common_step(known))}; or "
+            "remove what is not a rating, such as a row of means.",
         )
     if low == high:
         raise ScaleError(

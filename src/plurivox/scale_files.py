@@ -14,7 +14,7 @@ from plurivox.files import note_input
 from plurivox.scale import Label, Scale, as_poles
 
 Kinds = Mapping[str, type | tuple[type, ...]]
-_WORDS = "text such as '0:4' or 'No,Unsure,Yes', a list of points, a TOML file, or a Scale"
+_WORDS = "text such as '0:4', 'No,Unsure,Yes' or 'likert-agree', a list of points, a TOML file, or a Scale"
 GivenScale = Annotated[
     Scale | str | os.PathLike[str] | Sequence[Label],
     Kind(_WORDS, lambda given: fits(given, Scale | FilePath | Iterable[Label]), ScaleError),
@@ -34,7 +34,7 @@ KEYS: Kinds = {
 """What ``[scale]`` may hold, and as what."""
 LISTS: Mapping[str, Any] = {
     "labels": list[Label], "values": list[float], "missing": list[Label], "descriptions": list[str],
-    "columns": list[str], "by": list[str | list[str]],
+    "columns": list[str], "by": list[str | list[str]], "unknown": list[str],
 }  # fmt: skip
 """What lists may hold."""
 
@@ -46,6 +46,8 @@ def as_scale(scale: GivenScale | None) -> Scale | None: ...
 def as_scale(scale: GivenScale | None) -> Scale | None:
     """Return a scale from a Scale, text such as ``"0:4"`` or ``"No,Unsure,Yes"``, a TOML file, or a list of points.
 
+    A text without colon and comma is the name of a scale, such as ``"likert-agree"``.
+
     Examples
     --------
     >>> as_scale("1:3") == as_scale([1, 2, 3]) == Scale.range(1, 3)
@@ -56,13 +58,19 @@ def as_scale(scale: GivenScale | None) -> Scale | None:
     if isinstance(scale, os.PathLike) or (isinstance(scale, str) and scale.endswith(".toml")):
         return load_scale(scale)
     if isinstance(scale, str):
-        return Scale.parse(scale)
+        return _from_text(scale)
     if isinstance(scale, Mapping) or not isinstance(scale, Iterable):
         raise ScaleError(
             f"{scale!r} is not a scale",
             hint=f"Give {_WORDS}.",
         )
     return Scale(scale)
+
+
+def _from_text(text: str) -> Scale:
+    """Return the scale that a text lists or names."""
+    is_name = not {*":,"} & {*text} and any(map(str.isalpha, text))
+    return Scale.named(text) if is_name else Scale.parse(text)
 
 
 def load_scale(path: str | os.PathLike[str]) -> Scale:
@@ -82,10 +90,10 @@ def scale_of(table: Mapping[str, Any], name: str) -> Scale:
     labels: Sequence[Any] | str = table["labels"]
     missing = table.get("missing", ())
     try:
-        points = Scale.parse(labels).labels if isinstance(labels, str) else labels
+        known = _from_text(labels) if isinstance(labels, str) else Scale(labels, values=table.get("values"))
         return Scale(
-            points, values=table.get("values"), missing=missing, poles=poles_of(table, name),
-            descriptions=table.get("descriptions", ()),
+            known.labels, values=table.get("values"), missing=missing, poles=poles_of(table, name) or known.poles,
+            descriptions=table.get("descriptions", ()), name=known.name,
         )  # fmt: skip
     except InputError as error:
         raise ConfigError(error.problem, source=name, column=None, hint=error.hint) from None

@@ -12,7 +12,7 @@ from corpus.running import Case
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
     "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "advise", "select",
-    "curate", "item", "items", "ask", "answers", "fit", "predict", "report", "data",
+    "curate", "soft-labels", "item", "items", "ask", "answers", "fit", "predict", "report", "data",
     "reproduce",
 )  # fmt: skip
 JSON, TEXT, CSV, MARKDOWN = "--json", "", "--csv", "--markdown"
@@ -356,6 +356,10 @@ def _looking() -> list[Case]:
         *_forms("items/sparse", "items sparse/ratings.csv --by gender --prior empirical-bayes --precision 0.3 --top 8",
                 (JSON, TEXT)),
         _case("items/uncertain", "items sparse/ratings.csv --uncertain --prior 0.5 --json"),
+        _case("items/tasks", "items sparse/ratings.csv --uncertain -o {out}/tasks.json --as label-studio --at-most 5"),
+        _case("items/latex", "items sparse/ratings.csv --uncertain --latex --html {out}/items.html"),
+        _case("soft-labels/groups", "soft-labels dense/ratings.csv --by gender"),
+        _case("soft-labels/json", "soft-labels sparse/ratings.csv -o {out}/labels.json"),
         _case("items/totals", "items shapes/totals.csv --totals --scale 0:4 --json"),
         _case("items/dices", f"items {_DICES} --by race --json"),
         _case("items/faces", f"items {_FACES} --by rater_sex --top 5"),

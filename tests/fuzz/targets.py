@@ -12,10 +12,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 import plurivox as pv
+from exports import cases as export_cases
 from fuzz.cases import Case, Draw
 from fuzz.damage import damaged, damaged_json, nested, retyped, wrapped
 from fuzz.values import CELLS, SOME, WRONG, arguments_of, files, functions, kept, study, usual
 from plurivox.config import load_config
+from plurivox.intake.formats import FORMATS
 from plurivox.reader import read_answer
 from plurivox.scale_files import load_question, load_scale
 from support import run_cli
@@ -319,6 +321,22 @@ def replies(draw: Draw) -> Case:
     return Case(f"read_answer({text!r}, {shown!r})", run)
 
 
+def exports(draw: Draw) -> Case:
+    """A damaged file of the corpus of exports: bytes anywhere, or parts of JSON."""
+    known = [(one, one.content) for one in export_cases() if isinstance(one.content, str | bytes)]
+    base, written = known[draw(st.integers(0, len(known) - 1))]
+    content = written.encode() if isinstance(written, str) else written
+    parts = base.name.endswith(".json") and base.kind == "plain" and draw(st.booleans())
+    content = damaged_json(draw, content.decode()).encode(errors="surrogatepass") if parts else damaged(draw, content)
+    given = dict(base.given)
+    if draw(st.integers(0, 3)) == 0:
+        given["format"] = draw(st.sampled_from(FORMATS))
+    return Case(
+        f"read_ratings({base.name!r}, **{given})", lambda: pv.describe(pv.read_ratings(base.name, **given)),
+        {base.name: content},
+    )  # fmt: skip
+
+
 TARGETS: dict[str, Target] = {
-    one.__name__: one for one in (tables, parquet, logs, toml, calls, restored, options, replies)
+    one.__name__: one for one in (tables, exports, parquet, logs, toml, calls, restored, options, replies)
 }

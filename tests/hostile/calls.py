@@ -76,5 +76,5 @@ def calls() -> Iterator[Call]:
     for name, command in _commands().items():
         for one in command.params:
             metavar = str(getattr(one, "metavar", None) or "")
-            if one.name not in OUTPUTS and any(part in _FILES for part in metavar.split("|")):
+            if one.name not in OUTPUTS and any(part.strip() in _FILES for part in metavar.split("|")):
                 yield Call(name, one.name)

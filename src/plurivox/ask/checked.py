@@ -18,7 +18,7 @@ from plurivox.ask.stored import label_of
 from plurivox.engine.intervals import wilson
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, where
-from plurivox.intake.read import read_table
+from plurivox.intake.beside import read_table
 from plurivox.ratings import to_polars
 from plurivox.scale import text_of
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from plurivox.errors import FileError, PlurivoxError
 from plurivox.files import note_input
+from plurivox.intake.opening import ANSWERS
 
 VERSION = 1
 """The version of the tables."""
-APPLICATION = 0x506C7658
-"""Marks a file of SQLite as ours: "PlvX"."""
 SMALLEST = 511
 """A file of no more bytes is no database; SQLite takes it for one that is empty."""
 WAIT = 30.0
@@ -36,7 +35,7 @@ CREATE TABLE answers (
     prompt_tokens INTEGER, completion_tokens INTEGER, attempts INTEGER, seconds REAL, error TEXT, asked_at TEXT,
     run INTEGER
 );
-PRAGMA application_id = {APPLICATION};
+PRAGMA application_id = {ANSWERS};
 PRAGMA user_version = {VERSION};
 COMMIT;
 """

@@ -67,6 +67,11 @@ PROMPTS = {
 }
 """Templates by name: the options alone, each with its description, or both as a table."""
 _NEED_DESCRIPTIONS = ("described", "table")
+EXAMPLE = "How harmful is this text?"
+HOW_TO_ASK = (
+    f"Give it, as in: plurivox ask items.csv --scale 0:4 --question '{EXAMPLE}' --model NAME; or write question = "
+    f'"{EXAMPLE}" into the TOML file of the scale; in Python: Question(scale, "{EXAMPLE}").'
+)
 RAW = ", raw"
 """How the name of a raw prompt ends."""
 
@@ -108,6 +113,10 @@ class Prompt:
     examples: tuple[Example, ...] = ()
     mode: Mode = "text"
     raw: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.question.wording and "question" in (names_in(self.template) or ()):
+            raise InputError(f"no question is given, and the prompt {self.name!r} asks one", hint=HOW_TO_ASK)
 
     @classmethod
     def of(

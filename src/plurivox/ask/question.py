@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 from plurivox.errors import InputError
 from plurivox.scale import Descriptions, Scale, descriptions_in, descriptions_of, plain_descriptions
 
-WORDING = "Which of the options fits the text best?"
 MAX_OPTIONS = 1001
 READS = "reads_answers"
 """What a store holds about itself if its replies are those of a second reader."""
@@ -48,14 +47,14 @@ class Question:
     scale
         The points, which become options with the letters A, B, C, …, or with numbers if there are more than 26.
     wording
-        The question itself.
+        The question itself; only prompts that do not put it can do without.
     descriptions
         What each point means, for prompts that tell it: one text for each point, or such lists by the name of the
         prompt. By default those of the scale.
     """
 
     scale: Scale
-    wording: str = WORDING
+    wording: str = ""
     descriptions: Descriptions = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +65,7 @@ class Question:
                 f"the scale has {len(self.scale):,} points, too many to list in a question",
                 hint=f"Ask on a scale of at most {MAX_OPTIONS:,} points.",
             )
-        if not self.wording.strip():
+        if self.wording and not self.wording.strip():
             raise InputError("the question is blank", hint="Give its wording.")
 
     @property
@@ -131,7 +130,7 @@ class Question:
             )
         # Only the order of points matters here, and labels that are numbers need not increase where values were given.
         scale = Scale(map(str, labels), values=range(len(labels)))
-        return cls(scale, about.get("question") or WORDING, about.get("descriptions", ()))
+        return cls(scale, about.get("question") or "", about.get("descriptions", ()))
 
 
 def shuffled(n_options: int, seed: int, item: str, sample: int) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ def as_shown(question: Asking, order: Sequence[int], prompt: str = "") -> Option
     --------
     >>> from plurivox.ask.question import Question
     >>> from plurivox.scale import Scale
-    >>> as_shown(Question(Scale(["no", "yes"])), (1, 0))
+    >>> as_shown(Question(Scale(["no", "yes"]), "Is it rude?"), (1, 0))
     [('A', 'yes'), ('B', 'no')]
     """
     if sorted(order) != list(range(len(question.letters))):

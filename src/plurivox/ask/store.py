@@ -20,7 +20,6 @@ from typing import Any, Self, TypeVar
 import polars as pl
 
 from plurivox.ask.database import (
-    APPLICATION,
     NAME_ANOTHER,
     SMALLEST,
     VERSION,
@@ -36,6 +35,7 @@ from plurivox.ask.requests import Reply, Request
 from plurivox.ask.salvage import damage_in, salvage
 from plurivox.ask.stored import CHANGE, COLUMNS, EACH, FRAME, REFUSED, REFUSED_COLUMNS, Change, Stored, in_frame
 from plurivox.errors import DamageWarning, FileError, InputError, PlurivoxError
+from plurivox.intake.opening import ANSWERS
 from plurivox.reader import State
 
 CHUNK = 2_000
@@ -198,7 +198,7 @@ class Store:
                 store._execute("PRAGMA writable_schema = ON")
             ((application,),) = store._execute("PRAGMA application_id")
             ((version,),) = store._execute("PRAGMA user_version")
-            if application != APPLICATION:
+            if application != ANSWERS:
                 size = os.path.getsize(target)
                 problem = "it is a database of another program" if size > SMALLEST else "it is not a store of answers"
                 problem = problem if size else "it is empty"

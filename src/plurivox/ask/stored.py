@@ -21,8 +21,9 @@ WHERE key = ? AND state IS ? AND point IS ? AND rule IS ? AND span_start IS ? AN
 
 
 FRAME = """
-SELECT model, prompt, item, sample, state, NULL, point, rule, text, distribution_json, held, finish, version,
-    prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json
+SELECT model, prompt, item, sample, state, NULL, point, rule, text, NULL, distribution_json, held, finish, version,
+    prompt_tokens, completion_tokens, server, mode, params_json, order_json, error, asked_at, messages_json, span_start,
+    span_end
 FROM answers WHERE state <> 'asking' ORDER BY model, prompt, item, sample, key"""
 REFUSED = """
 SELECT model, prompt, item, sample, rule, coalesce(nullif(text, ''), refusal, '')
@@ -33,13 +34,15 @@ REFUSED_COLUMNS: dict[str, Any] = {
 }  # fmt: skip
 COLUMNS: dict[str, Any] = {
     "model": pl.String, "prompt": pl.String, "item": pl.String, "sample": pl.Int64, "state": pl.String,
-    "answer": pl.String, "point": pl.Int64, "rule": pl.String, "text": pl.String,
+    "answer": pl.String, "point": pl.Int64, "rule": pl.String, "text": pl.String, "read": pl.String,
     "distribution": pl.List(pl.Float64), "held": pl.Float64, "finish": pl.String, "version": pl.String,
     "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64, "server": pl.String, "mode": pl.String,
     "params": pl.String, "order": pl.List(pl.Int64), "error": pl.String, "asked_at": pl.String, "messages": pl.String,
 }  # fmt: skip
 """The columns of a frame of answers; the last only if asked for."""
-_ANSWER, _POINT, _SHARES, _ORDER = (list(COLUMNS).index(name) for name in ("answer", "point", "distribution", "order"))
+_ANSWER, _POINT, _TEXT, _READ, _SHARES, _ORDER = (
+    list(COLUMNS).index(name) for name in ("answer", "point", "text", "read", "distribution", "order")
+)
 
 
 class Stored(NamedTuple):
@@ -90,10 +93,11 @@ def label_of(point: int | None, labels: Sequence[object]) -> str | None:
 
 
 def in_frame(row: tuple[Any, ...], labels: Sequence[str]) -> list[Any]:
-    """Return a row of the frame: lists read from JSON, and the label of the point."""
-    values = list(row)
+    """Return a row of the frame: lists read from JSON, the label of the point, and the piece of text that was read."""
+    *values, start, end = row
     for at in (_SHARES, _ORDER):
         values[at] = None if row[at] is None else json.loads(row[at])
+    values[_READ] = None if start is None or row[_TEXT] is None else row[_TEXT][start:end]
     values[_ANSWER] = label_of(row[_POINT], labels)
     return values
 

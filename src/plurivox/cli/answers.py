@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plurivox.cli.answers_read import READ, read_table_of_texts
 from plurivox.cli.options import (
-    Csv,
-    Json,
-    Markdown,
     NoTemperature,
     Seed,
     ServerOptions,
+    Text,
     is_said,
-    one_format,
     option,
     taking,
 )
-from plurivox.cli.printing import put, put_csv, put_json
+from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
+from plurivox.cli.printing import put
+from plurivox.cli.progress import several
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from plurivox.ask.store import Store
     from plurivox.results.text import Shown
 
@@ -33,7 +31,18 @@ if TYPE_CHECKING:
 def answers(
     server: ServerOptions,
     context: typer.Context,
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="A file that plurivox ask wrote.", show_default=False)],
+    store: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STORE | read TABLE",
+            help="A file that plurivox ask wrote; or the word read, and a table of texts that models wrote.",
+            show_default=False,
+        ),
+    ],
+    scale: Annotated[Text, option("read: the points, as 0:4, or No,Unsure,Yes, or a TOML file.", "POINTS")] = None,
+    item: Annotated[Text, option("read: column with the item.", "COLUMN")] = None,
+    model: Annotated[Text, option("read: column with the model's name.", "COLUMN")] = None,
+    answer: Annotated[Text, option("read: column with the text.", "COLUMN")] = None,
     export: Annotated[
         Path | None, option("Write all answers as .parquet, .csv or .jsonl, or a new store as .db.", "FILE")
     ] = None,
@@ -48,44 +57,60 @@ def answers(
     audit: Annotated[int | None, option("Draw so many answers for a person to check.", "N", min=1)] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where --audit writes its table: a new .csv file.", metavar="FILE"),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where --audit writes its table, a new .csv file; and read its readings: .csv, .parquet or .jsonl.",
+        ),
     ] = None,
     seed: Seed = 0,
     audited: Annotated[Path | None, option("Tell how a checked table of --audit turned out.", "FILE")] = None,
     reader_model: Annotated[str | None, option("Put unreadable answers to this model.", "NAME")] = None,
     no_temperature: NoTemperature = False,
-    json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
+    latex: Latex = None,
+    html: Html = None,
 ) -> None:
     """Show how many questions were answered, refused, unreadable or failed.
 
     Or one of these: export every answer; show the texts that refuse; read all of them again; draw some for a person to
     check, and tell what came of it; have a model read what the rules cannot.
+
+    plurivox answers read TABLE reads texts that models wrote, one in each row, tells how, and writes the readings,
+    which plurivox align takes.
     """
-    one_format(json=json, csv=csv, markdown=markdown)
-    chosen = _one_action(context)
+    chosen, file = _one_action(context, store)
+    outputs = Outputs.of({"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html})
+    if chosen == READ:
+        given = {"scale": scale, "item": item, "model": model, "answer": answer}
+        read_table_of_texts(file, given, output, outputs)
+        return
+    path = Path(file)
     if chosen not in (None, "export", "refused"):
         from plurivox.cli.answers_check import draw, have_read, read_again, tell_accuracy
     if chosen == "reread":
-        read_again(store, yes=yes, json=json, csv=csv, markdown=markdown)
+        read_again(path, outputs, yes=yes)
     elif audit is not None:
-        draw(store, audit, seed, output)
+        draw(path, audit, seed, output)
     elif audited is not None:
-        tell_accuracy(store, audited, json=json, csv=csv, markdown=markdown)
+        tell_accuracy(path, audited, outputs)
     elif reader_model is not None:
-        have_read(store, reader_model, temperature=None if no_temperature else 0.0, **asdict(server))
+        have_read(path, reader_model, temperature=None if no_temperature else 0.0, **asdict(server))
     elif refused:
-        _show_refused(store, json=json, csv=csv, markdown=markdown)
+        _show_refused(path, outputs)
     elif export is not None:
-        _export(store, export, prompts)
+        _export(path, export, prompts)
     else:
-        _show(store, prompts, json=json, csv=csv, markdown=markdown)
+        _show(path, prompts, outputs)
 
 
 _ACTIONS: dict[str, tuple[str, ...]] = {
     "export": (), "refused": (), "reread": ("yes",), "audit": ("output", "seed"), "audited": (),
     "reader_model": (*(one.name for one in fields(ServerOptions)), "no_temperature"),
+    READ: ("scale", "item", "model", "answer", "output"),
 }  # fmt: skip
 """What can be done with a store, and the options that belong to it."""
 MOST_REFUSED = 100
@@ -93,80 +118,92 @@ MOST_REFUSED = 100
 _WITHOUT_TABLE = ("export", "audit", "reader_model")
 
 
-def _one_action(context: typer.Context) -> str | None:
-    """Return what is asked for, None if only to show the store; raise if options do not go together."""
+def _one_action(context: typer.Context, words: list[str]) -> tuple[str | None, str]:
+    """Return what is asked for, None if only to show a store, and of which file; raise if options do not go together.
+
+    A store whose name is the word itself can be given as ./read.
+    """
     given = functools.partial(is_said, context)
-    chosen = [name for name in _ACTIONS if given(name)]
+    reads = words[0] == READ
+    if len(words) != 1 + reads:
+        wanted = "plurivox answers read TABLE" if reads else "one store, or read and a table"
+        raise typer.BadParameter(f"give {wanted}, not {several(len(words) - reads, 'file')}")
+    chosen = [READ] * reads + [name for name in _ACTIONS if name != READ and given(name)]
+    if len(chosen) > 1 and reads:
+        raise typer.BadParameter(f"{_flag(chosen[1])} is about a store, not about plurivox answers read TABLE")
     if len(chosen) > 1:
         raise typer.BadParameter("choose one of --export, --refused, --reread, --audit, --audited and --reader-model")
     for action, options in _ACTIONS.items():
         for name in options if action not in chosen else ():
-            if given(name):
-                raise typer.BadParameter(f"{_flag(name)} goes with {_flag(action)}")
-    for name in ("json", "csv", "markdown"):
+            if given(name) and not any(name in _ACTIONS[one] for one in chosen):
+                with_what = "plurivox answers read TABLE" if action == READ else _flag(action)
+                raise typer.BadParameter(f"{_flag(name)} goes with {with_what}")
+    for name in FORMS:
         if chosen and chosen[0] in _WITHOUT_TABLE and given(name):
             raise typer.BadParameter(f"{_flag(name)} does not go with {_flag(chosen[0])}")
-    return chosen[0] if chosen else None
+    return (chosen[0] if chosen else None), words[-1]
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _show(store: Path, prompts: bool, *, json: bool, csv: bool, markdown: bool) -> None:
+def _show(store: Path, prompts: bool, outputs: Outputs) -> None:
     import json as text
 
     from plurivox.ask.store import Store
     from plurivox.cli.printing import say
-    from plurivox.cli.show import console, csv_text, markdown_text
+    from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
+    from plurivox.results.exports import Document
+    from plurivox.results.files import flat
 
     with Store.read(store) as opened:
-        if csv:
-            put_csv(csv_text(_flat(opened.frame(with_prompts=prompts))))
+        counts, shown = opened.counts(), _table(opened)
+        if not counts and not {"json", "csv"} & {outputs.printed, *outputs.files}:
+            say("there is no answer in it yet")
             return
-        counts = opened.counts()
-        if json:
-            listed = [{"model": model, "prompt": prompt, **states} for (model, prompt), states in counts.items()]
-            put_json(text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False))
-            return
-        shown = _table(opened)
-    if not counts:
-        say("there is no answer in it yet")
-        return
-    if markdown:
-        put(markdown_text([shown], []))
-    else:
-        print_table(shown, console())
+        listed = [{"model": model, "prompt": prompt, **states} for (model, prompt), states in counts.items()]
+        outputs.deliver(
+            show=lambda: print_table(shown, console()),
+            json=lambda: text.dumps({"kind": "answers", **opened.about, "answers": listed}, ensure_ascii=False),
+            csv=lambda: opened.frame(with_prompts=prompts),
+            documents=lambda: [Document([shown])],
+            flat=flat,
+        )
 
 
-def _show_refused(store: Path, *, json: bool, csv: bool, markdown: bool) -> None:
+def _show_refused(store: Path, outputs: Outputs) -> None:
     import json as text
-
-    from rich.text import Text
 
     from plurivox.ask.store import Store
     from plurivox.cli.printing import say
-    from plurivox.cli.show import console, csv_text, markdown_text, plain_table
-    from plurivox.quoting import one_line, short
+    from plurivox.quoting import one_line
+    from plurivox.results.exports import Document
     from plurivox.results.text import Shown
 
     with Store.read(store) as opened:
         found = opened.refused()
-    if csv:
-        put_csv(csv_text(found))
-        return
-    if json:
-        put_json(text.dumps({"kind": "refusals", "refusals": found.to_dicts()}, ensure_ascii=False))
-        return
-    if found.is_empty():
+    if found.is_empty() and not {"json", "csv"} & {outputs.printed, *outputs.files}:
         say("no answer in it is a refusal")
         return
     columns = ["model", "prompt", "item", "text"]
     rows = [[one_line(cell) for cell in row] for row in found.select(columns).iter_rows()]
-    if markdown:
-        put(markdown_text([Shown("Refusals", columns, rows)], []))
-        return
+    outputs.deliver(
+        show=lambda: _print_refused(columns, rows),
+        json=lambda: text.dumps({"kind": "refusals", "refusals": found.to_dicts()}, ensure_ascii=False),
+        csv=lambda: found,
+        documents=lambda: [Document([Shown("Refusals", columns, rows)])],
+    )
+
+
+def _print_refused(columns: list[str], rows: list[list[str]]) -> None:
+    from rich.text import Text
+
+    from plurivox.cli.printing import say
+    from plurivox.cli.show import console, plain_table
+    from plurivox.quoting import short
+
     table = plain_table(*columns, left=len(columns))  # the last may wrap
     for *names, told in rows[:MOST_REFUSED]:
         table.add_row(*map(Text, (*names, short(told))))
@@ -194,7 +231,7 @@ def _export(store: Path, path: Path, prompts: bool) -> None:
     from plurivox.ask.store import Store
     from plurivox.errors import FileError, InputError
     from plurivox.files import replacing, will_write
-    from plurivox.results.files import write_frame
+    from plurivox.results.files import flat, write_frame
 
     kind = path.suffix.lower()
     if kind not in (".parquet", ".csv", ".jsonl", ".db"):
@@ -207,18 +244,5 @@ def _export(store: Path, path: Path, prompts: bool) -> None:
             with replacing(path) as temporary:
                 opened.copy_to(temporary)
         else:
-            write_frame(path, opened.frame(with_prompts=prompts), _flat)
+            write_frame(path, opened.frame(with_prompts=prompts), flat)
     put(path)
-
-
-def _flat(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a frame whose lists are JSON text, as CSV has none."""
-    import polars as pl
-
-    lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
-    return frame.with_columns(
-        pl.when(pl.col(name).is_not_null())
-        .then("[" + pl.col(name).cast(pl.List(pl.String)).list.join(", ") + "]")
-        .alias(name)
-        for name in lists
-    )

@@ -20,13 +20,16 @@ from plurivox.ask.rereading import Kind, Rereading, reread
 from plurivox.ask.running import Asked, key_for
 from plurivox.ask.second_reader import SecondReading, read_by_model
 from plurivox.cli.ask import interruptible, progress_bar, say_what_is_left
-from plurivox.cli.printing import put, put_csv, put_json, say
+from plurivox.cli.outputs import Outputs
+from plurivox.cli.printing import put, say
 from plurivox.cli.progress import several, telling
-from plurivox.cli.show import ACCENT, console, csv_text, markdown_text, plain_table
+from plurivox.cli.show import ACCENT, console, plain_table
 from plurivox.cli.tables import print_table
 from plurivox.errors import FileError, InputError
 from plurivox.files import replacing, will_write
 from plurivox.quoting import harmless, one_line
+from plurivox.results.exports import Document
+from plurivox.results.files import csv_text
 from plurivox.results.text import Shown
 
 if TYPE_CHECKING:
@@ -40,23 +43,23 @@ _SAID = {"answered": "answered", "refused": "refused", "unreadable": "still unre
 _LIKE_A_NUMBER = r"^[0-9]+(e[0-9]+)?$"  # ids that spreadsheets would rewrite
 
 
-def read_again(store: Path, *, yes: bool, json: bool, csv: bool, markdown: bool) -> None:
+def read_again(store: Path, outputs: Outputs, *, yes: bool) -> None:
     """Show what reading all answers again changes, and change it if that is wanted."""
     with telling() as tell:
         found = reread(store, progress=tell and (lambda done, total: tell("reading", done, total)))
     shown = Shown("What changes", ["model", "prompt", "from", "to", "old rule", "new rule", "answers"], _lines(found))
     wanted = yes
-    if json:
-        found = found.apply() if wanted else found
-        put_json(text.dumps(_as_json(found, wanted), ensure_ascii=False, allow_nan=False))
-    elif csv:
-        put_csv(csv_text(_frame(found)))
-    elif markdown:
-        put(markdown_text([shown] if shown.rows else [], _sentences(found)))
-    else:
+    if not outputs:
         _print_changes(found, shown, console())
         wanted = yes or (_changes_anything(found) and _in_terminal() and typer.confirm("Change them?"))
-    _conclude(found if json or not wanted else found.apply(), wanted)
+    applied = found.apply() if wanted else found
+    outputs.deliver(
+        show=lambda: None,
+        json=lambda: text.dumps(_as_json(applied, wanted), ensure_ascii=False, allow_nan=False),
+        csv=lambda: _frame(found),
+        documents=lambda: [Document([shown] if shown.rows else [], _sentences(found))],
+    )
+    _conclude(applied, wanted)
 
 
 def _in_terminal() -> bool:
@@ -176,21 +179,23 @@ def _refuse_existing(output: Path) -> None:
         )
 
 
-def tell_accuracy(store: Path, file: Path, *, json: bool, csv: bool, markdown: bool) -> None:
+def tell_accuracy(store: Path, file: Path, outputs: Outputs) -> None:
     """Show how often answers were read correctly, from a checked table."""
     found = read_checked(store, file)
-    if json:
-        put_json(text.dumps(_accuracy_json(found), ensure_ascii=False, allow_nan=False))
-    elif csv:
-        put_csv(csv_text(found.to_frame()))
-    elif markdown:
-        put(markdown_text(_tables(found), _remarks(found)))
-    else:
+
+    def show() -> None:
         out = console()
         for shown in _tables(found):
             print_table(shown, out)
         for remark in _remarks(found):
             out.print(Text(f"• {remark}"))
+
+    outputs.deliver(
+        show=show,
+        json=lambda: text.dumps(_accuracy_json(found), ensure_ascii=False, allow_nan=False),
+        csv=found.to_frame,
+        documents=lambda: [Document(_tables(found), _remarks(found))],
+    )
 
 
 def _accuracy_json(found: Accuracy) -> dict[str, object]:

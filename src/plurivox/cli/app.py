@@ -23,11 +23,13 @@ from plurivox.cli.describe import describe
 from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_once, standard_streams, stoppable
 from plurivox.cli.fit import fit
 from plurivox.cli.lens import lens_command
+from plurivox.cli.outputs import Command
 from plurivox.cli.predict import predict
 from plurivox.cli.printing import put, say
 from plurivox.cli.report import report
 from plurivox.cli.reproduce import reproduce
 from plurivox.cli.simulate import simulate
+from plurivox.cli.soft_labels import soft_labels
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.files import one_call
 from plurivox.lenses import lenses
@@ -89,15 +91,17 @@ def program() -> typer.Typer:
     )
     made.callback()(_program)
     for command in (demo, describe, simulate):
-        made.command()(command)
+        made.command(cls=Command)(command)
     for lens in lenses():
-        made.command(lens.command)(lens_command(lens))
+        made.command(lens.command, cls=Command)(lens_command(lens))
     for command in OTHERS:
-        made.command()(command)
+        made.command(cls=Command)(command)
     return made
 
 
-OTHERS = (lens_command(ADVISE), lens_command(SELECT), curate, ask, answers, fit, predict, report, data, reproduce)
+OTHERS = (
+    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, data, reproduce
+)  # fmt: skip
 app = program()
 
 

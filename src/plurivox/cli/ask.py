@@ -43,7 +43,9 @@ def ask(
     ] = Path("answers.db"),
     item: Annotated[Text, option("Column with the item.", "COLUMN")] = None,
     text: Annotated[str, option("Column with the text to rate.", "COLUMN")] = "text",
-    question: Annotated[Text, option("The wording, if the TOML file has none.", "TEXT")] = None,
+    question: Annotated[
+        Text, option("What to ask, unless the TOML file says so: 'How harmful is this text?'", "TEXT")
+    ] = None,
     prompt: Annotated[
         Texts, option("plain (default), described, table, or a file with a Jinja template. Repeatable.", "NAME|FILE")
     ] = None,
@@ -99,19 +101,18 @@ def ask(
 
 
 def _question(scale: str, wording: str | None) -> "Question":
-    from plurivox.ask.question import WORDING, Question
-    from plurivox.scale import Scale
-    from plurivox.scale_files import load_question
+    from plurivox.ask.question import Question
+    from plurivox.scale_files import as_scale, load_question
 
     if not scale.endswith(".toml"):
-        return Question(Scale.parse(scale), wording or WORDING)
+        return Question(as_scale(scale), wording or "")
     points, written = load_question(scale)
-    return Question(points, wording or written or WORDING)
+    return Question(points, wording or written)
 
 
 def _examples(file: str | None) -> "list[Example]":
     from plurivox.ask.prompts import Example
-    from plurivox.intake.read import read_table
+    from plurivox.intake.beside import read_table
     from plurivox.ratings import require_columns
 
     if file is None:

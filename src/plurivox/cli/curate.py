@@ -12,8 +12,9 @@ import typer
 from plurivox.actions.curate import CURATE
 from plurivox.cli.lens import ask, asked_of, command_asking, parameter
 from plurivox.cli.loading import Loaded, load
-from plurivox.cli.options import InputOptions, Json, option
-from plurivox.cli.printing import put_json, say
+from plurivox.cli.options import InputOptions, option
+from plurivox.cli.outputs import Json, Outputs
+from plurivox.cli.printing import say
 
 if TYPE_CHECKING:
     from plurivox.actions.curate.result import Curation
@@ -33,7 +34,7 @@ Decided = Annotated[
     Path | None,
     typer.Option("--decisions", help="A list of pairs with a person's decisions filled in.", metavar="FILE"),
 ]
-_OWN = (("output", Output, None), ("selected", Selected, None), ("decisions", Decided, None), ("json", Json, False))
+_OWN = (("output", Output, None), ("selected", Selected, None), ("decisions", Decided, None), ("json", Json, None))
 
 
 def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
@@ -42,7 +43,8 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     from plurivox.files import will_write
 
     output, decisions, selected = (given[name] for name in ("output", "decisions", "selected"))
-    if (output is None) != given["json"]:
+    outputs = Outputs.of(given)
+    if (output is None) != bool(outputs):
         raise typer.BadParameter("name a file to write with -o, or print everything with --json; one of the two")
     if output is not None:
         will_write(*check_output(output))
@@ -52,13 +54,14 @@ def _curate(reading: InputOptions, given: Mapping[str, Any]) -> None:
     _check_axis(loaded)
     raters = None if selected is None else read_selected(selected)
     found = ask(CURATE, reading, loaded, given, asked, raters=raters, decisions=decided)
-    if output is None:
-        put_json(found.to_json())
-        return
-    written = write_curation(found, output, decisions=decisions, command=_command(), version=__version__)
-    _show(found, written.paths())
-    if written.decisions is not None and found.n_undecided:
-        say("write include or exclude into the column decision, then use --decisions")
+
+    def write() -> None:
+        written = write_curation(found, output, decisions=decisions, command=_command(), version=__version__)
+        _show(found, written.paths())
+        if written.decisions is not None and found.n_undecided:
+            say("write include or exclude into the column decision, then use --decisions")
+
+    outputs.deliver(show=write, json=found.to_json)
 
 
 def _check_axis(loaded: Loaded) -> None:

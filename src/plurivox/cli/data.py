@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from plurivox.cli.ending import INTERRUPTED
-from plurivox.cli.options import Json, Text
-from plurivox.cli.printing import put, put_json, say
+from plurivox.cli.options import Text
+from plurivox.cli.outputs import FORMS, Csv, Html, Json, Latex, Markdown, Outputs
+from plurivox.cli.printing import put, say
 from plurivox.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,31 +42,39 @@ def data(
         bool, typer.Option("--accept-licence", help="Accept the licence without being asked.")
     ] = False,
     name: Annotated[Text, typer.Option("--as", help="The data set that FILE is to be.", metavar="NAME")] = None,
-    json: Json = False,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
+    latex: Latex = None,
+    html: Html = None,
 ) -> None:
     """Public data sets of ratings by several people: where they are from, fetching them, checking a file.
 
     Files go into the user's cache directory, after their licence was shown and accepted; what was cut goes on where it
     stopped. From Python, pv.data.load(NAME) reads them.
     """
-    _refuse_what_is_ignored(action, what, source=source, accept_licence=accept_licence, name=name)
+    forms = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html}
+    _refuse_what_is_ignored(action, what, source=source, accept_licence=accept_licence, name=name, **forms)
+    outputs = Outputs.of(forms)
     if action == "list":
-        _list(json)
+        _list(outputs)
         return
     from plurivox.data.catalogue import dataset
 
     assert what is not None
     if action == "info":
-        _info(dataset(what), json)
+        _info(dataset(what), outputs)
     elif action == "get":
-        _get(dataset(what), source, accept_licence, json)
+        _get(dataset(what), source, accept_licence, outputs)
     else:
         from plurivox.data.checking import check_path
 
-        _check(check_path(Path(what), None if name is None else dataset(name)), json)
+        _check(check_path(Path(what), None if name is None else dataset(name)), outputs)
 
 
-_TAKES = {"list": (), "info": (), "get": ("source", "accept_licence"), "check": ("name",)}
+_TAKES = {
+    "list": tuple(FORMS), "info": ("json",), "get": ("source", "accept_licence", "json"), "check": ("name", "json")
+}  # fmt: skip
 _CALLED = {"source": "--from", "accept_licence": "--accept-licence", "name": "--as"}
 
 
@@ -76,23 +85,35 @@ def _refuse_what_is_ignored(action: str, what: str | None, **given: Any) -> None
         raise typer.BadParameter(f"{action} needs {'a file' if action == 'check' else 'the name of a data set'}")
     for option_name, value in given.items():
         if value and option_name not in _TAKES[action]:
-            raise typer.BadParameter(f"{action} takes no {_CALLED[option_name]}")
+            raise typer.BadParameter(f"{action} takes no {_CALLED.get(option_name, f'--{option_name}')}")
 
 
-def _list(json: bool) -> None:
+def _list(outputs: Outputs) -> None:
+    import polars as pl
+
     from plurivox.cli.console import console
     from plurivox.cli.tables import print_table
     from plurivox.data.catalogue import catalogue
     from plurivox.data.store import is_held
+    from plurivox.results.exports import Document
     from plurivox.results.text import Shown
 
-    known = catalogue().values()
-    if json:
-        put_json(to_json.dumps([_record(one) for one in known], ensure_ascii=False))
-        return
+    known, header = catalogue().values(), ["name", "items", "raters", "ratings", "scale", "here"]
     rows = [[one.name, *map(_number, _sizes(one)), _points(one.scale), "yes" if is_held(one) else ""] for one in known]
-    print_table(Shown("Data sets", ["name", "items", "raters", "ratings", "scale", "here"], rows), console())
-    put("plurivox data info NAME tells more; plurivox data get NAME fetches it.")
+    shown = Shown("Data sets", header, rows)
+
+    def show() -> None:
+        print_table(shown, console())
+        put("plurivox data info NAME tells more; plurivox data get NAME fetches it.")
+
+    def frame() -> pl.DataFrame:
+        cells = [(one.name, *_sizes(one), one.scale, is_held(one)) for one in known]
+        return pl.DataFrame(cells, schema=header, orient="row")
+
+    outputs.deliver(
+        show=show, json=lambda: to_json.dumps([_record(one) for one in known], ensure_ascii=False), csv=frame,
+        documents=lambda: [Document([shown])],
+    )  # fmt: skip
 
 
 def _sizes(one: "Dataset") -> tuple[int | None, int | None, int | None]:
@@ -125,12 +146,13 @@ def _fields(one: "Dataset") -> dict[str, Any]:
     return asdict(replace(one, load=None))
 
 
-def _info(one: "Dataset", json: bool) -> None:
+def _info(one: "Dataset", outputs: Outputs) -> None:
+    outputs.deliver(show=lambda: _tell(one), json=lambda: to_json.dumps(_record(one), ensure_ascii=False))
+
+
+def _tell(one: "Dataset") -> None:
     from plurivox.data.store import folder_of, is_held
 
-    if json:
-        put_json(to_json.dumps(_record(one), ensure_ascii=False))
-        return
     counts = ", ".join(
         f"{count:,} {what}" for what, count in zip(("items", "raters", "ratings"), _sizes(one), strict=True) if count
     )
@@ -154,7 +176,7 @@ def _info(one: "Dataset", json: bool) -> None:
         put(f"  fetch      not by a program; get it at its home{then}")
 
 
-def _get(one: "Dataset", source: Path | None, accepted: bool, json: bool) -> None:
+def _get(one: "Dataset", source: Path | None, accepted: bool, outputs: Outputs) -> None:
     from plurivox.cli.progress import telling
     from plurivox.data.store import get
 
@@ -167,7 +189,7 @@ def _get(one: "Dataset", source: Path | None, accepted: bool, json: bool) -> Non
     except KeyboardInterrupt:
         say("interrupted; what has come is kept, and the same command goes on with it")
         raise typer.Exit(INTERRUPTED) from None
-    put_json(to_json.dumps([str(path) for path in paths])) if json else put(*paths)
+    outputs.deliver(show=lambda: put(*paths), json=lambda: to_json.dumps([str(path) for path in paths]))
 
 
 def _in_terminal() -> bool:
@@ -180,13 +202,13 @@ def _agreed() -> bool:
     return typer.confirm("Do you accept the licence?", err=True)
 
 
-def _check(found: "Check", json: bool) -> None:
-    if json:
-        put_json(found.to_json())
-    else:
+def _check(found: "Check", outputs: Outputs) -> None:
+    def show() -> None:
         verdict = "is" if found.same else "can be loaded as" if found.fits else "is not"
         put(f"{found.path} {verdict} {found.name}")
         for sign, remarks in (("=", found.agrees), ("≠", found.differs), ("!", found.wrong)):
             put(*(f"  {sign} {one}" for one in remarks)) if remarks else None
+
+    outputs.deliver(show=show, json=found.to_json)
     if not found.fits:
         raise typer.Exit(1)

@@ -6,16 +6,17 @@ from typing import Annotated
 
 import typer
 
-from plurivox.cli.loading import Loaded, load
+from plurivox.cli.loading import Loaded, load_questions, names_in
 from plurivox.cli.options import InputOptions, reads_ratings
-from plurivox.cli.printing import put_json, say
+from plurivox.cli.outputs import Json, Outputs, json_of
+from plurivox.cli.printing import say
 
 
 @reads_ratings
 def describe(
     reading: InputOptions,
     ids: Annotated[bool, typer.Option("--ids", help="Call raters by their ids; else they are numbered.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    json: Json = None,
     write_config: Annotated[
         bool, typer.Option("--write-config", help="Also write a plurivox.toml beside FILE from what was recognised.")
     ] = False,
@@ -27,20 +28,31 @@ def describe(
     from plurivox.cli.show import console, show_description
     from plurivox.lenses.overview.description import describe as describe_ratings
 
-    loaded = load(reading)
-    found = describe_ratings(loaded.ratings, loaded.by, several=loaded.several, min_group_size=loaded.min_group_size)
-    if json:
-        put_json(found.to_json())
-    else:
-        show_description(found, console(), ids=ids, sizes=loaded.by is not None)
+    outputs = Outputs.of({"json": json})
+    questions = load_questions(reading)
+    if write_config and len(questions) > 1:
+        raise typer.BadParameter("--write-config writes about one question; choose it with --score")
+    found = {
+        question: describe_ratings(one.ratings, one.by, several=one.several, min_group_size=one.min_group_size)
+        for question, one in questions.items()
+    }
+
+    def show() -> None:
+        out = console()
+        for question, one in found.items():
+            out.print(f"Question {question}\n" if len(found) > 1 else "", style="bold", end="")
+            show_description(one, out, ids=ids, sizes=questions[question].by is not None)
+
+    outputs.deliver(show=show, json=lambda: json_of([one.to_json() for one in found.values()]))
     if write_config:
-        _write_config(reading, loaded)
+        _write_config(reading, next(iter(questions.values())))
 
 
 def _write_config(reading: InputOptions, loaded: Loaded) -> None:
-    from plurivox.config import FILE_NAME, config_text
+    from plurivox.config import FILE_NAME, Groups, config_text
     from plurivox.errors import ConfigError
     from plurivox.files import write_text
+    from plurivox.intake.describing import Rules
 
     folder = Path() if reading.file == "-" else Path(reading.file).parent
     path = folder / FILE_NAME
@@ -50,7 +62,17 @@ def _write_config(reading: InputOptions, loaded: Loaded) -> None:
     def beside(file: str | None) -> str | None:
         return None if file is None else os.path.relpath(file, folder)
 
+    rules, config = loaded.rules or Rules(), loaded.config
+    columns = names_in(reading.rater_attributes) or config.rater_attributes
     text = config_text(
-        loaded.ratings, raters=beside(loaded.raters_file), items=beside(loaded.items_file), recoding=loaded.recoding
+        loaded.ratings,
+        raters=beside(loaded.raters_file),
+        items=beside(loaded.items_file),
+        recoding=loaded.recoding,
+        groups=Groups(
+            loaded.by, loaded.bins, loaded.several, rules.conflicts, rules.unknown, columns, loaded.min_group_size
+        ),
+        item_columns=names_in(reading.item_attributes) or config.item_attributes,
+        encoding=reading.encoding or config.encoding,
     )
     say(f"wrote {write_text(path, text)}")

@@ -13,8 +13,9 @@ import typer
 
 from plurivox.cli.ending import INTERRUPTED, STOPPING
 from plurivox.cli.loading import load, read_items
-from plurivox.cli.options import InputOptions, ItemsFile, Json, Seed, Text, option, reads_ratings, several_names
-from plurivox.cli.printing import put, put_json, say
+from plurivox.cli.options import InputOptions, ItemsFile, Seed, Text, option, reads_ratings, several_names
+from plurivox.cli.outputs import Json, Outputs
+from plurivox.cli.printing import put, say
 from plurivox.cli.progress import one_bar
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def fit(
     sample_items: Annotated[int | None, option("Draw so many of the items at random.", "N", min=2)] = None,
     sample_ratings: Annotated[int | None, option("Draw at most so many ratings of each item.", "N", min=1)] = None,
     seed: Seed = 0,
-    json: Json = False,
+    json: Json = None,
 ) -> None:
     """Train a small model that predicts from an item's text how its ratings (FILE) are distributed.
 
@@ -66,6 +67,7 @@ def fit(
         raise typer.BadParameter("only one of the two tables can come from standard input")
     if output.exists() and not output.is_dir():
         raise typer.BadParameter(f"{output} is a file, and a model is written to a folder")
+    outputs = Outputs.of({"json": json})
     try_folder(output)
     ratings = load(reading).ratings
     ids, table = read_items(texts, None, like=ratings.intake.columns.get("item"), encoding=reading.encoding)
@@ -81,10 +83,7 @@ def fit(
         not_any_more()
         found.save(output)
     _tell(found)
-    if json:
-        put_json(_as_json(found, output))
-    else:
-        put(output)
+    outputs.deliver(show=lambda: put(output), json=lambda: _as_json(found, output))
     if found.training.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
 

@@ -11,10 +11,10 @@ from plurivox.cli.loading import (
     read_alike,
     read_beside,
     read_scale,
+    tell_answers,
 )
 from plurivox.cli.options import InputOptions
 from plurivox.cli.printing import say
-from plurivox.cli.progress import several
 
 Given = Mapping[str, Any]
 
@@ -28,8 +28,9 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     """Read from the ratings once more when each was given, and how long it took."""
     import typer
 
+    from plurivox.intake.beside import read_again
+    from plurivox.intake.formats.record import Asked
     from plurivox.intake.points import with_joined
-    from plurivox.intake.read import read_table
     from plurivox.ratings import require_columns
 
     columns = {role: given[role] for role in ("time", "seconds") if given[role] is not None}
@@ -40,7 +41,15 @@ def log(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
     known = loaded.ratings.intake.columns
     if not {"item", "rater"} <= set(known):
         raise typer.BadParameter("--time and --seconds need a table with one row per rating")
-    table = read_table(reading.file, encoding=reading.encoding or loaded.config.encoding or "utf-8")
+    config = loaded.config
+    said: Any = {
+        name: getattr(reading, name) or getattr(config, name) for name in ("questions", "rejected", "unfinished")
+    }  # fmt: skip
+    asked = Asked(item=known["item"], rater=known["rater"], score=known.get("score"), **said)
+    is_export = bool(loaded.ratings.intake.platform)
+    kind: Any = reading.format or config.format
+    encoding = reading.encoding or config.encoding or "utf-8"
+    table = read_again(reading.file, asked if is_export else None, format=kind, encoding=encoding)
     table = with_joined(table, known["item"])
     columns = {role: name for role, name in columns.items() if (role, name) != ("time", "rows")}
     columns = {"item": known["item"], "rater": known["rater"], **columns}
@@ -68,7 +77,7 @@ def answers(given: Given, reading: InputOptions, loaded: Loaded) -> Any:
         given["answers"], loaded, item=reading.item if alone else None, model=given["model"], answer=given["answer"],
         items=loaded.items_file if alone else None,
     )  # fmt: skip
-    say(f"{known.source}: {several(len(known), 'answer')} of {', '.join(known.models)}")
+    tell_answers(known)
     return known
 
 

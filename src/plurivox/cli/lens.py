@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plurivox.cli.loading import load, load_nothing, load_questions
+from plurivox.cli.loading import load_nothing, load_questions
 from plurivox.cli.options import (
     CONTEXT,
     ONE_VALUE,
-    Csv,
     InputOptions,
-    Json,
-    Markdown,
     Threads,
     is_said,
-    one_format,
     only_one,
     reads_ratings,
     tell_compiling,
 )
-from plurivox.cli.printing import put, put_csv, put_json, say
+from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
+from plurivox.cli.printing import say
 from plurivox.lenses.record import imported
-from plurivox.quoting import one_line
 
 if TYPE_CHECKING:
     from plurivox.cli.loading import Loaded
@@ -99,9 +95,10 @@ def _with_alone(lens: "Lens", given: Given) -> Given:
     if by_place is not None and by_name is not None:
         raise typer.BadParameter(f"--{lens.alone} and the second argument name the same; give one of them")
     if by_place is None and by_name is None:
+        taken = took(given)
         raise typer.BadParameter(
             f"there are no {lens.alone}: give them as the second argument, or with --{lens.alone} if there are no "
-            "ratings"
+            f"ratings{f' ({taken})' if taken else ''}"
         )
     return {**given, lens.alone: by_place if by_name is None else by_name}
 
@@ -120,14 +117,18 @@ def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
         yield parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
     for spec in lens.showing.specs().values() if lens.showing else ():
         yield _setting_parameter(spec)
+    if lens.written:
+        option = typer.Option("--output", "-o", help=lens.written.help, metavar="FILE")
+        yield parameter("output", Annotated[Path | None, option], None)
+        yield from map(_setting_parameter, lens.written.settings.specs().values())
     if lens.chart:
-        text = "Also draw it: a name that ends with .svg, .png or .html."
+        text = "Also draw it: a name that ends with .svg, .png, .pdf, .html or .json."
         yield parameter("chart", Annotated[Path | None, typer.Option("--chart", help=text, metavar="FILE")], None)
     if lens.csv_tables:
-        option = typer.Option("--table", help=f"Which table --csv prints: {tables}.", metavar="NAME")
+        option = typer.Option("--table", help=f"Which table --csv holds: {tables}.", metavar="NAME")
         yield parameter("table", Annotated[str | None, option], None if lens.instead else lens.csv_tables[0])
-    for name, kind in (("json", Json), ("csv", Csv), ("markdown", Markdown)):
-        yield parameter(name, kind, False)
+    for name, kind in OPTIONS.items():
+        yield parameter(name, kind, None)
 
 
 def parameters_of(options: Iterable["Option"], settings: type["Settings"]) -> Iterator[inspect.Parameter]:
@@ -182,27 +183,40 @@ def _text(default: Any) -> str | None:
 
 def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
     """Load what a lens needs, ask it, and print what it found."""
-    formats = {name: given[name] for name in ("json", "csv", "markdown")}
-    one_format(**formats)
+    outputs = Outputs.of(given)
     table = given.get("table") or next(iter(lens.csv_tables), None)
     if table is not None and table not in lens.csv_tables:
         raise typer.BadParameter(f"--table is one of {', '.join(lens.csv_tables)}, not {table!r}")
     chart = given.get("chart")
     if chart is not None:
-        _check_picture(chart)
+        check_picture(chart)
+    write = _prepared(lens, given) if lens.written else None
     asked = asked_of(lens, reading, given)
     showing = {} if lens.showing is None else _values(lens.showing(**settings_given(lens.showing, given)))
     found = {}
     if lens.alone and reading.file is None:
         tables = {"all": load_nothing(reading, given[lens.alone])}
     else:
-        tables = load_questions(reading, given["combine"]) if lens.questions else {"all": load(reading)}
+        tables = load_questions(reading, given.get("combine"))
+    if len(tables) > 1:
+        _refuse_once(lens, given)
     for question, loaded in tables.items():
         result = ask(lens, reading, loaded, given, asked)
         found[question] = result.of_question(question) if lens.questions else result
     if chart is not None:
         _draw(lens, found["all"], chart)
-    _print(lens, found, table, showing, **formats)
+    if write is not None:
+        write(found["all"])
+    _deliver(lens, found, table, showing, outputs)
+
+
+def _refuse_once(lens: "Lens", given: Given) -> None:
+    """Raise if several questions are asked about with what there can be one of."""
+    if given.get("chart") is not None:
+        raise typer.BadParameter("--chart draws one question; choose it with --score")
+    for source in lens.inputs:
+        if given[source.options[0].name] in ("-", ["-"]):
+            raise typer.BadParameter("what several questions need cannot come from standard input; save it to a file")
 
 
 def asked_of(lens: "Lens", reading: InputOptions, given: Given) -> dict[str, Any]:
@@ -236,14 +250,32 @@ def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, ask
         return lens.load("run").run(loaded.ratings, **inputs, settings=settings, how=how)
 
 
-def _check_picture(path: Path) -> None:
+def check_picture(path: Path) -> None:
     """Raise before minutes of work if the name is that of no picture, or nothing can be written there."""
     from plurivox.files import will_write
-    from plurivox.plots.writing import FORMATS
+    from plurivox.plots.writing import not_drawn
 
-    if path.suffix.lower() not in FORMATS:
-        raise typer.BadParameter(f"--chart is a name that ends with one of {', '.join(FORMATS)}, not {str(path)!r}")
+    problem = not_drawn(path)
+    if problem:
+        raise typer.BadParameter(problem)
     will_write(path)
+
+
+def _prepared(lens: "Lens", given: Given) -> Callable[[Any], None] | None:
+    """Return what writes the file that is asked for besides, or raise before anything is read; None without one."""
+    from plurivox.files import will_write
+
+    written, path = lens.written, given["output"]
+    assert written is not None
+    asked = settings_given(written.settings, given)
+    if path is None:
+        for name in asked:
+            raise typer.BadParameter(f"{written.settings.specs()[name].option} goes with -o FILE")
+        return None
+    values = tuple(_values(written.settings(**asked)).values())
+    imported(written.check)(path, values[0])
+    will_write(path)
+    return lambda result: say(f"{written.name}: {path}: {imported(written.write)(result, path, *values)}")
 
 
 def _draw(lens: "Lens", result: Any, path: Path) -> None:
@@ -289,39 +321,48 @@ def _values(settings: "Settings") -> dict[str, Any]:
     return {name: getattr(settings, name) for name in settings.specs()}
 
 
-def _print(
-    lens: "Lens", found: Mapping[str, Any], table: str | None, showing: Given, *, json: bool, csv: bool, markdown: bool
-) -> None:
-    """Print the result of each question as JSON, CSV, Markdown, or for the terminal."""
-    import polars as pl
+def _deliver(lens: "Lens", found: Mapping[str, Any], table: str | None, showing: Given, outputs: Outputs) -> None:
+    """Print or write the result of each question in the forms asked for."""
+    titles = {question: f"Question {question}" if len(found) > 1 else "" for question in found}
+    several = len(found) > 1 and not lens.questions  # results that do not know which question they are about
 
-    from plurivox.cli.show import console, csv_text, markdown_text
-    from plurivox.results.numbering import for_people
-    from plurivox.results.result import Result
+    def json() -> str:
+        return json_of([_json(result, question if several else None) for question, result in found.items()])
 
-    if json:
-        texts = [_json(result) for result in found.values()]
-        put_json(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
-        return
-    if csv:
-        put_csv(csv_text(pl.concat(_frame(result, table) for result in found.values())))
-        return
-    out = console()
-    for question, one in found.items():
-        result = for_people(one) if isinstance(one, Result) else one
-        title = f"Question {question}" if len(found) > 1 else ""
-        if markdown:
-            put(f"## {one_line(title)}\n" if title else "", end="\n" if title else "")
-            put(markdown_text(lens.load("tables")(result, **showing), _sentences(result)))
-        else:
+    def csv() -> Any:
+        import polars as pl
+
+        frames = {question: _frame(result, table) for question, result in found.items()}
+        told = (pl.lit(question).alias("question") for question in frames)
+        return pl.concat(frame.select(next(told), pl.all()) if several else frame for frame in frames.values())
+
+    def documents() -> list[Any]:
+        from plurivox.results.exported import document_of
+
+        return [document_of(result, showing, titles[question], lens) for question, result in found.items()]
+
+    def show() -> None:
+        from plurivox.cli.console import console
+        from plurivox.results.numbering import for_people
+        from plurivox.results.result import Result
+
+        out = console()
+        for question, one in found.items():
+            result, title = for_people(one) if isinstance(one, Result) else one, titles[question]
             out.print(f"{title}\n" if title else "", style="bold", end="\n" if title else "")
             show_result(lens, result, out, **showing)
 
+    outputs.deliver(show=show, json=json, csv=csv, documents=documents)
 
-def _json(result: Any) -> str:
+
+def _json(result: Any, question: str | None) -> str:
+    """Return a result as JSON, with the question that it is about before all else, if that is given."""
+    import json
+
     from plurivox.results.result import Result
 
-    return str(result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
+    text = str(result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
+    return text if question is None else f'{{"question": {json.dumps(question)}, {text.lstrip()[1:]}'
 
 
 def _frame(result: Any, table: str | None) -> Any:
@@ -350,7 +391,9 @@ def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
     shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
     if lens.notes or lens.legend is not None:
         notes = lens.load("notes")(result) if lens.notes else []
-        legend = "" if lens.alone and not result.rows else lens.legend  # without ratings there are no such values
+        groups = lens.every_attribute and any(row.axis != "all" or row.p_value is not None for row in result.rows)
+        without = not groups if lens.every_attribute else lens.alone and not result.rows
+        legend = "" if without else lens.legend  # without groups, or without ratings, there is nothing to explain
         show_tables(shown, notes, result.findings(), out, legend)
     else:
         for one in shown:

@@ -1,7 +1,8 @@
 """From the options of a command, and the config behind them, to the ratings that it works on."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from plurivox.cli.printing import say
 
 if TYPE_CHECKING:
     from plurivox.answers import Answers
-    from plurivox.config import Config
+    from plurivox.config import Bins, Config
+    from plurivox.intake.describing import Rules
     from plurivox.intake.raw import RawTable
     from plurivox.predictions import Predictions
     from plurivox.ratings import Ratings
@@ -33,6 +35,8 @@ class Loaded:
     config: "Config"
     scale: "Scale"
     recoding: "Recoding | None" = None
+    bins: "Mapping[str, Bins]" = field(default_factory=dict)
+    rules: "Rules | None" = None
 
     @property
     def scale_of_files(self) -> "Scale":
@@ -45,7 +49,10 @@ class Loaded:
             return self.by
         attributes = self.ratings.raters.columns[1:]
         if needed and not attributes:
-            raise typer.BadParameter("raters have no attributes to group them by; give them with --raters")
+            raise typer.BadParameter(
+                "raters have no attributes to group them by; give the table that holds them with --raters, or name a "
+                "column of FILE with --by"
+            )
         return [(attribute,) for attribute in attributes]
 
 
@@ -60,8 +67,9 @@ def load(reading: InputOptions) -> Loaded:
     recoding = _recoding(reading, config, ratings)
     if recoding is not None:
         ratings = ratings.recode(recoding).with_poles(reading.poles)
-    for attribute, bins in config.bins.items():
-        ratings = ratings.with_bins(attribute, bins.edges, bins.labels)
+    bins = {**config.bins, **dict(map(_edges, reading.bin or ()))}
+    for attribute, one in bins.items():
+        ratings = ratings.with_bins(attribute, one.edges, one.labels)
     if reading.where:
         ratings = _filtered(ratings, reading.where)
     _tell(ratings, config)
@@ -69,7 +77,7 @@ def load(reading: InputOptions) -> Loaded:
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
     several = dict(map(_pair, reading.several or ())) or dict(config.several)
     return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config,
-                  ratings.scale, recoding)  # fmt: skip
+                  ratings.scale, recoding, bins, _rules(reading, config))  # fmt: skip
 
 
 def load_nothing(reading: InputOptions, beside: str) -> Loaded:
@@ -82,7 +90,7 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     scale = read_scale(reading.scale) or config.scale
     if scale is None:
         raise typer.BadParameter("without ratings the points are not known; give them with --scale")
-    about = ("raters", "rater", "score", "point_columns", "time", "where", "by", "recode", "unsafe_from")
+    about = ("raters", "rater", "score", "point_columns", "time", "where", "by", "bin", "recode", "unsafe_from")
     given = [name.replace("_", "-") for name in about if getattr(reading, name)]
     if given:
         raise typer.BadParameter(f"--{given[0]} is about ratings, and no FILE is given")
@@ -92,17 +100,24 @@ def load_nothing(reading: InputOptions, beside: str) -> Loaded:
     return Loaded(nothing, None, size, {}, None, items, config, scale)
 
 
-def load_questions(reading: InputOptions, rule: str | None) -> dict[str, Loaded]:
+def load_questions(reading: InputOptions, rule: str | None = None) -> dict[str, Loaded]:
     """Read one table of ratings for each question of ``--score Q1,Q2``, and one that combines them by the rule."""
+    from plurivox.errors import ColumnError
     from plurivox.questions import RULES, combine
 
-    if reading.score is None or "," not in reading.score:
+    names = [name.strip() for name in (reading.score or "").split(",")]
+    if len(names) < 2:
         if rule is not None:
             raise typer.BadParameter("--combine needs several questions: --score Q1,Q2")
         return {"all": load(reading)}
     if reading.file == "-":
         raise typer.BadParameter("several questions cannot be read from standard input; save it to a file first")
-    names = [name.strip() for name in reading.score.split(",")]
+    if rule is None:
+        try:  # the name of one column may hold commas, as texts of questions do
+            return {"all": load(reading)}
+        except ColumnError as error:
+            if f"'{reading.score}'" not in error.problem:
+                raise
     loaded = {name: load(replace(reading, score=name)) for name in names}
     if rule is not None:
         known = rule if rule in RULES else [label.strip() for label in rule.split(",")]
@@ -205,27 +220,41 @@ def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
     return found.recode(loaded.recoding) if answered else read_answers(file, loaded.scale, like=loaded.ratings, **more)
 
 
+def tell_answers(found: "Answers", more: str = "") -> None:
+    """Say on standard error whose answers were read, which columns hold them, and what was read as text."""
+    from plurivox.answers import ITEM_TEXT
+    from plurivox.cli.progress import several
+
+    unusual = found.n_read or more or ITEM_TEXT in found.columns
+    told = ", ".join(f"{role} = {name}" for role, name in found.columns.items()) + "; " if unusual else ""
+    read = f"; {several(found.n_read, 'text')} read by rules" if found.n_read else ""
+    if found.n_read and "answer" in found.columns:
+        read += f", not being labels in {found.columns['answer']}"
+    say(f"{found.source}: {told}{several(len(found), 'answer')} of {', '.join(found.models)}{read}{more}")
+
+
 def read_items(
     file: str, item: str | None, like: str | None = None, encoding: str | None = None
 ) -> "tuple[str, RawTable]":
     """Read a table of items, and tell which column holds their ids: the one named, or one called so or alike."""
+    from plurivox.intake.beside import attributes_in
     from plurivox.intake.points import with_joined
-    from plurivox.intake.read import read_table
     from plurivox.intake.roles import id_column
     from plurivox.ratings import require_columns
 
-    table = with_joined(read_table(file, encoding=encoding or "utf-8"), item or like)
+    table = with_joined(attributes_in(file, "item", encoding or "utf-8"), item or like)
     if item is not None:
         require_columns(table.columns, [item], table.name)
     return item or id_column(table.columns, "item", like or "item", table.name), table
 
 
 def _read(reading: InputOptions, config: "Config") -> "Ratings":
+    from plurivox.intake.formats import FORMATS
+    from plurivox.intake.formats.record import CHOICES
     from plurivox.intake.order import RULES
     from plurivox.intake.read import read_ratings
 
-    formats = ("csv", "tsv", "jsonl", "parquet")
-    scale = read_scale(reading.scale) or config.scale
+    scale, rules = read_scale(reading.scale) or config.scale, _rules(reading, config)
     return read_ratings(
         reading.file,
         item=reading.item or config.item,
@@ -239,12 +268,52 @@ def _read(reading: InputOptions, config: "Config") -> "Ratings":
         time=reading.time or config.time,
         raters=reading.raters or config.raters,
         items=reading.items or config.items,
-        rater_attributes=_names(reading.rater_attributes) or config.rater_attributes,
-        item_attributes=_names(reading.item_attributes) or config.item_attributes,
+        rater_attributes=names_in(reading.rater_attributes) or config.rater_attributes,
+        item_attributes=names_in(reading.item_attributes) or config.item_attributes,
+        by=_attributes_asked(reading, config),
+        conflicts=rules.conflicts,
+        unknown=rules.unknown,
         layout=_layout(reading, config),
-        format=_one_of("--format", reading.format, formats) if reading.format else None,
+        questions=reading.questions or (None if reading.wide or reading.totals else config.questions),
+        rejected=_one_of("--rejected", reading.rejected or config.rejected, CHOICES),
+        unfinished=_one_of("--unfinished", reading.unfinished or config.unfinished, CHOICES),
+        format=_one_of("--format", reading.format or config.format, FORMATS),
         encoding=reading.encoding or config.encoding or "utf-8",
     )
+
+
+def _rules(reading: InputOptions, config: "Config") -> "Rules":
+    """Return how attributes are read, as the command line and, behind it, the config say."""
+    from plurivox.intake.attributes import CONFLICTS, UNKNOWN
+    from plurivox.intake.describing import Rules
+
+    rule = _one_of("--conflicts", reading.conflicts or config.conflicts or "missing", CONFLICTS)
+    words = config.unknown if reading.unknown is None else tuple(filter(None, names_in(reading.unknown)))
+    return Rules(rule, UNKNOWN if words is None else words)
+
+
+def _attributes_asked(reading: InputOptions, config: "Config") -> list[str]:
+    """Return every attribute that groups are made of, binned or split, also within crossings."""
+    axes: list[Any] = [one.split(",") for one in reading.by or ()] or [
+        *config.by, *(axis for section in config.lenses.values() for axis in section.get("by") or ())
+    ]  # fmt: skip
+    named = [name for axis in axes for name in ([axis] if isinstance(axis, str) else axis)]
+    binned = [text.partition("=")[0] for text in (*(reading.bin or ()), *(reading.several or ()))]
+    return list(dict.fromkeys(name.strip() for name in (*named, *binned, *config.bins, *config.several)))
+
+
+def _edges(text: str) -> "tuple[str, Bins]":
+    """Read ``age=18,30,45``."""
+    from plurivox.config import Bins
+
+    attribute, sign, edges = text.partition("=")
+    try:
+        numbers = tuple(float(edge) for edge in edges.split(","))
+    except ValueError:
+        numbers = ()
+    if not sign or not attribute.strip() or not all(map(math.isfinite, numbers)) or not numbers:
+        raise typer.BadParameter(f"--bin needs ATTRIBUTE=EDGES, such as age=18,30,45, not {text!r}")
+    return attribute.strip(), Bins(numbers)
 
 
 def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "Recoding | None":
@@ -264,6 +333,8 @@ def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "R
 
 def _tell(ratings: "Ratings", config: "Config") -> None:
     """Say on standard error what was taken for what."""
+    from plurivox.lenses.overview.description import conflict_notes, unknown_notes
+
     intake = ratings.intake
     taken = ", ".join(f"{role} = {name}" for role, name in intake.columns.items())
     scale = f"{ratings.scale}{' (inferred)' if intake.scale_inferred else ''}"
@@ -271,7 +342,18 @@ def _tell(ratings: "Ratings", config: "Config") -> None:
         scale += f", from {ratings.scale.poles[0]} to {ratings.scale.poles[1]}"
     scale += f", recoded: {intake.recoded}" if intake.recoded else ""
     told = f", as {config.path} says" if config.path else ""
-    say(f"{intake.source}: {intake.layout} table, {taken}; scale {scale}{told}")
+    what = f"{intake.layout} table"
+    if intake.platform:
+        from plurivox.intake.formats import PLATFORMS
+
+        title = next(one.title for one in PLATFORMS if one.name == intake.platform)
+        what = f"{title} (--format says otherwise)"
+    say(f"{intake.source}: {what}, {taken}; scale {scale}{told}")
+    chosen = conflict_notes(intake) if intake.conflicts == "first" else []  # else there was a warning
+    for line in (*filter(None, [intake.numbers]), *chosen, *unknown_notes(intake)):
+        say(f"{intake.source}: {line}")
+    for sentence in intake.left_out_and_remarks():
+        say(sentence)
 
 
 def read_scale(text: str | None) -> "Scale | None":
@@ -281,7 +363,8 @@ def read_scale(text: str | None) -> "Scale | None":
     return as_scale(text)
 
 
-def _names(text: str | None) -> tuple[str, ...]:
+def names_in(text: str | None) -> tuple[str, ...]:
+    """Return the names in a text that has commas between them."""
     return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
@@ -292,8 +375,8 @@ def _layout(reading: InputOptions, config: "Config") -> Any:
     return chosen and _one_of("layout", chosen, ("long", "wide", "totals"))
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> Any:
-    if value not in allowed:
+def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> Any:
+    if value is not None and value not in allowed:
         raise typer.BadParameter(f"{name} is one of {', '.join(allowed)}, not {value!r}")
     return value
 

@@ -38,7 +38,8 @@ class InputOptions:
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, JSON lines or Parquet, plain or .gz or .zst; - for standard input.",
+            help="Ratings: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite, DuckDB, ZIP, a folder, or an export of an "
+            "annotation platform; FILE::NAME for a sheet or table in it, - for standard input.",
             show_default=False,
         ),
     ]
@@ -56,13 +57,21 @@ class InputOptions:
             "COLUMNS", "--one-hot", "--point-columns",
         ),
     ] = None  # fmt: skip
-    scale: Annotated[Text, option("0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), or a TOML file.", "POINTS")] = None
+    scale: Annotated[
+        Text,
+        option("0:4, 0.5:5:0.5, No,Unsure,Yes (lowest first), likert-agree or another name, or a TOML file.", "POINTS"),
+    ] = None
     poles: Annotated[Text, option("What the two ends of the scale mean, lowest first: safe,unsafe.", "LOW,HIGH")] = None
     missing: Annotated[
         Texts, option("An answer that means no rating, besides blank, NA, NaN and null. Repeatable.", "ANSWER")
     ] = None
     recode: Annotated[
-        Text, option("New points made of points or ranges of the scale: 0-2=no,3-4=yes; 2=missing drops one.", "RULE")
+        Text,
+        option(
+            "New points made of points or ranges of the scale: 0-2=no,3-4=yes; 2=missing drops one. 'into 5' makes "
+            "five of equal width.",
+            "RULE",
+        ),
     ] = None
     unsafe_from: Annotated[Text, option("Two points made of the scale: below this one, and from it on.", "POINT")] = (
         None
@@ -82,12 +91,42 @@ class InputOptions:
             "COLUMN", "--time", "--occasion",
         ),
     ] = None  # fmt: skip
-    by: Annotated[Texts, option("Rater attribute, or several to cross: race,gender. Repeatable.", "ATTRIBUTES")] = None
+    by: Annotated[
+        Texts,
+        option(
+            "Rater attribute, or several to cross: race,gender. It is a column of the table of raters or of FILE. "
+            "Repeatable.",
+            "ATTRIBUTES",
+        ),
+    ] = None
+    bin: Annotated[
+        Texts,
+        option(
+            "Sort the numbers of a rater attribute into intervals that start here: age=18,30,45. Repeatable.",
+            "ATTRIBUTE=EDGES", "--bin",
+        ),
+    ] = None  # fmt: skip
     where: Annotated[
         Texts, option("Keep only raters or items with this value: removed=False. Repeatable.", "ATTRIBUTE=VALUE")
     ] = None
     rater_attributes: Annotated[Text, option("Columns of FILE that describe raters: age,gender.", "COLUMNS")] = None
     item_attributes: Annotated[Text, option("Columns of FILE that describe items: topic,text.", "COLUMNS")] = None
+    conflicts: Annotated[
+        Text,
+        option(
+            "If a rater or an item has several values of an attribute: missing (default: it is unknown), first, or "
+            "error.",
+            "RULE",
+        ),
+    ] = None
+    unknown: Annotated[
+        Text,
+        option(
+            "Words that tell nothing of a rater, in place of DATA_EXPIRED, CONSENT_REVOKED, Prefer not to say and "
+            "the like; '' for none.",
+            "WORDS",
+        ),
+    ] = None
     several: Annotated[
         Texts,
         option(
@@ -99,7 +138,16 @@ class InputOptions:
     totals: Annotated[
         bool, typer.Option("--totals", help="FILE has one row per item, one column of counts per point.")
     ] = False
-    format: Annotated[Text, option("csv, tsv, jsonl or parquet, if the name does not tell.", "FORMAT")] = None
+    questions: Annotated[
+        Text, option("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or 'Q*'.", "COLUMNS")
+    ] = None
+    rejected: Annotated[Text, option("What to do with rejected answers: keep or drop.", "keep|drop")] = None
+    unfinished: Annotated[
+        Text, option("What to do with answers of people who did not finish: keep or drop.", "keep|drop")
+    ] = None
+    format: Annotated[
+        Text, option("What FILE is, if it is taken for something else: csv, label-studio, table …", "FORMAT")
+    ] = None
     encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None
     min_group_size: Annotated[int | None, option("Withhold groups with fewer raters (default 5).", "N", min=1)] = None
     config: Annotated[Path | None, option("Use this file instead of the plurivox.toml beside FILE.", "FILE")] = None
@@ -113,9 +161,6 @@ Force = Annotated[
 ]
 Seed = Annotated[int, option("Same seed, same result.", "N", min=0)]
 Threads = Annotated[int | None, option("How many to use (default: all).", "N", min=1)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")]
 
 
 @dataclass(frozen=True)
@@ -134,12 +179,6 @@ class ServerOptions:
 
 
 NoTemperature = Annotated[bool, typer.Option("--no-temperature", help="Send none, for models that take none.")]
-
-
-def one_format(*, json: bool, csv: bool, markdown: bool) -> None:
-    """Raise if more than one output format is asked for."""
-    if sum((json, csv, markdown)) > 1:
-        raise typer.BadParameter("choose one of --json, --csv and --markdown")
 
 
 def tell_compiling(kernel: object) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from plurivox.scale import Scale
 
-ENDINGS, SUBMISSION = (".csv", ".parquet", ".jsonl"), "_soft.tsv"
+ENDINGS, SUBMISSIONS = (".csv", ".parquet", ".jsonl"), ("_soft.tsv", ".json")
 
 
 def predict(
@@ -25,7 +25,8 @@ def predict(
         typer.Option(
             "--output",
             "-o",
-            help="File to write: .parquet, .csv, .jsonl, or _soft.tsv to submit to LeWiDi 2025; else CSV is printed.",
+            help="File to write: .parquet, .csv, .jsonl, or _soft.tsv or .json as LeWiDi 2025 has them; else CSV is "
+            "printed.",
             metavar="FILE",
         ),
     ] = None,
@@ -52,8 +53,8 @@ def predict(
     from plurivox.config import find_config, load_config
     from plurivox.files import will_write
 
-    if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSION):
-        raise typer.BadParameter(f"{output} ends in none of {', '.join((*ENDINGS, SUBMISSION))}")
+    if output is not None and output.suffix not in ENDINGS and not output.name.endswith(SUBMISSIONS):
+        raise typer.BadParameter(f"{output} ends in none of {', '.join((*ENDINGS, *SUBMISSIONS))}")
     will_write(output)
     path = None if scale is not None else find_config(file)
     wanted = read_scale(scale) if path is None else load_config(path).scale
@@ -66,7 +67,7 @@ def predict(
             name=name, progress=None if progress is None else lambda done, of: progress("predicting", done, of),
             source=table.name, locate=table.locate,
         )  # fmt: skip
-    if output is not None and output.name.endswith(SUBMISSION):
+    if output is not None and output.name.endswith(SUBMISSIONS):
         _submit(found, output, known.scale)
     else:
         _write(found, output)

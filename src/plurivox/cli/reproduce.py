@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
-from plurivox.cli.options import Csv, Json, Text, one_format, option
-from plurivox.cli.printing import put_csv, put_json, say
+from plurivox.cli.lens import check_picture
+from plurivox.cli.options import Text, option
+from plurivox.cli.outputs import Csv, Html, Json, Latex, Markdown, Outputs
+from plurivox.cli.printing import say
 
 PAPERS = ("grasp", "responsiveness", "norms", "soft", "alt-test", "lewidi")
 
@@ -16,9 +18,14 @@ def reproduce(
         str, typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS[:-1])} or {PAPERS[-1]}.", show_default=False)
     ],
     data: Annotated[Text, option("Folder with the files that it takes, or one of them.", "FILE|FOLDER")] = None,
-    chart: Annotated[Path | None, option("Draw it: a file that ends in .svg, .png, .html or .json.", "FILE")] = None,
-    json: Json = False,
-    csv: Csv = False,
+    chart: Annotated[
+        Path | None, option("Draw it: a file that ends in .svg, .png, .pdf, .html or .json.", "FILE")
+    ] = None,
+    json: Json = None,
+    csv: Csv = None,
+    markdown: Markdown = None,
+    latex: Latex = None,
+    html: Html = None,
 ) -> None:
     """Print the tables of a paper beside the same numbers made here, with differences, and say where they part.
 
@@ -26,27 +33,31 @@ def reproduce(
     agree or not.
     """
     import plurivox.reproduce as papers
-    from plurivox.cli.show import console, csv_text
+    from plurivox.cli.show import console
     from plurivox.cli.tables import show_tables
-    from plurivox.files import will_write
     from plurivox.reproduce.tables import LEGEND, tables
+    from plurivox.results.exported import document_of
 
-    one_format(json=json, csv=csv, markdown=False)
+    given = {"json": json, "csv": csv, "markdown": markdown, "latex": latex, "html": html, "chart": chart}
+    outputs = Outputs.of(given)
     if paper not in PAPERS:
         raise typer.BadParameter(f"PAPER is one of {', '.join(PAPERS)}, not {paper!r}")
-    will_write(chart)
+    if chart is not None:
+        check_picture(chart)
     found = papers.run(paper, data)
     if chart is not None:
         from plurivox.plots import reproduction, write_chart
 
         write_chart(reproduction(found), chart)
         say(f"chart: {chart}")
-    if json:
-        put_json(found.to_json())
-    elif csv:
-        put_csv(csv_text(found.to_frame()))
-    else:
+
+    def show() -> None:
         out = console()
         out.print(found.settings["citation"], style="bold")
         out.print()
         show_tables(tables(found), [], found.findings(), out, LEGEND)
+
+    outputs.deliver(
+        show=show, json=found.to_json, csv=found.to_frame,
+        documents=lambda: [document_of(found, {}, found.settings["citation"])],
+    )  # fmt: skip

@@ -16,7 +16,6 @@ from plurivox.axis import names_raters, rater_name
 from plurivox.cli.console import console as console
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
 from plurivox.quoting import harmless
-from plurivox.results.files import csv_text as csv_text
 from plurivox.results.text import BARS
 from plurivox.results.wording import counted, protected, withheld_note
 
@@ -185,23 +184,3 @@ def plain_table(*headers: str, left: int = 1) -> Table:
     for i, header in enumerate(headers):
         table.add_column(Text(harmless(header)), justify="left" if i < left else "right", overflow="fold")
     return table
-
-
-def markdown_text(tables: Iterable[tuple[str, list[str], list[list[str]]]], sentences: Iterable[str]) -> str:
-    """Return tables and sentences as Markdown."""
-    parts = []
-    for title, header, rows in tables:
-        lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-        parts.append(f"### {_markdown_text(title)}\n")
-        parts += ["| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in lines]
-        parts.append("")
-    return "\n".join([*parts, *(f"- {_markdown_text(sentence)}" for sentence in sentences)])
-
-
-def _markdown_cell(text: str) -> str:
-    """Return a text that ends no cell and starts no HTML."""
-    return _markdown_text(text.strip().replace("|", "\\|"))
-
-
-def _markdown_text(text: str) -> str:
-    return " ".join(harmless(text).splitlines()).replace("<", "&lt;")

@@ -21,20 +21,24 @@ def show_advice(found: Advice, out: Console) -> None:
         own = found.to_frame().filter(pl.col("axis") == axis)
         members = found.table("members").filter(pl.col("axis") == axis)
         if axis == "rater":
-            counted = counted_raters(own, members.height)
-            print_table(Shown(counted.title, counted.header[:3], [row[:3] for row in counted.rows]), out)
-            for name, *_, meaning, following in counted.rows:
-                _paragraph(name, "", meaning, following, out)
-            continue
-        print_table(members_of(axis, members), out)
-        for group, text, meaning, following, sure in own.select(REMARK).iter_rows():
-            _paragraph(group, f"{text} ({sure})", meaning, following, out)
-        for table in (pairs_of(axis, found), *lists_of(axis, found)):
-            if table.rows:
-                print_table(table, out)
+            _show_raters(counted_raters(own, members.height), out)
+        else:
+            print_table(members_of(axis, members), out)
+            for group, text, meaning, following, sure in own.select(REMARK).iter_rows():
+                _paragraph(group, f"{text} ({sure})", meaning, following, out)
+            for table in (pairs_of(axis, found), *lists_of(axis, found)):
+                if table.rows:
+                    print_table(table, out)
         if own.is_empty() and members.height:
             print_sentences([found.nothing(axis)], out)
     print_sentences(found.closing(), out)
+
+
+def _show_raters(counted: Shown, out: Console) -> None:
+    if counted.rows:
+        print_table(Shown(counted.title, counted.header[:3], [row[:3] for row in counted.rows]), out)
+    for name, *_, meaning, following in counted.rows:
+        _paragraph(name, "", meaning, following, out)
 
 
 def _paragraph(who: str, text: str, meaning: str, following: str, out: Console) -> None:

@@ -9,15 +9,10 @@ from rich.text import Text
 
 from plurivox.cli.show import ACCENT, bar, plain_table
 from plurivox.cli.tables import print_sentences, print_table
+from plurivox.lenses.item import LENS
 from plurivox.lenses.item.result import ItemView
 from plurivox.lenses.item.tables import MAX_TEXT, group_tables, use_rows
 from plurivox.quoting import harmless, one_line
-
-LEGEND = (
-    "difference: a group's mean less that of the item's other raters on the axis; distance: earth mover's, 1 is the "
-    "length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of this "
-    "item; p items: of the difference, corrected over all items and groups"
-)
 
 
 def show_item(found: ItemView, out: Console) -> None:
@@ -33,7 +28,7 @@ def show_item(found: ItemView, out: Console) -> None:
     for shown in groups:
         print_table(shown, out)
     if groups:
-        out.print(Text(LEGEND))
+        out.print(Text(LENS.legend or ""))
         out.print()
     print_sentences(map(one_line, found.findings()), out)
 

@@ -134,11 +134,12 @@ def _run_study(name: str, folder: Path, seed: int, *, force: bool) -> None:
     """Run a study of the measures, print its table, and write table and figure."""
     from plurivox import studies
     from plurivox.cli.progress import telling
-    from plurivox.cli.show import console, csv_text
+    from plurivox.cli.show import console
     from plurivox.cli.tables import print_table
     from plurivox.errors import MissingExtraError
     from plurivox.plots import responsiveness_study, soft_study
     from plurivox.plots.writing import chart_bytes
+    from plurivox.results.files import csv_text
     from plurivox.results.folders import check_folder, write_folder
 
     if name not in ("responsiveness", "soft"):

@@ -1,4 +1,4 @@
-"""Results of lenses as tables of text, for terminals and Markdown."""
+"""Results of lenses as tables of text, for terminals."""
 
 from __future__ import annotations
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import lzma
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +16,12 @@ import polars as pl
 from plurivox.data.record import Both, Dataset, Table
 from plurivox.errors import ColumnError, FileError, InputError, few
 from plurivox.files import note_input
+from plurivox.intake.beside import read_table
+from plurivox.intake.json_documents import without_commas
 from plurivox.intake.logs.common import loaded
-from plurivox.intake.opening import open_source, readable
+from plurivox.intake.opening import MAX_WHOLE, WHOLE_PER_BYTE, open_source, readable
 from plurivox.intake.panics import without_panics
-from plurivox.intake.read import MAX_WHOLE, WHOLE_PER_BYTE, read_table
+from plurivox.intake.zipped import DAMAGED
 from plurivox.ratings import Ratings
 
 LONGEST = 1 << 24
@@ -77,7 +77,7 @@ def _opened(archive: Path) -> zipfile.ZipFile:
     note_input(archive)
     try:
         return zipfile.ZipFile(archive)
-    except _OF_ARCHIVES as error:
+    except DAMAGED as error:
         raise _damaged(archive, error) from None
 
 
@@ -117,17 +117,11 @@ def _bytes(path: Path, member: str | None) -> bytes:
         try:
             with _opened(path) as archive, archive.open(member) as file:
                 data = file.read(most + 1)
-        except _OF_ARCHIVES as error:
+        except DAMAGED as error:
             raise _damaged(path, error) from None
     if len(data) > most:
         raise FileError(f"it unpacks to more than {most >> 20:,} MiB", source=str(path), hint="Check what is in it.")
     return data
-
-
-_OF_ARCHIVES = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, RuntimeError, NotImplementedError, ValueError,
-)  # fmt: skip
-"""What a damaged, encrypted or exotic archive may raise."""
 
 
 def _delimited(data: bytes, separator: str, name: str) -> pl.DataFrame:
@@ -172,13 +166,10 @@ def _json(data: bytes, name: str) -> Any:
     try:
         return loaded(data, name)
     except FileError:
-        if (mended := _WITH_COMMA.sub(lambda found: found[1] or b"", data)) == data:
+        text = data.decode(errors="surrogateescape")
+        if (mended := without_commas(text)) == text:
             raise
-        return loaded(mended, name)
-
-
-_WITH_COMMA = re.compile(rb'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
-"""A string, which stays, or a comma before a closing bracket."""
+        return loaded(mended.encode(errors="surrogateescape"), name)
 
 
 def columns_of(found: Content) -> list[str]:

@@ -2,53 +2,71 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, few, no_column
+from plurivox.intake.answer_texts import (
+    NO_POINT,
+    NO_RULE,
+    NOT_ON_SCALE,
+    answer_column,
+    is_given,
+    is_text_column,
+    read_texts,
+)
 from plurivox.intake.attributes import Locate, id_texts, places_of, where
 from plurivox.intake.code import as_numbers, as_text
-from plurivox.reader import STATES, read_answer
-from plurivox.scale import Label, Scale, descriptions_in
+from plurivox.reader import STATES
+from plurivox.scale import Scale
 from plurivox.statistics.checks import SUM_TOLERANCE
 
+OWN_PROMPTS = 3
+"""From so many items on, prompts that differ with every item are texts of items, not ways to ask."""
 ANSWERED, REFUSED, UNREADABLE, FAILED = range(len(STATES))
-NO_POINT = -1
 _UNKNOWN = -2
 
 Ints = NDArray[np.int64]
 
 
-def letters_of(scale: Scale, order: tuple[int, ...], prompt: str = "") -> tuple[tuple[str, ...], ...]:
-    """Return the points as options as a prompt showed them, each with a letter, or a number beyond 26, and its texts.
+class Found(NamedTuple):
+    """The answer of each row.
 
-    Examples
-    --------
-    >>> letters_of(Scale(["never", "often"]), (1, 0))
-    (('A', 'often'), ('B', 'never'))
+    Attributes
+    ----------
+    column
+        Where they are; None if there are distributions alone.
+    point, state
+        The position on the scale, -1 without one, and the place among :data:`plurivox.reader.STATES`.
+    readings
+        The columns of :data:`~plurivox.intake.answer_texts.READINGS`; None where there is not any text.
+    n_read
+        How many texts were read now.
     """
-    return _letters(scale.labels, descriptions_in(scale.descriptions, prompt), order)
 
+    column: str | None
+    point: NDArray[np.int16]
+    state: NDArray[np.int8]
+    readings: pl.DataFrame | None = None
+    n_read: int = 0
 
-@functools.lru_cache(maxsize=512)
-def _letters(
-    labels: tuple[Label, ...], descriptions: tuple[str, ...], order: tuple[int, ...]
-) -> tuple[tuple[str, ...], ...]:
-    texts = [
-        (str(labels[place]), *(one for one in descriptions[place : place + 1] if one.strip())) for place in order
-    ]  # fmt: skip
-    if len(texts) <= len(string.ascii_uppercase):
-        return tuple((letter, *own) for letter, own in zip(string.ascii_uppercase, texts, strict=False))
-    whole = all(own[0].removeprefix("-").isdecimal() for own in texts)
-    return tuple((own[0] if whole else str(at), *own) for at, own in enumerate(texts, 1))
+    @property
+    def taken(self) -> dict[str, str | None]:
+        """Which column holds the answers, and as what."""
+        if self.column is None:
+            return {}
+        return {"text" if is_text_column(self.column) else "point" if self.column == "point" else "answer": self.column}
+
+    @property
+    def n_elsewhere(self) -> int:
+        """How many answers are neither points of the scale nor texts that could be read."""
+        return 0 if self.readings is None else int((self.readings["rule"] == NOT_ON_SCALE).sum())
 
 
 def _is_number(value: object) -> bool:
@@ -96,43 +114,76 @@ class AnswerColumns:
         """Return a column as text, empty where there is none."""
         return as_text(self.table[column]).fill_null("")
 
-    def answers(
-        self, column: str | None, prompts: pl.Series | None = None
-    ) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
-        """Return the point and the state of each row, and how many points are not on the scale."""
-        name = self._answer_column(column)
-        stated = self._states()
-        n = self.table.height
-        if name is None:
-            unread = np.where(stated > ANSWERED, stated, np.int8(UNREADABLE))  # until its distribution is known
-            return np.full(n, NO_POINT, dtype=np.int16), unread, 0
-        if name in ("text", "response"):
-            return self._read(self.table[name], stated, prompts)
-        point, elsewhere = self._points(self.table[name], positions=name == "point")
-        if column is None and "text" in self.table.columns:  # what has neither point nor state may be text to read
-            unread = (point == NO_POINT) & ~elsewhere & (stated < 0)
-            texts, states, _ = self._read(self.table["text"], np.where(unread, stated, np.int8(FAILED)), prompts)
-            point, stated = np.where(unread, texts, point), np.where(unread, states, stated)
-        answered = point != NO_POINT
-        state = np.where(stated >= 0, stated, np.where(answered, np.int8(ANSWERED), np.int8(UNREADABLE)))
-        state[(state == ANSWERED) & ~answered] = UNREADABLE
-        point[state != ANSWERED] = NO_POINT
-        return point, state, int(np.count_nonzero(elsewhere & (stated != FAILED) & (stated != REFUSED)))
+    def prompts(self, column: str, item: str, item_of: NDArray[np.int32]) -> pl.Series | None:
+        """Return the name of the prompt of each row; None where there is none, or each item has one of its own."""
+        if column not in self.table.columns or column == item:
+            return None
+        texts = self.texts(column)
+        pairs = pl.DataFrame({"item": item_of, "prompt": texts}).unique()
+        own = pairs.height == pairs["item"].n_unique() == pairs["prompt"].n_unique() >= OWN_PROMPTS
+        return None if own else texts
 
-    def _answer_column(self, column: str | None) -> str | None:
+    def answers(self, column: str | None, prompts: pl.Series | None = None, taken: Sequence[str] = ()) -> Found:
+        """Return the point and the state of each row, and how texts were read; columns that are taken hold no answers.
+
+        A text is read by the options as they were shown, except where the state is known and is not an answer. Points
+        and labels are taken as they are, and what is not a label is read as text.
+        """
+        name = self._answer_column(column, taken)
+        stated, n = self._states(), self.table.height
+        point, elsewhere = np.full(n, NO_POINT, dtype=np.int16), np.zeros(n, dtype=bool)
+        beside = column is None and name != "text" and (name == "point" or {"rule", "state"} <= set(self.table.columns))
+        beside = beside and "text" in self.table.columns  # beside labels alone, it may be that of the item
+        texts = as_text(self.table["text"]) if beside else self._nothing()
+        unread = stated < 0
+        if name is not None and is_text_column(name):
+            texts, unread = as_text(self.table[name]), stated <= ANSWERED
+        elif name is not None:
+            point, elsewhere = self._points(self.table[name], positions=name == "point")
+            texts = pl.select(
+                pl.when(pl.Series(elsewhere)).then(as_text(self.table[name])).otherwise(texts)
+            ).to_series()
+            words = self.table[name].dtype == pl.String and name != "point"
+            unread = np.where(elsewhere, words & (stated <= ANSWERED), unread & (point == NO_POINT))
+        rows = np.flatnonzero(unread & texts.is_not_null().to_numpy())
+        read = read_texts(texts, rows, self.scale, self._orders() if len(rows) else (), prompts)
+        state = np.where(stated >= 0, stated, np.where(point != NO_POINT, np.int8(ANSWERED), np.int8(UNREADABLE)))
+        point[rows], state[rows] = read.point, read.state
+        state[(state == ANSWERED) & (point == NO_POINT)] = UNREADABLE
+        point[state != ANSWERED] = NO_POINT
+        told = self._told(rows, read.rule, read.read, elsewhere & (state == UNREADABLE))
+        readings = None if texts.null_count() == n else pl.DataFrame([texts.alias("text"), *told])
+        return Found(name, point, state, readings, len(rows))
+
+    def _nothing(self) -> pl.Series:
+        return pl.Series([None], dtype=pl.String).new_from_index(0, self.table.height)
+
+    def _told(
+        self, rows: Ints, rules: list[str], pieces: list[str | None], elsewhere: NDArray[np.bool_]
+    ) -> list[pl.Series]:
+        """Return the rule and the piece of each text: those read now, those of the table, or that it is not a point."""
+        known = []
+        for name, now in (("rule", rules), ("read", pieces)):
+            there = name in self.table.columns
+            texts = as_text(self.table[name]).replace("", None) if there else self._nothing()
+            known.append(texts.rename(name).scatter(rows, pl.Series(now, dtype=pl.String)))
+        rule, read = known
+        lost = pl.Series(elsewhere) & (rule.is_null() | (rule == NO_RULE))
+        return [pl.select(pl.when(lost).then(pl.lit(NOT_ON_SCALE)).otherwise(rule).alias("rule")).to_series(), read]
+
+    def _answer_column(self, column: str | None, taken: Sequence[str]) -> str | None:
         if column is not None:
             if column not in self.table.columns:
                 raise ColumnError(f"there is no column '{column}'", source=self.source, hint="Name it with answer=.")
             return column
-        for name in ("point", "answer", "text", "response"):
-            if name in self.table.columns and (self.table[name].null_count() < self.table.height or name == "answer"):
-                return name
-        if "distribution" in self.table.columns or self._point_columns():
-            return None
+        found = answer_column(self.table, taken, self.source)
+        if found is not None or "distribution" in self.table.columns or self._point_columns():
+            return found
         raise ColumnError(
             f"there is no column of answers; it has {few(self.table.columns, 20)}",
             source=self.source,
-            hint="Name it with answer=, or call it answer (labels), point (positions from 0) or text (to be read).",
+            hint="Name it with --answer (answer=), or call it answer (labels), point (positions from 0) or response "
+            "(text to be read).",
         )
 
     def _states(self) -> NDArray[np.int8]:
@@ -156,7 +207,7 @@ class AnswerColumns:
         n_points = len(self.scale)
         if positions:
             numbers = as_numbers(column).to_numpy()
-            given = column.is_not_null().to_numpy() & ~(np.isnan(numbers) if column.dtype.is_float() else False)
+            given = is_given(column).to_numpy()
             inside = given & (numbers >= 0) & (numbers < n_points) & (numbers == np.floor(numbers))
             return np.where(inside, numbers, NO_POINT).astype(np.int16), given & ~inside
         texts = id_texts(column) if not column.dtype.is_float() else column.cast(pl.String)
@@ -171,25 +222,6 @@ class AnswerColumns:
             return max(self.scale.position(text), NO_POINT)
         except ScaleError:
             return NO_POINT
-
-    def _read(
-        self, column: pl.Series, stated: NDArray[np.int8], prompts: pl.Series | None
-    ) -> tuple[NDArray[np.int16], NDArray[np.int8], int]:
-        """Read free text by the options as they were shown, except where the state is known and is no answer."""
-        orders = self._orders() if "order" in self.table.columns else [None] * len(column)
-        point = np.full(len(column), NO_POINT, dtype=np.int16)
-        state = np.where(stated >= 0, stated, np.int8(UNREADABLE))
-        wanted = np.flatnonzero(stated <= ANSWERED)
-        asked = [""] * len(column) if prompts is None else prompts.to_list()
-        for row, text in zip(wanted.tolist(), as_text(column).gather(wanted).to_list(), strict=True):
-            if text is not None:
-                order = orders[row] or tuple(range(len(self.scale)))
-                found = read_answer(text, letters_of(self.scale, order, asked[row]))
-                state[row] = STATES.index(found.state)
-                point[row] = NO_POINT if found.point is None else order[found.point]
-            elif stated[row] == ANSWERED:
-                state[row] = UNREADABLE
-        return point, state, 0
 
     def _point_columns(self) -> list[str]:
         """Return the columns that are called like the points, if there is one for each."""
@@ -261,8 +293,10 @@ class AnswerColumns:
             )
         return order
 
-    def shown(self, point: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int32]] | None:
-        """Return at which place each answer's option was shown, and the number of its order."""
+    def shown(
+        self, point: NDArray[np.int16]
+    ) -> tuple[NDArray[np.int16], NDArray[np.int32], tuple[tuple[int, ...], ...]] | None:
+        """Return at which place each answer's option was shown, the number of its order, and the orders."""
         if "order" not in self.table.columns:
             return None
         found = np.full(len(point), NO_POINT, dtype=np.int16)
@@ -272,10 +306,12 @@ class AnswerColumns:
             if order is not None and point[row] in order:
                 found[row] = order.index(point[row])
                 number[row] = known.setdefault(order, len(known))
-        return found, number
+        return found, number, tuple(known)
 
     def _orders(self) -> list[tuple[int, ...] | None]:
-        """Return the positions of options in the order shown; raise where they are none."""
+        """Return the positions of options in the order shown, None where not known; raise where they are none."""
+        if "order" not in self.table.columns:
+            return [None] * self.table.height
         positions = set(range(len(self.scale)))
         found: list[tuple[int, ...] | None] = []
         for row, one in enumerate(self._lists("order")):

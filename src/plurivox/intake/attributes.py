@@ -6,9 +6,9 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -45,25 +45,96 @@ class AttributeTable:
     id_column: str
     source: str
     locate: Locate = COUNTED_FROM_1
+    remarks: Sequence[str] = ()
+
+
+Conflicts = Literal["missing", "first", "error"]
+CONFLICTS: tuple[Conflicts, ...] = ("missing", "first", "error")
+"""What counts where a rater or an item has more than one value of an attribute: none, the first, or it is an error."""
+UNKNOWN = (
+    "DATA_EXPIRED", "CONSENT_REVOKED", "Prefer not to say", "Prefer not to answer", "Prefer not to disclose",
+    "Prefer not to respond", "Rather not say", "Rather not answer",
+)  # fmt: skip
+"""Words that tell nothing of a rater; compared without case, and with or without "I", "I would" or "I'd" in front."""
+_SPEAKER = re.compile(r"^(i|i'd|i’d|i would)\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Attributes in the order of the ids they were matched to, and what did not match."""
+    """Attributes in the order of the ids they were matched to, what did not match, and of how many what is unknown.
+
+    ``conflicts`` counts for each attribute the owners with more than one value, ``words`` those of whom nothing is
+    known but a word such as "Prefer not to say".
+    """
 
     frame: pl.DataFrame
-    unknown: int
-    idle: int
+    unknown: int = 0
+    idle: int = 0
+    conflicts: dict[str, int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)
 
 
-def clean(column: pl.Series) -> pl.Series:
-    """Return the column with blank, NA, N/A, NaN and null as missing; other values keep their type."""
+def clean(column: pl.Series, words: Sequence[str] = ()) -> pl.Series:
+    """Return the column with blank, NA, N/A, NaN and null as missing, and further words; others keep their type."""
     if column.dtype.is_float():
         return column.fill_nan(None)
+    if words:
+        said = is_said(column, words)
+        column = column.set(said, None) if said.any() else column
     if column.dtype != pl.String:
         return column
     missing = column.str.strip_chars().str.to_lowercase().is_in(list(ALWAYS_MISSING))
     return column.set(missing, None) if missing.any() else column
+
+
+def is_said(column: pl.Series, words: Sequence[str]) -> pl.Series:
+    """Tell where a column of text holds one of some words, compared without case, underscores and a last full stop.
+
+    Examples
+    --------
+    >>> is_said(pl.Series(["I'd rather not say.", "prefer_not_to_say", "Woman", None]), UNKNOWN).to_list()
+    [True, True, False, False]
+    """
+    if not words or column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return pl.repeat(False, len(column), eager=True)
+    known = {_folded(word) for word in words}
+    values = column.cast(pl.String)
+    found = [text for text in values.unique().drop_nulls() if _folded(text) in known]
+    return values.is_in(found).fill_null(False)
+
+
+def _folded(text: str) -> str:
+    """Return a text as words for what is unknown are compared."""
+    plain = " ".join(text.casefold().replace("_", " ").removesuffix(".").split()) or text.strip()
+    return _SPEAKER.sub("", plain)
+
+
+def columns_of_raters(
+    by: Iterable[str], columns: Sequence[str], raters: Sequence[str], taken: Iterable[str | None]
+) -> tuple[str, ...]:
+    """Return the attributes that are columns of the ratings: not of the table of raters, and without another role."""
+    others = {*raters, *taken, "item", "rater", "score", "count"}
+    return tuple(name for name in dict.fromkeys(by) if name in columns and name not in others)
+
+
+class Settled(NamedTuple):
+    """The code of each owner's value, -1 where there is none, and who has more than one."""
+
+    own: NDArray[np.int32]
+    several: NDArray[np.bool_]
+
+
+def settle(values: NDArray[Any], owners: NDArray[Any], n_owners: int, rule: Conflicts) -> Settled:
+    """Return each owner's value from a column that repeats it on every row; of several none counts, or the first."""
+    own = per_owner(values, owners, n_owners)
+    several = np.zeros(n_owners, dtype=bool)
+    clash = (values != ABSENT) & (values != own[owners])
+    if clash.any():
+        several[owners[clash]] = True
+        own = per_owner(values[::-1], owners[::-1], n_owners)
+        if rule == "missing":
+            own[several] = ABSENT
+    return Settled(own, several)
 
 
 def as_categories(column: pl.Series) -> pl.Series:
@@ -81,6 +152,7 @@ def category_order(column: pl.Series) -> list[str]:
     return in_order(as_categories(column).drop_nulls().unique())
 
 
+_SAID = "\0said "  # what no column is called
 _FIRST_NUMBER = re.compile(r"\s*([<>≤≥]?)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)")
 _BEFORE, _AFTER = ("<", "≤"), (">", "≥")
 
@@ -108,9 +180,17 @@ def in_order(labels: Iterable[str]) -> list[str]:
     return [texts[place] for place in sorted(range(len(texts)), key=key)]
 
 
-def match(table: AttributeTable, ids: pl.Series, what: str, among: str = "ratings") -> Matched:
+def match(
+    table: AttributeTable,
+    ids: pl.Series,
+    what: str,
+    among: str = "ratings",
+    *,
+    conflicts: Conflicts = "error",
+    words: Sequence[str] = (),
+) -> Matched:
     """Put the table's rows into the order of ``ids``; ids are compared by their text form."""
-    keyed = _one_row_per_id(table, what)
+    keyed, several = _one_row_per_id(table, what, conflicts, words)
     wanted = pl.DataFrame({"_id": as_text(ids)})
     found = wanted.join(keyed.with_columns(_known=True), on="_id", how="left", maintain_order="left")
     unknown = found["_known"].null_count()
@@ -125,7 +205,12 @@ def match(table: AttributeTable, ids: pl.Series, what: str, among: str = "rating
             hint=f"Check that this is the right column and table of {what}s.",
         )
     idle = keyed.join(wanted, on="_id", how="anti").height
-    return Matched(found.drop("_id", "_known"), unknown, idle)
+    said = {name[len(_SAID) :]: found[name] for name in found.columns if name.startswith(_SAID)}
+    return Matched(
+        found.drop("_id", "_known", *(_SAID + name for name in said)), unknown, idle,
+        {name: n for name, whose in several.items() if (n := int(wanted["_id"].is_in(whose.to_list()).sum()))},
+        {name: n for name, where_said in said.items() if (n := int((where_said & found[name].is_null()).sum()))},
+    )  # fmt: skip
 
 
 def _like(value: str, what: str) -> str:
@@ -141,11 +226,19 @@ def _like(value: str, what: str) -> str:
     return f"like {''.join('9' if c.isdigit() else 'a' if c.isalpha() else c for c in value)!r}"
 
 
-def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
+def _one_row_per_id(
+    table: AttributeTable, what: str, conflicts: Conflicts, words: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    """Return the table with one row for each id, and for each attribute the ids with more than one value.
+
+    A column beside each attribute that holds such words tells of whom they are said.
+    """
     if table.id_column not in table.frame.columns:
         hint = f"The table of {what}s needs the {what} id under the name it has in the ratings."
         raise no_column(table.id_column, table.frame.columns, table.source, hint)
-    values = [clean(column) for column in table.frame.drop(table.id_column)]
+    given = list(table.frame.drop(table.id_column))
+    said = [is_said(column, words).alias(_SAID + column.name) for column in given]
+    values = [clean(column, words) for column in given]
     keyed = pl.DataFrame({"_id": id_texts(table.frame[table.id_column])}).with_columns(values)
     blank = keyed["_id"].is_null() | (keyed["_id"] == "")
     if blank.any():
@@ -153,19 +246,54 @@ def _one_row_per_id(table: AttributeTable, what: str) -> pl.DataFrame:
             f"the {what} id is missing", column=table.id_column, **where(table.source, table.locate, blank),
             hint="Give it or remove the row.",
         )  # fmt: skip
+    if conflicts == "error":
+        _refuse_several(table, keyed, what)
+    keyed = keyed.with_columns(column for column in said if column.any())
+    if not keyed["_id"].is_duplicated().any():
+        return keyed, {}
+    return _settled(keyed, conflicts)
+
+
+def _settled(keyed: pl.DataFrame, rule: Conflicts) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    """Return one row for each id, in the order in which they come, and who has more than one value of what."""
+    ids = keyed["_id"].unique(maintain_order=True)
+    owners = places_of(keyed["_id"], ids)
+    columns, several = [ids], {}
+    for column in keyed.drop("_id"):
+        if column.name.startswith(_SAID):
+            said = np.bincount(owners, weights=column.to_numpy(), minlength=len(ids)) > 0
+            columns.append(pl.Series(column.name, said))
+            continue
+        texts = as_text(column)
+        codes = texts.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+        own, clash = settle(codes, owners, len(ids), rule)
+        known = np.flatnonzero(codes >= 0)[::-1]
+        rows = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.uint32)
+        rows[codes[known]] = known
+        places = pl.Series(rows[np.where(own == ABSENT, 0, own)]).set(pl.Series(own == ABSENT), None)
+        columns.append(column.gather(places))
+        if clash.any():
+            several[column.name] = ids.filter(pl.Series(clash))
+    return pl.DataFrame(columns), several
+
+
+def _refuse_several(table: AttributeTable, keyed: pl.DataFrame, what: str) -> None:
+    """Raise if an id has rows that differ."""
     distinct = keyed.unique(maintain_order=True)
     repeated = distinct["_id"].is_duplicated()
-    if repeated.any():
-        culprit = distinct.filter(repeated)["_id"][0]
-        rows = keyed["_id"] == culprit
-        column = next(c for c in distinct.columns if distinct.filter(pl.col("_id") == culprit)[c].n_unique() > 1)
-        problem = f"{'one rater' if what == 'rater' else f'{what} {culprit!r}'} has more than one value"
-        n = distinct.filter(repeated)["_id"].n_unique()
-        if n > 1:
-            problem += f" (as have {n - 1:,} other {what}s)"
-        at = where(table.source, table.locate, rows)
-        raise AttributeConflictError(problem, column=column, **at, hint="Keep one row for each.")
-    return distinct
+    if not repeated.any():
+        return
+    culprit = distinct.filter(repeated)["_id"][0]
+    rows = keyed["_id"] == culprit
+    column = next(c for c in distinct.columns if distinct.filter(pl.col("_id") == culprit)[c].n_unique() > 1)
+    problem = f"{'one rater' if what == 'rater' else f'{what} {culprit!r}'} has more than one value"
+    n = distinct.filter(repeated)["_id"].n_unique()
+    if n > 1:
+        problem += f" (as have {n - 1:,} other {what}s)"
+    at = where(table.source, table.locate, rows)
+    raise AttributeConflictError(
+        problem, column=column, **at, hint="Keep one row for each, or say which value counts with --conflicts."
+    )
 
 
 def id_texts(ids: pl.Series) -> pl.Series:
@@ -192,16 +320,17 @@ def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str]
     """Sort numbers into the intervals that start at each edge, the last one open-ended.
 
     Whole-number edges over whole numbers are named by what they hold: edges 18, 30, 50 give ``18–29``, ``30–49``
-    and ``50+``, and ``<18`` if there is anybody. Values that are not numbers become missing.
+    and ``50+``, and ``<18`` if there is anybody. ``65+`` and ``<16`` are sorted, too, where all that they may mean lies
+    in one interval. Values that are not numbers become missing.
 
     Examples
     --------
-    >>> bin_numbers(pl.Series("age", ["18", "29", "30", "71", None]), [18, 30, 50]).to_list()
-    ['18–29', '18–29', '30–49', '50+', None]
+    >>> bin_numbers(pl.Series("age", ["18", "29,5", "30", "65+", "18+", None]), [18, 30, 50]).to_list()
+    ['18 to <30', '18 to <30', '30 to <50', '50+', None, None]
     """
     if len(edges) < 1 or any(b <= a for a, b in itertools.pairwise(edges)):
         raise ConfigError(f"the bins of '{column.name}' need increasing edges, not {list(edges)}")
-    numbers = as_numbers(clean(column))
+    numbers = _numbers(column, edges)
     whole = bool((numbers.drop_nulls() == numbers.drop_nulls().round()).all())
     names = [f"<{edges[0]:g}", *(labels or _bin_names(edges, whole=whole))]
     if len(names) != len(edges) + 1:
@@ -209,6 +338,29 @@ def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str]
     places = np.searchsorted(np.asarray(edges, dtype=float), numbers.fill_null(math.nan).to_numpy(), side="right")
     binned = pl.Series(column.name, names).gather(places).set(numbers.is_null(), None)
     return binned.cast(pl.Enum(names))
+
+
+_OPEN = re.compile(r"(?P<below>[<≤])?\s*(?P<number>\d{1,9}([.,]\d{1,9})?)\s*(?P<above>\+)?")
+
+
+def _numbers(column: pl.Series, edges: Sequence[float]) -> pl.Series:
+    """Return numbers, also with decimal commas; ``65+`` from the last edge on, and ``<16`` up to the first one."""
+    column = clean(column)
+    if column.dtype.is_numeric():
+        return as_numbers(column)
+    texts = as_text(column).str.strip_chars()
+    found: dict[str, float] = {}
+    for text in texts.unique().drop_nulls():
+        if not (match := _OPEN.fullmatch(text)):
+            continue
+        number = float(match["number"].replace(",", "."))
+        if match["above"] and (match["below"] or number < edges[-1]):
+            continue
+        if match["below"] and number > edges[0]:
+            continue
+        found[text] = math.nextafter(edges[0], -math.inf) if match["below"] else number
+    written = texts.replace_strict(list(found), list(found.values()), default=None, return_dtype=pl.Float64)
+    return as_numbers(column).fill_null(written) if found else as_numbers(column)
 
 
 def _bin_names(edges: Sequence[float], *, whole: bool) -> list[str]:

@@ -5,8 +5,7 @@ Nothing behind this module validates data again.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,24 +15,26 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.errors import (
-    AttributeConflictError,
-    ColumnError,
     DuplicateError,
     IdError,
     InputError,
     ScaleError,
     ScoreError,
-    UnknownIdsWarning,
-    few,
     open_quote,
 )
 from plurivox.intake.again import Again
-from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, Matched, clean, match, per_owner, where
+from plurivox.intake.attributes import COUNTED_FROM_1, UNKNOWN, AttributeTable, Locate, Matched, where
 from plurivox.intake.code import ABSENT, Coded, Coder
+from plurivox.intake.describing import Described, Rules
+from plurivox.intake.numbers import as_written
 from plurivox.intake.order import RULES, Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
 from plurivox.intake.times import Times
-from plurivox.scale import Label, Scale, infer_scale, text_of
+from plurivox.scale import Label, Scale, text_of
 
+SEVERAL = "several: "
+"""Stands before the points of an answer that names more than one: an error, unless it is declared to be missing."""
+ANY_SEVERAL = "several"
+"""What ``missing`` calls all such answers."""
 MAX_DISTINCT_SCORES = 100_000  # a column with more different entries holds no scale
 
 
@@ -42,7 +43,8 @@ class LongTable:
     """A table with one row per rating (or per item, point and count), in pieces.
 
     The pieces have the columns ``item``, ``rater`` or ``count``, ``score``, ``time`` if ``names`` has it, and
-    attributes under their own names; ``names`` tells what each is called in the source.
+    attributes under their own names; ``names`` tells what each is called in the source. Attributes that are only
+    ``offered``, which nobody named, give way: to those of a table, and where one item or rater has two values.
     """
 
     source: str
@@ -53,6 +55,7 @@ class LongTable:
     locate: Locate = COUNTED_FROM_1
     rater_attributes: tuple[str, ...] = ()
     item_attributes: tuple[str, ...] = ()
+    offered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,29 @@ class Intake:
     recoded: str = ""  # what became of the points, in words
     recoded_missing: int = 0  # ratings of points that became missing
     point_columns: str = ""  # the columns of points that scores were read from
+    numbers: str = ""  # how scores were written that are numbers only in part, in words
+    conflicts: str = ""  # what counts of several values of an attribute, where raters or items have them
+    rater_conflicts: dict[str, int] = field(default_factory=dict)  # by attribute, the raters with several values
+    item_conflicts: dict[str, int] = field(default_factory=dict)
+    unknown_words: dict[str, int] = field(default_factory=dict)  # by attribute, raters known by such a word only
+    unknown_said: list[str] = field(default_factory=list)  # the words that count as unknown, where somebody said them
+    unbinned: dict[str, int] = field(default_factory=dict)  # by attribute, raters whose value fits no bin
+    platform: str = ""  # the platform whose export it was taken for
+    left_out: dict[str, int] = field(default_factory=dict)  # what holds no rating in it, and how often
+    remarks: list[str] = field(default_factory=list)  # what else there is to know about the export
+    said: dict[str, str] = field(default_factory=dict)  # what was said that only exports need
+
+    def left_out_and_remarks(self) -> list[str]:
+        """Return sentences about what holds no rating, and what else there is to know about the file."""
+        left = ", ".join(f"{what} ({n:,})" for what, n in self.left_out.items())
+        told = [f"left out, since they hold no rating that counts: {left}"] if left else []
+        return [f"{one[:1] if self._names_a_file(one) else one[:1].upper()}{one[1:].rstrip('.')}."
+                for one in (*told, *self.remarks)]  # fmt: skip
+
+    def _names_a_file(self, remark: str) -> bool:
+        """Tell whether a remark begins with the name of a file, which stays as it is written."""
+        name, colon, _ = remark.partition(": ")
+        return bool(colon) and (name.split("::")[0] == self.source.split("::")[0] or "." in name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +132,7 @@ def check(
     duplicates: Duplicates = "error",
     raters: AttributeTable | None = None,
     items: AttributeTable | None = None,
+    rules: Rules | None = None,
 ) -> Checked:
     """Turn a table into checked codes, or raise one error that says what is wrong and where."""
     if duplicates not in RULES:
@@ -117,12 +144,13 @@ def check(
     for role in ("item", "rater"):
         if role in coded:
             _check_ids(table, role, coded[role])
-    known_scale, positions = _positions(table, coded["score"], scale, missing)
+    known_scale, positions, how = _positions(table, coded["score"], scale, missing)
     rater_codes = coded["rater"].codes if "rater" in coded else None
     rows = Entries(coded["item"].codes, rater_codes, positions, multiplicity, times)
     kept, repeats = _ordered(table, rows, coded, known_scale, duplicates)
-    item_frame, item_match = _attributes(table, "item", coded, items)
-    rater_frame, rater_match = _attributes(table, "rater", coded, raters)
+    owners = Described(table.source, table.locate, coded, rules or Rules(), table.offered)
+    known_items = owners.of("item", table.item_attributes, items)
+    known_raters = owners.of("rater", table.rater_attributes, raters)
     again = _again(repeats.later, known_scale)
     intake = Intake(
         source=table.source,
@@ -134,19 +162,33 @@ def check(
         duplicates=duplicates,
         tied_repeats=repeats.tied,
         scale_inferred=scale is None,
-        unknown_raters=rater_match.unknown,
-        idle_raters=rater_match.idle,
-        unknown_items=item_match.unknown,
-        idle_items=item_match.idle,
         kept_repeats=0 if again is None else len(again),
         time_unit=unit,
         missing_times=_without_time(kept.time) + _without_time(again.times if again else None),
+        numbers=how,
+        **_of_owners(known_items, known_raters, owners.rules),
     )
     item_codes = kept.item.astype(np.int32, copy=False)
     scores: Any = kept.score.astype(known_scale.dtype, copy=False)
     return Checked(
-        known_scale, item_frame, rater_frame, item_codes, kept.rater, scores, kept.count, intake, kept.time, again
-    )
+        known_scale, known_items.frame, known_raters.frame, item_codes, kept.rater, scores, kept.count, intake,
+        kept.time, again,
+    )  # fmt: skip
+
+
+def _of_owners(items: Matched, raters: Matched, rules: Rules) -> dict[str, Any]:
+    """Return what was noticed of the attributes of items and raters."""
+    return {
+        "unknown_raters": raters.unknown,
+        "idle_raters": raters.idle,
+        "unknown_items": items.unknown,
+        "idle_items": items.idle,
+        "conflicts": rules.conflicts if raters.conflicts or items.conflicts else "",
+        "rater_conflicts": raters.conflicts,
+        "item_conflicts": items.conflicts,
+        "unknown_words": raters.words,
+        "unknown_said": [] if rules.unknown == UNKNOWN or not raters.words else list(rules.unknown),
+    }
 
 
 def _without_time(times: NDArray[np.float64] | None) -> int:
@@ -177,13 +219,14 @@ def _coded_columns(table: LongTable, times: Times | None) -> tuple[dict[str, Cod
             list(pool.map(lambda name, piece=piece: coders[name].add(piece[name]), columns))
         coded = dict(zip(coders, pool.map(lambda coder: coder.finish(), coders.values()), strict=True))
     if not coded or not len(coded["score"].codes):
-        raise InputError(
-            "there are no ratings, only a header",
-            source=table.source,
-            hint=open_quote(list(table.names.values()))
-            or "A table of ratings has one row for each rating below its header.",
-        )
+        raise no_rows(list(table.names.values()), table.source)
     return coded, np.concatenate(counts) if counts else None
+
+
+def no_rows(columns: Sequence[str], source: str) -> InputError:
+    """Return the error that nothing is below the header."""
+    hint = open_quote(columns) or "A table of ratings has one row for each rating below its header."
+    return InputError("there are no ratings, only a header", source=source, hint=hint)
 
 
 def _ahead(pieces: Iterable[pl.DataFrame], pool: ThreadPoolExecutor) -> Iterator[pl.DataFrame]:
@@ -214,8 +257,8 @@ def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
 
 def _positions(
     table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label]
-) -> tuple[Scale, NDArray[Any]]:
-    """Return the scale and each row's position on it, -1 where the score is missing."""
+) -> tuple[Scale, NDArray[Any], str]:
+    """Return the scale, each row's position on it, -1 where the score is missing, and how numbers were written."""
     column = table.names["score"]
     answers: list[Any] = scores.values.to_list()
     for place, answer in enumerate(answers):
@@ -230,22 +273,33 @@ def _positions(
             hint="Check that this is the score column.",
         )
     extra = [text_of(token) for token in missing]
+    crowded = [text_of(answer).startswith(SEVERAL) for answer in answers]
+    single = [None if several else answer for answer, several in zip(answers, crowded, strict=True)]
     try:
-        known = scale or infer_scale(answer for answer in answers if text_of(answer) not in extra)
+        numbered, known, how = as_written(single, scale, extra, lambda found: _rows_of(table, scores, found))
     except ScaleError as error:
         raise ScaleError(error.problem, source=table.source, column=column, hint=error.hint) from None
     if extra:
-        known = known.with_missing([*known.missing, *extra])
+        known = known.with_missing(list(dict.fromkeys([*known.missing, *extra])))
     position_of = np.full(len(answers) + 1, ABSENT, dtype=np.min_scalar_type(-len(known) - 1))
     off: list[int] = []
     for place, answer in enumerate(answers):
+        if crowded[place] and ANY_SEVERAL in extra:
+            continue
         try:
-            position_of[place] = known.position(answer)
+            position_of[place] = known.position(answer if crowded[place] else numbered[place])
         except ScaleError:
             off.append(place)
     if off:
         raise _off_scale(table, scores, known, off)
-    return known, position_of.take(scores.codes)
+    return known, position_of.take(scores.codes), how
+
+
+def _rows_of(table: LongTable, scores: Coded, answers: Sequence[str]) -> dict[str, Any]:
+    """Return what an error says of where answers are."""
+    places = [place for place, answer in enumerate(scores.values.to_list()) if str(answer) in answers]
+    rows = np.flatnonzero(np.isin(scores.codes, places))
+    return {"column": table.names["score"], **where(table.source, table.locate, rows)}
 
 
 def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) -> ScoreError:
@@ -256,6 +310,8 @@ def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) ->
     shown = ", ".join(repr(text) for text in found[:5]) + (", …" if len(found) > 5 else "")
     verb = "is not a point" if len(found) == 1 else "are not points"
     hint = "Extend the scale with --scale, or declare what means no answer with --missing."
+    if all(text.startswith(SEVERAL) for text in found):
+        hint = f"More than one point was chosen; if that means no answer, say --missing {ANY_SEVERAL}."
     if close:
         hint = f"Did you mean {close[0]!r}? Labels are compared with upper and lower case."
     error: ScoreError = _at(ScoreError, table, "score", rows, f"{shown} {verb} of the scale {scale}", hint=hint)
@@ -307,70 +363,6 @@ def _repeated_totals(table: LongTable, items: Coded, item: int) -> DuplicateErro
         places=sorted({table.locate(int(row)) for row in rows}),
         hint="Add the rows up, so that each item has one.",
     )
-
-
-def _attributes(
-    table: LongTable, role: Literal["item", "rater"], coded: Mapping[str, Coded], given: AttributeTable | None
-) -> tuple[pl.DataFrame, Matched]:
-    """Return the attribute frame keyed by code, from columns of the ratings and from a table of its own."""
-    if role not in coded:
-        if given is not None:
-            raise InputError("totals have no raters", source=given.source, hint="Leave the table of raters out.")
-        return pl.DataFrame({role: []}, schema={role: pl.String}), Matched(pl.DataFrame(), 0, 0)
-    ids = coded[role].values.alias(role)
-    frame = pl.DataFrame({role: ids})
-    names = table.rater_attributes if role == "rater" else table.item_attributes
-    for name in names:
-        frame = frame.with_columns(_from_rows(table, role, name, coded))
-    if given is None:
-        return frame, Matched(pl.DataFrame(), 0, 0)
-    found = match(given, ids, role)
-    twice = sorted(set(found.frame.columns) & set(frame.columns))
-    if twice:
-        raise ColumnError(
-            f"'{twice[0]}' is both in the ratings and in the table of {role}s",
-            source=given.source,
-            column=twice[0],
-            hint="Take it from one of the two.",
-        )
-    if found.unknown:
-        warnings.warn(
-            f"{given.source} lacks {found.unknown:,} of the {len(ids):,} {role}s in {table.source}; "
-            "their attributes are unknown",
-            UnknownIdsWarning,
-            stacklevel=5,
-        )
-    return frame.hstack(found.frame), found
-
-
-def _from_rows(table: LongTable, role: str, name: str, coded: Mapping[str, Coded]) -> pl.Series:
-    """Return an attribute that the ratings repeat on every row, one value per owner."""
-    owners, column = coded[role], coded[name]
-    values = clean(column.values)
-    codes = column.codes
-    if values.null_count():  # a value such as NA means missing
-        codes = np.where(np.append(values.is_null().to_numpy(), False)[codes], ABSENT, codes).astype(np.int32)
-    own = per_owner(codes, owners.codes, len(owners.values))
-    clash = np.flatnonzero((codes != ABSENT) & (codes != own[owners.codes]))
-    if len(clash):
-        owner = owners.codes[clash[0]]
-        rows = np.flatnonzero(owners.codes == owner)
-        found = [str(values[int(code)]) for code in dict.fromkeys(codes[rows].tolist()) if code != ABSENT]
-        raise AttributeConflictError(
-            f"{_which(role, owners.values[int(owner)])} has more than one value: {few(found, 4)}",
-            column=name,
-            **where(table.source, table.locate, rows),
-            hint=f"An attribute of a {role} is the same on each of its rows; correct it, or leave the column out.",
-        )
-    absent = pl.Series(own == ABSENT)
-    if values.is_empty():
-        return pl.Series(name, [None] * len(own), dtype=values.dtype)
-    return values.gather(np.where(own == ABSENT, 0, own)).set(absent, None).alias(name)
-
-
-def _which(role: str, value: Any) -> str:
-    """Name an item; rows are enough to find a rater."""
-    return "one rater" if role == "rater" else f"{role} {value!r}"
 
 
 def _at(

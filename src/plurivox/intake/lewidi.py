@@ -1,120 +1,37 @@
-"""Files of LeWiDi 2025, a shared task on learning with disagreements: its data, and what is submitted to it.
+"""What is submitted to LeWiDi 2025, a shared task on learning with disagreements.
 
-Its data are a JSON object of items, each with ``annotations``, an object from annotators to labels; who the annotators
-are is an object from their names to attributes, in which commas may stand before a closing brace. A submission has no
-header: an item, a tab, and a list in brackets. In ``…_soft.tsv`` that is one probability for each point, in
-``…_pe.tsv`` (perspectivist) one point for each annotator of the item, in the order in which the data lists them.
+A submission has no header: an item, a tab, and a list in brackets. In ``…_soft.tsv`` that is one probability for each
+point, in ``…_pe.tsv`` (perspectivist) one point for each annotator of the item, in the order in which the data lists
+them.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
 from plurivox.errors import FileError, InputError, ScoreError
 from plurivox.intake.attributes import id_texts
-from plurivox.intake.opening import Opened
-from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
-from plurivox.intake.roles import ROLE_NAMES
-from plurivox.intake.text import read_json_lines
+from plurivox.intake.formats.unfolding import frame_of, nested
+from plurivox.intake.raw import RawTable
+from plurivox.intake.roles import KEY, ROLE_NAMES, plain_names
 from plurivox.predictions import PERSPECTIVIST, SOFT, Predictions, natural
 from plurivox.ratings import Ratings
-from plurivox.scale import Scale
+from plurivox.scale import Scale, text_of
 
-_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+SOFT_LABEL = "soft_label"
 _POINT_NAMES = ("point", "prediction", "predicted", "predictedpoint")  # not score: that may be a table of ratings
-
-
-# Data ----------------------------------------------------------------------------------------------------------------
-
-
-def is_named(source: str | os.PathLike[str]) -> bool:
-    """Tell whether a file is named like one of the task's: ``….json``."""
-    return os.fspath(source).lower().endswith(".json")
-
-
-def table(data: bytes, opened: Opened, encoding: str, *, ratings: bool) -> RawTable:
-    """Return ratings, items or annotators of the task's own JSON; other JSON is read as JSON lines.
-
-    Parameters
-    ----------
-    ratings
-        Whether one row per rating is wanted, else one per item with its texts.
-    """
-    found = _parsed(data, encoding)
-    objects = isinstance(found, dict) and bool(found) and all(isinstance(one, dict) for one in found.values())
-    items = objects and all("annotations" in one for one in found.values())
-    if not objects or (ratings and not items):
-        return read_json_lines(replace(opened, stream=io.BytesIO(data)), encoding=encoding)
-    if not items:
-        rows = [{"rater": name, **_flat(one)} for name, one in found.items()]
-    elif ratings:
-        rows = [row for name, one in found.items() for row in _ratings(name, one["annotations"], opened.name)]
-    else:
-        rows = [{"item": name, **_flat(_texts(one))} for name, one in found.items()]
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    refuse_columns(len(columns), opened.name)
-    refuse_cells(len(rows) * len(columns), len(data), opened.name)
-    frame = pl.DataFrame(
-        {name: [row.get(name) for row in rows] for name in columns}, schema=dict.fromkeys(columns, pl.String)
-    )
-    return RawTable(opened.name, frame.columns, iter([frame]), text=True)
-
-
-def _parsed(data: bytes, encoding: str) -> Any:
-    """Return what JSON says, None if it is no JSON."""
-    try:
-        text = data.decode("utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding)
-        try:
-            found = json.loads(text)
-        except json.JSONDecodeError:
-            found = json.loads(_COMMA.sub(lambda found: found[1] or "", text))
-        json.dumps(found, ensure_ascii=False).encode()  # fails for half of a character, which no table can hold
-        return found
-    except (ValueError, LookupError, RecursionError):
-        return None
-
-
-def _ratings(item: str, given: Any, source: str) -> Iterable[dict[str, str | None]]:
-    if not isinstance(given, dict):
-        raise FileError(
-            f"the annotations of item {item!r} are not an object from annotators to labels",
-            source=source,
-            hint="Give the files of the task's third edition, LeWiDi 2025.",
-        )
-    return [{"item": item, "rater": name, "score": _text(label)} for name, label in given.items()]
-
-
-def _texts(one: dict[str, Any]) -> dict[str, Any]:
-    texts = one.get("text")
-    known = texts if isinstance(texts, dict) else {"text": texts}
-    return {**known, **{name: one[name] for name in ("lang", "split") if name in one}}
-
-
-def _flat(one: dict[str, Any]) -> dict[str, str | None]:
-    known = {name: value for name, value in one.items() if name not in ("item", "rater")}  # these are ids here
-    return {name: _text(value) for name, value in known.items() if not isinstance(value, dict | list)}
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-# Submissions ---------------------------------------------------------------------------------------------------------
 
 
 def predictions(raw: RawTable, scale: Scale, name: str, like: Ratings | None) -> Predictions | None:
     """Return the predictions of a submission, or of a table with a row per rater; None if it is another table."""
     if len(raw.columns) == 2 and raw.columns[1].strip().startswith("[") and raw.text:
         return _submission(raw, scale, name, like)
-    known = {"".join(filter(str.isalnum, column.casefold())): column for column in reversed(raw.columns)}
+    if {KEY, SOFT_LABEL} <= set(raw.columns):
+        return _labelled(raw, scale, name)
+    known = plain_names(raw.columns)
     item, rater, point = (
         next((known[one] for one in names if one in known and one != "model"), None)
         for names in (ROLE_NAMES["item"], ROLE_NAMES["rater"], _POINT_NAMES)
@@ -125,6 +42,23 @@ def predictions(raw: RawTable, scale: Scale, name: str, like: Ratings | None) ->
         raw.frame(), scale, item=item, rater=rater, point=point, model=known.get("model"), name=name, source=raw.name,
         locate=raw.locate,
     )  # fmt: skip
+
+
+def _labelled(raw: RawTable, scale: Scale, name: str) -> Predictions:
+    """Read the task's JSON, in which each item has a soft label: an object from points to their shares."""
+    frame = raw.frame()
+    rows = []
+    for at, (item, cell) in enumerate(frame.select(KEY, SOFT_LABEL).iter_rows()):
+        label = nested(cell, raw.locate(at), raw.name, SOFT_LABEL)
+        if not isinstance(label, dict):
+            raise FileError(
+                f"item {item!r} has no soft label", source=raw.name, places=[raw.locate(at)],
+                hint='Give each an object from points to probabilities: {"0": 0.25, "1": 0.75}.',
+            )  # fmt: skip
+        rows.append({"item": item, **{text_of(point): share for point, share in label.items()}})
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    table = frame_of(rows, columns, raw.name)
+    return Predictions.from_frame(table, scale, name=name, source=raw.name, locate=raw.locate)
 
 
 def _has_points(columns: Sequence[str], scale: Scale) -> bool:

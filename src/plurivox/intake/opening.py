@@ -6,34 +6,51 @@ import contextlib
 import gzip
 import io
 import os
+import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal, cast, get_args
 
 from plurivox.errors import FileError
 from plurivox.files import note_input
 
-Format = Literal["csv", "tsv", "jsonl", "parquet"]
+Kind = Literal["csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "duckdb", "zip"]
+"""What a file is, whoever wrote it."""
 Packing = Literal["gzip", "zstd"]
-FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "parquet")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 STDIN = "-"
+INSIDE = "::"
+"""Stands between a file and the name of what is meant in it: ``study.xlsx::Raters``."""
 _STDIN = 0  # its descriptor
 MAX_UNPACKED, UNPACKED_PER_BYTE = 1 << 30, 200
 """What is packed may be so large unpacked, whatever its size, or so many times its size."""
-_BUFFER = 1 << 17
-_ENDINGS: dict[str, Format] = {
-    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
-    ".pq": "parquet",
+MAX_WHOLE, WHOLE_PER_BYTE = 1 << 28, 100
+"""What has to be in memory at once may have so many bytes unpacked, or so many times its size."""
+ANSWERS = 0x506C7658
+"""The application id that marks a file of SQLite as a store of answers: "PlvX"."""
+_BUFFER, _CHUNK = 1 << 17, 1 << 22
+_ENDINGS: dict[str, Kind] = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".xlsx": "excel",
+    ".xlsm": "excel", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".duckdb": "duckdb", ".zip": "zip",
 }  # fmt: skip
 _PACKED: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _MAGIC = {
     b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PAR1": "Parquet", b"PK\x03\x04": "zip or Excel",
-    b"SQLite format 3": "SQLite", b"%PDF": "PDF", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
+    b"PK\x05\x06": "zip or Excel", b"SQLite format 3": "SQLite", b"%PDF": "PDF", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
+    b"ARROW1": "Arrow", b"\xff\xff\xff\xff": "Arrow", b"\xd0\xcf\x11\xe0": "old Excel", b"FEA1": "old Feather",
 }  # fmt: skip
+_ARRAY = re.compile(rb"\[\s*(\{|$)")
+_DUCKDB, _DUCKDB_AT = b"DUCK", 8
+_OF_MAGIC: dict[str, tuple[Kind, ...]] = {
+    "Parquet": ("parquet",), "Arrow": ("arrow",), "zip or Excel": ("excel", "zip"), "SQLite": ("sqlite",),
+    "DuckDB": ("duckdb",),
+}  # fmt: skip
+_BINARY: tuple[Kind, ...] = tuple(kind for kinds in _OF_MAGIC.values() for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +62,74 @@ class Opened:
     """
 
     stream: IO[bytes]
-    format: Format
+    kind: Kind
     name: str
     path: str | None
     size: Callable[[], int]
 
 
 @contextlib.contextmanager
-def open_source(path: str | os.PathLike[str], format: Format | None = None) -> Iterator[Opened]:  # noqa: A002
+def open_source(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterator[Opened]:
     """Open a file or standard input (``-``), unpack it, and make sure that it is what it claims to be."""
     name = "standard input" if os.fspath(path) == STDIN else printable(path)
     with contextlib.ExitStack() as stack:
         raw = _open(path, name)
         if raw is not sys.stdin.buffer:
             stack.enter_context(raw)
-        counted = _Counted(raw)
-        stream, kind = _unpacked(io.BufferedReader(counted), path, name, format)
         plain = os.path.isfile(os.fspath(path)) and not _claims(path)[1] and is_whole(os.fspath(path))
-        with readable(name):
-            yield Opened(stream, kind, name, os.fspath(path) if plain else None, lambda: counted.size)
+        yield from _opened(raw, path, name, kind, os.fspath(path) if plain else None)
+
+
+@contextlib.contextmanager
+def open_stream(raw: IO[bytes], path: str, name: str) -> Iterator[Opened]:
+    """Open what is in an archive, under the name it has there, as a file of that name is opened."""
+    yield from _opened(raw, path, name, None, None)
+
+
+def _opened(
+    raw: IO[bytes], path: str | os.PathLike[str], name: str, kind: Kind | None, plain: str | None
+) -> Iterator[Opened]:
+    counted = _Counted(raw)
+    stream, found = _unpacked(io.BufferedReader(counted), path, name, kind)
+    with readable(name):
+        yield Opened(stream, found, name, plain, lambda: counted.size)
+
+
+def whole(opened: Opened) -> bytes:
+    """Read a file that has to be in memory at once."""
+    data = bytearray()
+    while chunk := opened.stream.read(_CHUNK):
+        data += chunk
+        refuse_unpacked(len(data), opened)
+    return bytes(data)
+
+
+def refuse_unpacked(n_bytes: int, opened: Opened) -> None:
+    """Raise if far more comes out of a file than went in."""
+    if n_bytes > max(MAX_WHOLE, WHOLE_PER_BYTE * opened.size()):
+        raise FileError(
+            f"its {opened.size():,} bytes unpack to {n_bytes >> 20:,} MiB or more, too much to be a table of ratings",
+            source=opened.name,
+            hint="Check what is in it; if it is right, give it as plain CSV.",
+        )
+
+
+def split_name(source: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """Return a file, and the name of the sheet, table or file that is meant in it, if there is one.
+
+    Examples
+    --------
+    >>> split_name("study.xlsx::Raters"), split_name("ratings.csv")
+    (('study.xlsx', 'Raters'), ('ratings.csv', None))
+    """
+    text = os.fspath(source)
+    if os.path.lexists(text):
+        return text, None
+    ends = [found.start() for found in re.finditer(INSIDE, text) if text[: found.start()] and text[found.end() :]]
+    if not ends:
+        return text, None
+    end = next((end for end in ends if os.path.lexists(text[:end])), ends[0])
+    return text[:end], text[end + len(INSIDE) :]
 
 
 def printable(path: str | os.PathLike[str]) -> str:
@@ -179,11 +245,8 @@ def _nearby(target: Path) -> str:
 
 
 def _unpacked(
-    packed: io.BufferedReader,
-    path: str | os.PathLike[str],
-    name: str,
-    format: Format | None,  # noqa: A002
-) -> tuple[IO[bytes], Format]:
+    packed: io.BufferedReader, path: str | os.PathLike[str], name: str, given: Kind | None
+) -> tuple[io.BufferedReader, Kind]:
     with readable(name):
         start = packed.peek(64)
     if not start:
@@ -204,18 +267,39 @@ def _unpacked(
         start = stream.peek(64)
     if not start:
         raise FileError("the file is empty", source=name, hint="It needs a header and at least one row.")
+    return stream, _kind(start, given or inner, name)
+
+
+def _kind(start: bytes, claimed: Kind | None, name: str) -> Kind:
+    """Return what a file is by its first bytes and what is claimed of it; raise if these do not go together."""
     found = _looks_like(start)
-    kind = format or inner or _guess(start)
-    if (kind == "parquet") != (found == "Parquet") or (kind != "parquet" and found is not None):
+    possible = _OF_MAGIC.get(found or "", ())
+    if claimed is None and possible:
+        return possible[-1]
+    kind = claimed or _guess(start)
+    if found is None and kind not in _BINARY:
+        return kind
+    if kind in possible:
+        return kind
+    if kind in ("sqlite", "duckdb") and found is None:
         raise FileError(
-            f"it should be {kind} but starts like {_article(found)}",
-            source=name,
-            hint=f"Rename it, name its format with --format ({', '.join(FORMATS)}), or export it as CSV.",
-        )
-    return stream, kind
+            f"it does not start like a database of {kind}", source=name,
+            hint="It may be damaged or encrypted; export what is in it as CSV.",
+        )  # fmt: skip
+    old = {
+        "old Excel": "Save it as .xlsx, without a password.",
+        "old Feather": "Write it with a newer version, as .arrow or .parquet.",
+    }
+    raise FileError(
+        f"it should be {kind} but starts like {_article(found)}",
+        source=name,
+        hint=old.get(
+            found or "", f"Rename it, name its format with --format ({', '.join(KINDS)}), or export it as CSV."
+        ),
+    )
 
 
-def _claims(path: str | os.PathLike[str]) -> tuple[Format | None, Packing | None]:
+def _claims(path: str | os.PathLike[str]) -> tuple[Kind | None, Packing | None]:
     endings = [ending.lower() for ending in Path(path).suffixes]
     packing = _PACKED.get(endings[-1]) if endings else None
     if packing:
@@ -223,21 +307,26 @@ def _claims(path: str | os.PathLike[str]) -> tuple[Format | None, Packing | None
     return (_ENDINGS.get(endings[-1]) if endings else None), packing
 
 
+def ending_of(path: str) -> Kind | None:
+    """Return the kind of file that a name claims."""
+    return _claims(path)[0]
+
+
 def _looks_like(start: bytes) -> str | None:
+    if start[_DUCKDB_AT:].startswith(_DUCKDB):
+        return "DuckDB"
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
 
 
 def _article(found: str | None) -> str:
-    return "plain text" if found is None else f"a {found} file"
+    return "plain text" if found is None else f"{'an' if found[0] in 'Ao' else 'a'} {found} file"
 
 
-def _guess(start: bytes) -> Format:
-    """Guess the format of a stream whose name says nothing."""
-    if start.startswith(b"PAR1"):
-        return "parquet"
+def _guess(start: bytes) -> Kind:
+    """Guess the kind of text in a stream whose name says nothing."""
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"{"):
-        return "jsonl"
+    if text.startswith(b"{") or _ARRAY.match(text):
+        return "json"
     line = text.split(b"\n", 1)[0]
     return "tsv" if b"\t" in line and b"," not in line else "csv"
 
@@ -260,3 +349,8 @@ def _zstd() -> Any:
 
 def _zstd_error() -> type[Exception]:
     return cast(type[Exception], _zstd().ZstdError)
+
+
+def likely(names: Sequence[str]) -> str:
+    """Return which of several tables to name as an example: one that is called like ratings, or the first."""
+    return next((name for name in names if re.search("rating|annotation|label", name.casefold())), names[0])

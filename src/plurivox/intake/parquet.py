@@ -34,7 +34,11 @@ VERSION = 2
 AGAIN = "Write it again with write_ratings, from the table that it was made of."
 _ROWS_PER_BYTE = 100
 _MOST_COUNT = 2**62
-_LATER = ("kept_repeats", "time_unit", "missing_times", "point_columns", "recoded", "recoded_missing")
+_LATER = (
+    "kept_repeats", "time_unit", "missing_times", "point_columns", "recoded", "recoded_missing", "numbers", "conflicts",
+    "rater_conflicts", "item_conflicts", "unknown_words", "unknown_said", "unbinned", "platform", "left_out", "remarks",
+    "said",
+)  # fmt: skip
 
 
 @checked

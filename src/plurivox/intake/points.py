@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from plurivox.errors import ColumnError, IdError, InputError, ScaleError, ScoreError, few, no_column
 from plurivox.intake.attributes import Locate, clean, where
+from plurivox.intake.check import SEVERAL
 from plurivox.intake.code import as_text
 from plurivox.intake.raw import RawTable
 from plurivox.intake.roles import Layout, id_column
 from plurivox.scale import Scale, text_of
 
 GivenPoints = str | Sequence[str]
-ALL_ZERO, SEVERAL = "all 0", "several: "
-"""What a row says of whose columns none, or more than one, holds a 1: no points, and so an error unless missing."""
+ALL_ZERO = "all 0"
+"""What a row says none of whose columns holds a 1: not a point, and so an error unless it is declared missing."""
 BY_RATER = "{rater}"
 """Stands for the rater in names of columns, where each rater has columns of their own."""
 BETWEEN = " | "

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import bisect
+import datetime
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
 
 import polars as pl
 
 from plurivox.errors import ColumnError, FileError
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate
 
+MEMBER = "\0file"
+"""The column with the name of the file, without its ending, in a table made of the files of a folder or an archive."""
+ROWS = 1 << 14
+"""Rows of a block, where cells come one by one."""
 MAX_COLUMNS = 10_000
 MAX_CELLS = 50_000_000
 CELLS_PER_BYTE = 16
@@ -18,6 +28,11 @@ CELLS_PER_BYTE = 16
 Ids and scores that differ take a bit each, however well they are packed. What has far more cells is one thing repeated,
 and fills the memory with it.
 """
+
+MEMBER = "\0file"
+"""The column with the name, less its ending, of the file that a row comes from, where a table is made of several."""
+FILE = "_file"
+"""What that column is called by users, who may take it for raters or items."""
 
 
 def refuse_columns(n_columns: int, source: str) -> None:
@@ -45,7 +60,8 @@ class RawTable:
     """Columns by name, the pieces to read once, and how to name a row in a message.
 
     ``text`` tells that the values are text from a file, so that ``12`` may be a number; ``size`` how many bytes of the
-    file have been read, if there is one.
+    file have been read, if there is one; ``ids`` which column holds them, in an export that knows. ``remarks`` are
+    sentences about what was taken for the table.
     """
 
     name: str
@@ -54,6 +70,8 @@ class RawTable:
     text: bool = False
     locate: Locate = COUNTED_FROM_1
     size: Callable[[], int] | None = None
+    ids: str | None = None
+    remarks: list[str] = field(default_factory=list)
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, name: str) -> RawTable:
@@ -74,6 +92,17 @@ class RawTable:
         self.pieces = again()
         return piece
 
+    def plain(self, used: Collection[str | None] = ()) -> RawTable:
+        """Return the table without the names of the files it was made of, or with them in ``_file`` if that is used."""
+        if MEMBER not in self.columns or MEMBER in used:
+            return self
+        if FILE in used and FILE not in self.columns:
+            renamed = {MEMBER: FILE}
+            columns = [renamed.get(name, name) for name in self.columns]
+            return replace(self, columns=columns, pieces=(piece.rename(renamed) for piece in self.pieces))
+        pieces = (piece.drop(MEMBER) for piece in self.pieces)
+        return replace(self, columns=[name for name in self.columns if name != MEMBER], pieces=pieces)
+
     def frame(self) -> pl.DataFrame:
         """Read all pieces into one frame."""
         pieces = list(self.bounded(self.pieces))
@@ -87,3 +116,56 @@ class RawTable:
             if self.size is not None and n_cells > MAX_CELLS:
                 refuse_cells(n_cells, self.size(), self.name)
             yield piece
+
+
+class Runs:
+    """Where the rows of a table are, whose numbers go on by one except at few places."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._numbers: list[int] = []
+        self._rows = 0
+
+    def add(self, number: int) -> None:
+        """Say the number of the next row."""
+        if not self._starts or number != self._numbers[-1] + self._rows - self._starts[-1]:
+            self._starts.append(self._rows)
+            self._numbers.append(number)
+        self._rows += 1
+
+    def locate(self, position: int) -> str:
+        """Name a row by its number."""
+        run = bisect.bisect_right(self._starts, position) - 1
+        return f"row {self._numbers[run] + position - self._starts[run]}"
+
+
+def frame_of_cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    """Return rows of values of any kind as a frame of text."""
+    cells = {
+        name: [None if cell is None else cell if type(cell) is str else cell_text(cell) for cell in column]
+        for name, column in zip(columns, zip(*rows, strict=True), strict=True)
+    }
+    return pl.DataFrame(cells, schema=dict.fromkeys(columns, pl.String))
+
+
+def cell_text(value: Any) -> str | None:
+    """Return a value as it would stand in a text file: whole numbers without ``.0``, dates as ISO, bytes in hex.
+
+    Examples
+    --------
+    >>> cell_text(4.0), cell_text("007"), cell_text(b"az"), cell_text(datetime.date(2026, 1, 31)), cell_text([1, "a"])
+    ('4', '007', '617a', '2026-01-31', '[1, "a"]')
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float | Decimal):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=cell_text)
+    return str(value)

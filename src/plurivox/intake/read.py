@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
-
-import polars as pl
+from typing import Any
 
 from plurivox.arguments import FilePath, FilePaths, Frame, checked
-from plurivox.errors import FileError, InputError, ScoreError, no_column
+from plurivox.errors import InputError, no_column
 from plurivox.intake import lewidi
-from plurivox.intake import parquet as store
-from plurivox.intake.attributes import AttributeTable, where
-from plurivox.intake.check import LongTable, check
-from plurivox.intake.code import as_numbers, as_text
-from plurivox.intake.footer import unpacked_size
-from plurivox.intake.opening import Format, Opened, open_source, printable
+from plurivox.intake.attributes import UNKNOWN, AttributeTable, Conflicts, columns_of_raters
+from plurivox.intake.beside import attribute_table, names_in, opened, read_table
+from plurivox.intake.check import check, no_rows
+from plurivox.intake.describing import Rules
+from plurivox.intake.formats import Format, Taken, kind_of, ratings_of
+from plurivox.intake.formats.record import Asked, Choice
+from plurivox.intake.formats.sheets import SURVEY
+from plurivox.intake.formats.waiting import without_waiting
+from plurivox.intake.layouts import LAYOUTS, scale_of_totals
+from plurivox.intake.opening import printable, split_name
 from plurivox.intake.order import Duplicates
-from plurivox.intake.panics import without_panics
 from plurivox.intake.points import GivenPoints, prepare, with_joined
-from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
+from plurivox.intake.raw import RawTable
 from plurivox.intake.recognise import Recognised, recognise
-from plurivox.intake.roles import Layout, id_column
-from plurivox.intake.text import read_delimited, read_json_lines
+from plurivox.intake.roles import Layout, by_name, id_column
+from plurivox.intake.tables import open_table, telling
 from plurivox.predictions import Predictions
-from plurivox.ratings import Ratings, from_points, pick, require_apart, require_columns, to_polars
+from plurivox.ratings import ROLES, Ratings, from_points, require_apart, require_columns, with_parts
 from plurivox.recoding import GivenRecoding
-from plurivox.scale import GivenPoles, Label, Scale
-from plurivox.scale_files import GivenScale
-from plurivox.scale_files import as_scale as as_scale
+from plurivox.scale import GivenPoles, Label, Scale, text_of
+from plurivox.scale_files import GivenScale, as_scale
 
 Source = FilePath
-MAX_WHOLE, WHOLE_PER_BYTE = 1 << 28, 100
-"""What has to be in memory at once may have so many bytes unpacked, or so many times its size."""
-_CHUNK = 1 << 22
-MAX_COUNT = 2.0**53  # whole numbers up to here are exact
-_RATER, _SCORE, _COUNT = "\0rater", "\0score", "\0count"  # what no column is called
+_HEAD = 1000  # rows by which a table is recognised
 
 
 @checked
@@ -62,18 +56,26 @@ def read_ratings(
     items: Source | Frame | None = None,
     rater_attributes: Sequence[str] = (),
     item_attributes: Sequence[str] = (),
+    by: Sequence[str] = (),
+    conflicts: Conflicts = "missing",
+    unknown: Sequence[str] = UNKNOWN,
     layout: Layout | None = None,
+    questions: str | None = None,
+    rejected: Choice | None = None,
+    unfinished: Choice | None = None,
     format: Format | None = None,  # noqa: A002
     encoding: str = "utf-8",
     connection: Any = None,
 ) -> Ratings:
-    """Read ratings from a file, from standard input (``"-"``) or from a database.
+    """Read ratings from a file, a folder, standard input (``"-"``) or a database.
 
     Parameters
     ----------
     source
-        A CSV, TSV, JSON lines or Parquet file, plain or compressed with gzip or zstd; or an SQL query if a
-        ``connection`` is given.
+        A file: CSV, TSV, JSON, JSON lines, Parquet, Arrow, Excel, SQLite, DuckDB or ZIP, text also compressed with gzip
+        or zstd; a folder of files with the same columns; or an SQL query if a ``connection`` is given. Exports of
+        annotation platforms are recognised. ``"study.xlsx::Ratings"`` names a sheet, a table of a database, or a file
+        in an archive.
     item, rater, score
         The columns that hold them; obvious names are recognised. ``item="a,b"`` makes ids of two columns.
     point_columns
@@ -99,11 +101,25 @@ def read_ratings(
         Files or frames with one row per rater or item.
     rater_attributes, item_attributes
         Columns of the ratings themselves that describe raters or items.
+    by
+        Attributes that groups will be made of; those that are columns of the ratings, and not of ``raters``, are taken
+        from there.
+    conflicts
+        What counts where a rater or an item has more than one value of an attribute: ``"missing"`` (it is unknown, with
+        a warning), the ``"first"``, or it is an ``"error"``.
+    unknown
+        Words that tell nothing of a rater, such as "Prefer not to say"; an empty list keeps all words as groups.
     layout
         ``"long"`` (one row per rating), ``"wide"`` (one column per rater) or ``"totals"`` (one column per point,
         holding counts); recognised where that is safe.
+    questions
+        Which columns are questions where each row is a respondent: ``"Q1:Q20"``, ``"Q1,Q3"`` or ``"Q*"``.
+    rejected, unfinished
+        Whether answers that were rejected, or of people who did not finish, are kept (``"keep"``) or left out
+        (``"drop"``); there has to be a word where an export holds any.
     format, encoding
-        What the file is, if its name does not tell, and the encoding of its text.
+        What the file is, a kind of file or the platform it comes from, if that is not recognised (``"table"`` for
+        neither); and the encoding of its text.
     connection
         A DBAPI or ADBC connection, or anything else that polars reads a query from.
 
@@ -118,49 +134,166 @@ def read_ratings(
         With file, column, rows and what to do.
     """
     known, missing = as_scale(scale), tuple(missing)
-    attributes = (*rater_attributes, *item_attributes)
-    beside = attributes if time is None else (*attributes, time)
-    with _raw_table(source, format, encoding, connection, ratings=True) as table:
+    columns = _Columns(item, rater, score, time, tuple(rater_attributes), tuple(item_attributes))
+    asked = Asked(
+        item=item, rater=rater, score=score, questions=questions, rejected=rejected, unfinished=unfinished, scale=known,
+        missing=frozenset(map(text_of, missing)), rater_attributes=columns.rater_attributes,
+        item_attributes=columns.item_attributes,
+    )  # fmt: skip
+    with open_table(source, kind_of(format), encoding, connection) as table:
         if isinstance(table, Ratings):
             return _as_asked(_stored(table, raters, items), recode, unsafe_from, poles)
-        require_columns(table.columns, beside, table.name)
-        roles = {"item": item, "rater": rater, "score": score}
-        of_raters = (*rater_attributes, *beside[len(attributes) :])
-        table, known, rater, score, layout = prepare(
-            table, point_columns, known, roles=roles, layout=layout, attributes=beside, of_raters=of_raters
+        table.pieces = (piece for piece in table.pieces if piece.height)
+        if not table.first().height:
+            raise no_rows(table.columns, table.name)
+        remarks = list(table.remarks)
+        with telling(remarks):
+            taken = None if layout or point_columns is not None else ratings_of(table, format, asked)
+        _refuse_questions(questions, taken, table.name)
+        if taken is not None:
+            columns, table = columns.of_export(taken), taken.export.table
+        table = table.plain(columns.used)
+        if len(by):
+            raters = opened(raters, "rater", encoding)
+            columns = columns.with_groups(by, table.columns, names_in(raters))
+        with telling(remarks):
+            found, table, known = columns.found(table, point_columns, layout, known, missing)
+        platform = None if taken is None else taken.platform.name
+        rater_table = attribute_table(raters, "rater", found.rater or "rater", encoding, platform)
+        item_table = attribute_table(items, "item", found.item, encoding, platform)
+        columns = columns.giving_way(rater_table, item_table)
+        long = LAYOUTS[found.layout](table, found, columns.rater_attributes, columns.item_attributes)
+        checked = check(
+            replace(long, offered=columns.offered), known, missing=missing, duplicates=duplicates, raters=rater_table,
+            items=item_table, rules=Rules(conflicts, tuple(unknown)),
+        )  # fmt: skip
+    remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
+    ratings = _told(from_points(Ratings.from_checked(checked), point_columns), taken, asked, remarks)
+    ratings = without_waiting(ratings, asked, rater_table.source if rater_table else "raters")
+    return _as_asked(ratings, recode, unsafe_from, poles)
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which columns of a table hold what, as far as that is known; ``offered`` are attributes that nobody named."""
+
+    item: str | None
+    rater: str | None
+    score: str | None
+    time: str | None
+    rater_attributes: tuple[str, ...]
+    item_attributes: tuple[str, ...]
+    offered: frozenset[str] = frozenset()
+
+    @property
+    def used(self) -> tuple[str | None, ...]:
+        """All columns that have a role."""
+        return (self.item, self.rater, self.score, self.time, *self.rater_attributes, *self.item_attributes)
+
+    def of_export(self, taken: Taken) -> _Columns:
+        """Return the columns of an export, as far as nobody named others, and all that it tells of items and raters."""
+        export = taken.export
+        known = replace(
+            self,
+            item=self.item or export.item,
+            rater=self.rater or export.rater,
+            score=self.score or export.question(taken.platform),
         )
-        require_apart(attributes, table.name, timed=time is not None)
-        head = table.first().head(1000)
-        given = {"item": item, "rater": rater, "score": score}
+        others = {"time", *ROLES, *known.used}
+        items = tuple(name for name in export.item_attributes if name.strip() and name not in others)
+        raters = tuple(name for name in export.rater_attributes if name.strip() and name not in {*others, *items})
+        return replace(
+            known,
+            item_attributes=(*self.item_attributes, *items),
+            rater_attributes=(*self.rater_attributes, *raters),
+            offered=frozenset((*items, *raters)),
+        )
+
+    def with_groups(self, by: Sequence[str], columns: Sequence[str], of_raters: Sequence[str]) -> _Columns:
+        """Return the columns with those that groups are to be made of, if the table of raters has them not."""
+        taken = (*self.used, by_name(columns, "rater") if self.rater is None else None)
+        found = columns_of_raters(by, columns, of_raters, taken)
+        return replace(self, rater_attributes=(*self.rater_attributes, *found))
+
+    def found(
+        self, table: RawTable, point_columns: GivenPoints | None, layout: Layout | None, scale: Scale | None,
+        missing: Sequence[Label],
+    ) -> tuple[Recognised, RawTable, Scale | None]:  # fmt: skip
+        """Recognise the columns that are not known, and return the table and the scale as they are then read."""
+        attributes = (*self.rater_attributes, *self.item_attributes)
+        times = () if self.time is None else (self.time,)
+        require_columns(table.columns, (*attributes, *times), table.name)
+        roles = {"item": self.item, "rater": self.rater, "score": self.score}
+        table, scale, roles["rater"], roles["score"], layout = prepare(
+            table, point_columns, scale, roles=roles, layout=layout, attributes=(*attributes, *times),
+            of_raters=(*self.rater_attributes, *times),
+        )  # fmt: skip
+        require_apart(attributes, table.name, timed=self.time is not None)
         found = recognise(
-            table.columns,
-            head,
-            table.name,
-            given=given,
-            layout=layout,
-            scale=known,
-            attributes=beside,
-            missing=missing,
+            table.columns, table.first().head(_HEAD), table.name, given=roles, layout=layout, scale=scale,
+            attributes=(*attributes, *times), missing=missing,
+        )  # fmt: skip
+        _refuse_columns_beside(found, table.name, self.rater_attributes, self.time)
+        return replace(found, time=self.time), table, scale or scale_of_totals(found)
+
+    def giving_way(self, raters: AttributeTable | None, items: AttributeTable | None) -> _Columns:
+        """Return the columns without those that were only offered and that a table of their own has as well."""
+
+        def left(found: Sequence[str], table: AttributeTable | None) -> tuple[str, ...]:
+            known = () if table is None else table.frame.columns
+            return tuple(name for name in found if name not in self.offered or name not in known)
+
+        return replace(
+            self,
+            rater_attributes=left(self.rater_attributes, raters),
+            item_attributes=left(self.item_attributes, items),
         )
-        if found.layout != "long" and rater_attributes:
-            raise InputError(
-                f"a {found.layout} table has no columns that describe raters",
-                source=table.name,
-                hint="Give them in a table of their own with --raters; if rows are respondents and columns questions, "
-                "make one row for each respondent and question first.",
-            )
-        if found.layout != "long" and time is not None:
-            raise InputError(
-                f"a {found.layout} table has no column of times", source=table.name, column=time,
-                hint="Give a long table, with one row for each rating and its time.",
-            )  # fmt: skip
-        known = known or _scale_of_totals(found)
-        found = replace(found, time=time)
-        long = _LAYOUTS[found.layout](table, found, tuple(rater_attributes), tuple(item_attributes))
-        rater_table = attribute_table(raters, "rater", found.rater or "rater", encoding)
-        item_table = attribute_table(items, "item", found.item, encoding)
-        checked = check(long, known, missing=missing, duplicates=duplicates, raters=rater_table, items=item_table)
-    return _as_asked(from_points(Ratings.from_checked(checked), point_columns), recode, unsafe_from, poles)
+
+
+def _refuse_questions(questions: str | None, taken: Taken | None, source: str) -> None:
+    """Raise if questions are named though rows are not respondents."""
+    if questions is None or (taken is not None and taken.export.layout == SURVEY):
+        return
+    what = "it is read as a plain table" if taken is None else f"it is {taken.platform.title}"
+    raise InputError(
+        f"--questions is about a table with a row for each respondent, and {what}", source=source,
+        hint="Leave --questions out, or say --format survey, without --wide, --totals and --one-hot.",
+    )  # fmt: skip
+
+
+def _told(ratings: Ratings, taken: Taken | None, asked: Asked, remarks: Sequence[str]) -> Ratings:
+    """Return ratings that remember which platform they come from, what was left out, and what was said about it."""
+    if taken is None:
+        return with_parts(ratings, intake=replace(ratings.intake, remarks=list(dict.fromkeys(remarks))))
+    tally = taken.export.tally
+    used = {*ratings.intake.columns.values(), *ratings.items.columns, *ratings.raters.columns}
+    told = replace(
+        ratings.intake,
+        platform=taken.platform.name,
+        layout=taken.export.layout or ratings.intake.layout,
+        left_out={what: n for what, n in tally.left_out.items() if n},
+        remarks=list(dict.fromkeys([*remarks, *tally.sentences(), *taken.export.no_attributes(used)])),
+        said=asked.said(),
+    )
+    return with_parts(ratings, intake=told)
+
+
+def _refuse_columns_beside(
+    found: Recognised, source: str, rater_attributes: Sequence[str], time: str | None
+) -> None:  # fmt: skip
+    """Raise if columns are to tell of raters, or of times, in a table where a row is not a rating."""
+    if found.layout != "long" and rater_attributes:
+        raise InputError(
+            f"a {found.layout} table has no columns that describe raters",
+            source=source,
+            hint="Give them in a table of their own with --raters; if rows are respondents and columns questions, "
+            "name the questions with --questions.",
+        )
+    if found.layout != "long" and time is not None:
+        raise InputError(
+            f"a {found.layout} table has no column of times", source=source, column=time,
+            hint="Give a long table, with one row for each rating and its time.",
+        )  # fmt: skip
 
 
 def _as_asked(
@@ -235,96 +368,12 @@ def read_predictions(
 
 
 def _name_of(source: Source) -> str:
-    """Return the name of a file without what tells its format."""
-    name = "" if source == "-" else Path(printable(source)).name
-    for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet"):
+    """Return the name of a file, or of what is meant in it, without what tells its format."""
+    file, inside = split_name(source)
+    name = "" if source == "-" else Path(printable(inside or file)).name
+    for ending in (".gz", ".zst", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".arrow"):
         name = name.removesuffix(ending)
     return name.strip() or "model"
-
-
-def read_table(source: Source, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
-    """Read a whole file as a frame, for attribute tables."""
-    with _raw_table(source, format, encoding, None) as table:
-        if isinstance(table, Ratings):
-            raise FileError("it holds ratings that plurivox stored, not a table", source=os.fspath(source))
-        frame = table.frame()
-        return RawTable(table.name, table.columns, iter([frame]), text=table.text, locate=table.locate)
-
-
-@contextmanager
-def _raw_table(
-    source: Source, kind: Format | None, encoding: str, connection: Any, *, ratings: bool = False
-) -> Iterator[RawTable | Ratings]:
-    if connection is not None:
-        yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
-        return
-    with open_source(source, kind) as opened:
-        if opened.format == "parquet":
-            yield _parquet(opened)
-        elif opened.format == "jsonl" and lewidi.is_named(source):
-            yield lewidi.table(_whole(opened), opened, encoding, ratings=ratings)
-        elif opened.format == "jsonl":
-            yield read_json_lines(opened, encoding=encoding)
-        else:
-            delimiter = "\t" if opened.format == "tsv" else None
-            yield read_delimited(opened, delimiter=delimiter, encoding=encoding)
-
-
-def _query(query: str, connection: Any) -> pl.DataFrame:
-    try:
-        return pl.read_database(query, connection, infer_schema_length=None)
-    except Exception as error:  # each database has exceptions of its own
-        raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
-
-
-def _parquet(opened: Opened) -> RawTable | Ratings:
-    # Polars maps a plain file into memory; what is packed or piped is read whole.
-    data: Any = opened.path or _whole(opened)
-    try:
-        with without_panics():
-            _refuse_large(data, opened)
-            if (described := store.description(data)) is not None:
-                return store.restore(data, described, opened.name)
-            return RawTable.from_frame(pl.read_parquet(data, glob=False), opened.name)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        first = str(error).split("\n", 1)[0]
-        raise FileError(
-            f"the Parquet data is damaged or cut off ({first})",
-            source=opened.name,
-            hint="Fetch or write the file again.",
-        ) from None
-
-
-def _whole(opened: Opened) -> bytes:
-    """Read a file that has to be in memory at once."""
-    data = bytearray()
-    while chunk := opened.stream.read(_CHUNK):
-        data += chunk
-        _refuse_unpacked(len(data), opened)
-    return bytes(data)
-
-
-def _refuse_unpacked(n_bytes: int, opened: Opened) -> None:
-    if n_bytes > max(MAX_WHOLE, WHOLE_PER_BYTE * opened.size()):
-        raise FileError(
-            f"its {opened.size():,} bytes unpack to {n_bytes >> 20:,} MiB or more, too much to be a table of ratings",
-            source=opened.name,
-            hint="Check what is in it; if it is right, give it as plain CSV.",
-        )
-
-
-def _refuse_large(data: Any, opened: Opened) -> None:
-    """Raise if a Parquet file has too many columns, or far more in it than its size can tell apart."""
-    source = io.BytesIO(data) if isinstance(data, bytes) else data
-    table = pl.scan_parquet(source, glob=False)
-    columns = table.collect_schema()
-    if not columns:
-        raise FileError("it has no columns", source=opened.name, hint="It needs columns of items, raters and scores.")
-    refuse_columns(len(columns), opened.name)
-    rows = table.select(pl.len()).collect().item()
-    refuse_cells(rows * len(columns), opened.size(), opened.name)
-    with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as stream:
-        _refuse_unpacked(unpacked_size(stream) or 0, opened)
 
 
 def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
@@ -335,106 +384,3 @@ def _stored(ratings: Ratings, raters: Any, items: Any) -> Ratings:
             hint="Leave --raters and --items out, or read the original table.",
         )
     return ratings
-
-
-def attribute_table(given: Any, role: Literal["item", "rater"], wanted: str, encoding: str) -> AttributeTable | None:
-    """Return a table of items or raters from a file or a frame, None from nothing."""
-    if given is None:
-        return None
-    if isinstance(given, str | os.PathLike):
-        table = with_joined(read_table(given, encoding=encoding), wanted)
-        frame, name, locate = table.frame(), table.name, table.locate
-        if not frame.height:
-            raise FileError("there is only a header", source=name, hint=f"It needs one row per {role}.")
-        return AttributeTable(frame, id_column(frame.columns, role, wanted, name), name, locate)
-    frame = to_polars(given)
-    name = f"{role}s frame"
-    return AttributeTable(frame, id_column(frame.columns, role, wanted, name), name)
-
-
-def _scale_of_totals(found: Recognised) -> Scale | None:
-    return Scale.parse(",".join(found.values)) if found.layout == "totals" else None
-
-
-def _long(
-    table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
-) -> LongTable:
-    assert found.rater is not None
-    assert found.score is not None
-    names = {"item": found.item, "rater": found.rater, "score": found.score}
-    if found.time is not None:
-        names["time"] = found.time
-    pieces = table.bounded(pick(piece, names, [*rater_attributes, *item_attributes]) for piece in table.pieces)
-    return LongTable(table.name, pieces, names, "long", table.text, table.locate, rater_attributes, item_attributes)
-
-
-def _wide(
-    table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
-) -> LongTable:
-    frame = _alike(table.frame(), found.values)
-    ids = as_text(frame[found.item])
-    twice = ids.is_duplicated()
-    if twice.any():
-        raise InputError(
-            f"a wide table has one row per item, but {ids.filter(twice)[0]!r} has more than one",
-            column=found.item,
-            **where(table.name, table.locate, twice),
-            hint="Give one row per item, or a long table with one row per rating.",
-        )
-    n_rows = frame.height
-    long = frame.unpivot(
-        on=list(found.values), index=[found.item, *item_attributes], variable_name=_RATER, value_name=_SCORE
-    ).rename({found.item: "item", _RATER: "rater", _SCORE: "score"})
-
-    places = [table.columns.index(name) + 1 for name in found.values]  # their names are the ids of raters
-
-    def locate(position: int) -> str:
-        column, row = divmod(position, n_rows)
-        return f"{table.locate(row)}, column {places[column]}"
-
-    names = {"item": found.item, "rater": "one column each", "score": "their cells"}
-    return LongTable(table.name, [long], names, "wide", table.text, locate, item_attributes=item_attributes)
-
-
-def _totals(
-    table: RawTable, found: Recognised, rater_attributes: tuple[str, ...], item_attributes: tuple[str, ...]
-) -> LongTable:
-    frame = table.frame()
-    frame = frame.with_columns([_whole_counts(frame[column], table) for column in found.values])
-    n_rows = frame.height
-    total = sum(float(frame[column].cast(pl.Float64).sum()) for column in found.values)
-    if total > MAX_COUNT:
-        raise ScoreError(f"the counts add up to {total:.3g}, which no study has", source=table.name, hint="Check them.")
-    long = frame.unpivot(
-        on=list(found.values), index=[found.item, *item_attributes], variable_name=_SCORE, value_name=_COUNT
-    ).rename({found.item: "item", _SCORE: "score", _COUNT: "count"})
-    names = {"item": found.item, "score": f"{found.values[0]} … {found.values[-1]}"}
-
-    def locate(position: int) -> str:
-        return table.locate(position % n_rows)
-
-    return LongTable(table.name, [long], names, "totals", table.text, locate, item_attributes=item_attributes)
-
-
-def _alike(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the frame with columns of one type, text where they had several that numbers do not cover."""
-    kinds = {frame[name].dtype for name in columns}
-    if len(kinds) == 1 or all(kind.is_numeric() or kind == pl.Null for kind in kinds):
-        return frame
-    return frame.with_columns(as_text(frame[name]) for name in columns)
-
-
-_LAYOUTS = {"long": _long, "wide": _wide, "totals": _totals}
-
-
-def _whole_counts(column: pl.Series, table: RawTable) -> pl.Series:
-    numbers = as_numbers(column).fill_nan(None)
-    bad = numbers.is_null() | (numbers < 0) | (numbers != numbers.round()) | (numbers > MAX_COUNT)
-    if bad.any():
-        raise ScoreError(
-            f"{as_text(column).filter(bad)[0]!r} is not a count",
-            column=column.name,
-            **where(table.name, table.locate, bad),
-            hint="Totals hold whole numbers from 0 up; describe other columns with --item-attributes.",
-        )
-    return numbers.cast(pl.Int64)

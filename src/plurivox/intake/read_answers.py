@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from plurivox.answers import Answers
 from plurivox.arguments import FilePath, Frame, checked
 from plurivox.errors import no_column
+from plurivox.intake.beside import attribute_table, read_table
+from plurivox.intake.formats import Format, answers_of
+from plurivox.intake.formats.record import Asked
 from plurivox.intake.logs import read_inspect_log, read_lm_eval_samples
-from plurivox.intake.opening import Format, printable
-from plurivox.intake.read import as_scale, attribute_table, read_table
-from plurivox.intake.roles import id_column
+from plurivox.intake.opening import ANSWERS, printable, split_name
+from plurivox.intake.roles import AS_IN_RATINGS, id_column, plain_names
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
-from plurivox.scale_files import GivenScale
+from plurivox.scale_files import GivenScale, as_scale
 
+_MODEL_NAMES = ("model", "modelname", "modelid", "llm")
+_NAME_THEM = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
 _SQLITE = b"SQLite format 3\x00"
+_START = 1 << 14  # bytes of JSON in which a log names what was evaluated
+_HEAD, _APPLICATION = 100, 68  # bytes of the head of such a file, and where it tells whose it is
 
 
 @checked
@@ -37,15 +44,16 @@ def read_answers(
     Parameters
     ----------
     source
-        A store that ``plurivox ask`` wrote; a CSV, TSV, JSON lines or Parquet file, plain or compressed, with one row
-        per answer; a log of Inspect (``.eval``, or ``.json``), or samples of lm-evaluation-harness
-        (``samples_….jsonl``), or a folder of either.
+        A store that ``plurivox ask`` wrote; a CSV, TSV, JSON, JSON lines or Parquet file, plain or compressed, with one
+        row per answer; predictions in an export of Label Studio or suggestions in one of Argilla; a log of Inspect
+        (``.eval``, or ``.json``), or samples of lm-evaluation-harness (``samples_….jsonl``), or a folder of either.
     scale
         A :class:`Scale`, its points in order, or text such as ``"1:5"``.
     item, model, answer
-        The columns that hold them; obvious names are recognised.
+        The columns that hold them; obvious names are recognised. In an export, ``answer`` is the question.
     like
-        Ratings: a column that is called like theirs of items holds the items, if there is one.
+        Ratings: a column that is called like theirs of items holds the items, if there is one; in an export, the
+        question is theirs, too.
     items
         A table with one row per item, by whose attributes answers without ratings can be told apart.
     format, encoding
@@ -58,14 +66,14 @@ def read_answers(
     """
     points = as_scale(scale)
     assert points is not None
-    wanted = "item" if like is None else like.intake.columns.get("item", "item")
-    found = _answers(Path(source), points, item, model, answer, wanted, format, encoding)
-    table = attribute_table(items, "item", item or wanted, encoding)
+    known = {} if like is None else like.intake.columns
+    found = _answers(Path(source), points, item, model, answer, known, format, encoding)
+    table = attribute_table(items, "item", item or known.get("item", "item"), encoding)
     return found if table is None else found.with_items(table)
 
 
 def _answers(
-    path: Path, points: Scale, item: str | None, model: str | None, answer: str | None, wanted: str,
+    path: Path, points: Scale, item: str | None, model: str | None, answer: str | None, known: Mapping[str, str],
     format: Format | None, encoding: str,  # noqa: A002
 ) -> Answers:  # fmt: skip
     """Read answers from whatever the file is."""
@@ -78,23 +86,46 @@ def _answers(
     samples = next(path.rglob("samples_*.jsonl"), None) if path.is_dir() else path
     if samples is not None and samples.name.startswith("samples_") and samples.suffix == ".jsonl":
         return Answers.from_frame(read_lm_eval_samples(path, scale=points, item=item), points, source=printable(path))
-    if path.is_dir() or path.suffix in (".eval", ".json"):
+    if _is_log(path):
         return Answers.from_frame(read_inspect_log(path, scale=points), points, source=printable(path))
     table = read_table(os.fspath(path), format=format, encoding=encoding)
+    asked = Asked(item=item or known.get("item"), score=answer or known.get("score"))
+    if (export := answers_of(table, format, asked)) is not None:
+        return Answers.from_frame(export.table.frame(), points, source=table.name, locate=export.table.locate)
     for given in (item, model, answer):
         if given is not None and given not in table.columns:
-            hint = "Name the columns: --item, --model, --answer (item=, model=, answer=)."
-            raise no_column(given, table.columns, table.name, hint)
+            raise no_column(given, table.columns, table.name, _NAME_THEM)
+    names = plain_names(table.columns)
+    named = next((names[name] for name in _MODEL_NAMES if name in names), "model")
+    hint = AS_IN_RATINGS if known else _NAME_THEM
     return Answers.from_frame(
-        table.frame(), points, item=item or id_column(table.columns, "item", wanted, table.name),
-        model=model or "model", answer=answer, name=Path(printable(path)).stem or "model", source=table.name,
-        locate=table.locate,
+        table.frame(), points,
+        item=item or id_column(table.columns, "item", known.get("item", "item"), table.name, hint),
+        model=model or named, answer=answer, name=Path(printable(split_name(path)[1] or path)).stem or "model",
+        source=table.name, locate=table.locate,
     )  # fmt: skip
 
 
-def _is_store(path: Path) -> bool:
+def _is_log(path: Path) -> bool:
+    """Tell whether a file, or a folder of files, is a log of Inspect; its JSON says so at its start."""
+    if path.is_dir():
+        return any(path.rglob("*.eval")) or any(map(_is_log, path.rglob("*.json")))
+    if path.suffix == ".eval":
+        return True
     try:
         with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
+            return path.suffix == ".json" and b'"eval"' in file.read(_START)
     except OSError:
         return False
+
+
+def _is_store(path: Path) -> bool:
+    """Tell whether a file of SQLite is a store of answers, or damaged where it says so; other databases hold tables."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return False
+    return head.startswith(_SQLITE) and (
+        len(head) < _HEAD or int.from_bytes(head[_APPLICATION : _APPLICATION + 4], "big") == ANSWERS
+    )

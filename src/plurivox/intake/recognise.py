@@ -10,7 +10,7 @@ import polars as pl
 
 from plurivox.errors import ColumnError, few, no_column, open_quote
 from plurivox.intake.respondents import hold_scores, respondents
-from plurivox.intake.roles import ROLE_NAMES, Layout, by_name
+from plurivox.intake.roles import KEY, RESPONSE, ROLE_NAMES, Layout, by_name
 from plurivox.scale import Label, Scale, text_of
 
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -58,7 +58,11 @@ def recognise(
     """
     for role, name in given.items():
         if name is not None and name not in columns:
-            raise no_column(name, columns, source, role=f" for the {role}")
+            parts = [part.strip() for part in name.split(",")]
+            hint = f"This takes one question at a time: --score '{parts[0]}'." if role == "score" else None
+            raise no_column(
+                name, columns, source, hint if set(parts) <= set(columns) else None, role=f" for the {role}"
+            )  # fmt: skip
     free = [column for column in columns if column not in attributes]
     roles = _roles(free, given)
     if layout in (None, "long") and all(roles.values()):
@@ -86,8 +90,18 @@ def recognise(
             )
         return Recognised("totals", item, values=points)
     if len(others) >= 2 and not roles["rater"] and not roles["score"] and hold_scores(head, others, scale, unrated):
+        _refuse_keys(item, given["item"], source)
         return Recognised("wide", item, values=others)
     raise _not_found(roles, columns, source)
+
+
+def _refuse_keys(item: str, given: str | None, source: str) -> None:
+    """Raise if items are the keys of an object only because nobody said so: they may be raters as well."""
+    if item == KEY and given is None:
+        raise ColumnError(
+            "it is an object of objects that hold scores, and its keys may be items or raters", source=source,
+            hint=f"Say --item {KEY} if they are items, or --rater {KEY} if they are raters.",
+        )  # fmt: skip
 
 
 def _refuse_respondents(
@@ -102,9 +116,9 @@ def _refuse_respondents(
     owner = roles["item"] or roles["rater"] or columns[0]
     others = [column for column in columns if column != owner]
     if _distinct(head, owner) and _point_columns(others, scale) is None:
-        error = respondents(head, others, source, scale, missing)
-        if error is not None:
-            raise error
+        found = respondents(head, others, scale, missing)
+        if found is not None:
+            raise found.error(source)
 
 
 def _roles(columns: Sequence[str], given: dict[str, str | None]) -> dict[str, str | None]:
@@ -113,6 +127,8 @@ def _roles(columns: Sequence[str], given: dict[str, str | None]) -> dict[str, st
         taken = [name for name in roles.values() if name]
         if roles.get(role) is None:
             roles[role] = by_name([column for column in columns if column not in taken], role)
+    if roles["item"] is None and roles["rater"] is not None:
+        roles["item"] = by_name([column for column in columns if column not in roles.values()], RESPONSE)
     open_roles = [role for role, name in roles.items() if name is None]
     left = [column for column in columns if column not in roles.values()]
     if len(open_roles) == 1 and len(left) == 1 and len(columns) == 3:
@@ -141,5 +157,5 @@ def _not_found(roles: dict[str, str | None], columns: Sequence[str], source: str
         source=source,
         hint=open_quote(columns)
         or f"Name {'it' if len(lacking) == 1 else 'them'} with {' '.join('--' + role for role in lacking)}, "
-        "or say --wide (one column per rater) or --totals (one column per point).",
+        "or say --wide (one column per rater), --totals (one column per point) or --questions (a row per respondent).",
     )

@@ -1,26 +1,19 @@
-"""Noticing a table of respondents × questions, which looks like one of items × raters and must not be read as such."""
+"""Telling a table of respondents × questions from one of items × raters, which looks alike."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from plurivox.errors import ColumnError
+from plurivox.intake.numbers import fits_scale, number_in
+from plurivox.intake.people import tells_of_people
 from plurivox.results.wording import listed
 from plurivox.scale import ALWAYS_MISSING, Scale, text_of
 
-# Names of what is known of people, compared without case, spaces and punctuation. No rater is called so.
-_OF_PEOPLE = frozenset((
-    "age", "ages", "agegroup", "agerange", "agebracket", "agebin", "ageband", "birthyear", "yearofbirth", "yob", "dob",
-    "gender", "genderidentity", "sex", "race", "ethnicity", "ethnicitysimplified", "raceethnicity", "ethnicgroup",
-    "education", "educationlevel", "income", "householdincome", "country", "countryofbirth", "countryofresidence",
-    "nationality", "region", "zipcode", "postcode", "nativelanguage", "firstlanguage", "mothertongue", "religion",
-    "politics", "politicalorientation", "politicalviews", "ideology", "party", "occupation", "employment",
-    "employmentstatus", "studentstatus", "maritalstatus",
-))  # fmt: skip
 _QUESTION = re.compile(r"(q|qid|question|frage|statement|stmt)[\s_.-]*\d+([\s_.-]*\w{1,3})?", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 NARROW, ROWS, OUTSIDE = 10, 20, 0.9
@@ -29,20 +22,33 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
-    """What the cells of a column are: so many that may be scores, so many that cannot, and those that are numbers."""
+class Held:
+    """What the cells of a column are.
+
+    Attributes
+    ----------
+    scores, others
+        How many may be scores, and how many cannot.
+    numbers
+        Those that are numbers.
+    texts
+        Those that hold anything, and how often.
+    """
 
     name: str
     scores: int
     others: int
     numbers: tuple[float, ...]
+    texts: Mapping[str, int]
 
     @property
     def holds_scores(self) -> bool:
+        """Whether at least half of what it holds may be scores."""
         return self.scores >= max(self.others, 1)
 
     @property
     def spread(self) -> float:
+        """How far its numbers are apart."""
         return max(self.numbers) - min(self.numbers) if self.numbers else 0
 
     def outside(self, low: float, high: float) -> float:
@@ -50,10 +56,44 @@ class _Column:
         return sum(not low <= number <= high for number in self.numbers) / max(len(self.numbers), 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Respondents:
+    """Why rows seem to be respondents.
+
+    Attributes
+    ----------
+    people
+        Columns that hold no scores: they tell of people, or are text.
+    scores
+        Columns that do.
+    questions
+        Those of them that are named like questions, if most are.
+    sure
+        Whether names tell; where only text does, rows may as well be items that it describes.
+    """
+
+    people: list[str]
+    scores: list[str]
+    questions: list[str]
+    sure: bool
+
+    def error(self, source: str) -> ColumnError:
+        """Return the error that names the columns and the ways out."""
+        apart = listed(self.people, _NAMED)
+        why = f"{apart} {'holds' if len(self.people) == 1 else 'hold'} no scores, as {listed(self.scores, _NAMED)} do"
+        if not self.people:
+            why = f"{listed(self.questions, _NAMED)} are named like questions"
+        problem = f"rows seem to be respondents and columns questions: {why}" if self.sure else why
+        named = ",".join(self.scores[:_NAMED]) + (",…" if len(self.scores) > _NAMED else "")
+        describing = f" --item-attributes {','.join(self.people[:_NAMED])}" if self.people else ""
+        hint = f"If rows are respondents, say --questions '{named}'; if rows are items and columns raters, say --wide"
+        return ColumnError(problem, source=source, hint=f"{hint}{describing}.")
+
+
 def respondents(
-    head: pl.DataFrame, columns: Sequence[str], source: str, scale: Scale | None, missing: Collection[str]
-) -> ColumnError | None:
-    """Return the error if rows seem to be respondents: columns named like questions, or some that tell of people.
+    head: pl.DataFrame, columns: Sequence[str], scale: Scale | None, missing: Collection[str]
+) -> Respondents | None:
+    """Tell whether rows seem to be respondents: columns are named like questions, or some tell of people.
 
     Parameters
     ----------
@@ -64,43 +104,27 @@ def respondents(
     scale, missing
         The scale, if it is known, and further answers that mean no rating.
     """
-    found = [_column(head[name], scale, missing) for name in columns]
-    people = [one.name for one in found if _plain(one.name) in _OF_PEOPLE or one.others > one.scores]
-    people += _beyond([one for one in found if one.name not in people])
+    found = [held(head[name], scale, missing) for name in columns]
+    people = [one.name for one in found if tells_of_people(one.name) or one.others > one.scores]
+    people += beyond([one for one in found if one.name not in people])
     scores = [one.name for one in found if one.name not in people and one.holds_scores]
-    questions = [name for name in scores if _QUESTION.fullmatch(name.strip())]
+    questions = [name for name in scores if named_like_question(name)]
     if len(questions) < max(2, len(scores) / 2):
         questions = []
     if len(scores) < 2 or not (people or questions):
         return None
-    named = any(_plain(name) in _OF_PEOPLE for name in people) or bool(questions)
-    return _error(people, scores, questions, source, sure=named or not any(one.others for one in found))
+    named = any(tells_of_people(name) for name in people) or bool(questions)
+    return Respondents(people, scores, questions, named or not any(one.others for one in found))
 
 
-def _error(
-    people: Sequence[str], scores: Sequence[str], questions: Sequence[str], source: str, *, sure: bool
-) -> ColumnError:
-    """Name the columns and the ways out; where only text tells, rows may as well be items that it describes."""
-    apart = listed(people, _NAMED)
-    why = f"{apart} {'holds' if len(people) == 1 else 'hold'} no scores, as {listed(scores, _NAMED)} do"
-    if not people:
-        why = f"{listed(questions, _NAMED)} are named like questions"
-    reshape = "make one row for each respondent and question, with columns item, rater and score"
-    reshape += f", and give {apart} in a table of raters with --raters" if people else ""
-    if sure:
-        problem = f"rows seem to be respondents and columns questions: {why}"
-        describing = f", and name {apart} with --item-attributes" if people else ""
-        hint = f"{reshape[0].upper()}{reshape[1:]}. If rows are items and columns raters, say --wide{describing}."
-    else:
-        problem = why
-        hint = f"If rows are items and columns raters, name {apart} with --item-attributes. "
-        hint += f"If rows are respondents and columns questions, {reshape}."
-    return ColumnError(problem, source=source, hint=hint)
+def named_like_question(name: str) -> bool:
+    """Tell whether a column is named like a question: ``Q1``, ``Q2_3``."""
+    return bool(_QUESTION.fullmatch(name.strip()))
 
 
 def hold_scores(head: pl.DataFrame, columns: Sequence[str], scale: Scale | None, missing: Collection[str] = ()) -> bool:
     """Tell whether columns hold points of one scale, but for odd cells: the one given, or a few whole numbers."""
-    found = [_column(head[name], scale, missing) for name in columns]
+    found = [held(head[name], scale, missing) for name in columns]
     if scale is None:
         numbers = [number for one in found for number in one.numbers]
         few = numbers and 0 < max(numbers) - min(numbers) <= 100
@@ -109,12 +133,13 @@ def hold_scores(head: pl.DataFrame, columns: Sequence[str], scale: Scale | None,
     return any(one.scores for one in found) and all(one.scores >= one.others for one in found)
 
 
-def _column(cells: pl.Series, scale: Scale | None, missing: Collection[str]) -> _Column:
+def held(cells: pl.Series, scale: Scale | None, missing: Collection[str]) -> Held:
     """Count cells; every number may be a score unless the scale has words, since a number off it is told of later."""
     scores = others = 0
     numbers: list[float] = []
+    texts: dict[str, int] = {}
     if cells.dtype.is_nested():
-        return _Column(cells.name, 0, len(cells), ())
+        return Held(cells.name, 0, len(cells), (), {})
     labels = set() if scale is None else {text_of(label) for label in scale.labels}
     in_words = any(not _NUMBER.fullmatch(label) for label in labels)
     unrated = {*missing, *(scale.missing if scale else ())}
@@ -122,17 +147,18 @@ def _column(cells: pl.Series, scale: Scale | None, missing: Collection[str]) -> 
         text = text_of(value)
         if text not in labels and (text.casefold() in ALWAYS_MISSING or text in unrated):
             continue
-        number = _NUMBER.fullmatch(text)
-        if text in labels or (number and not in_words):
+        texts[text] = texts.get(text, 0) + count
+        number = text if _NUMBER.fullmatch(text) else number_in(text)
+        if text in labels or (number and not in_words) or (scale is not None and fits_scale(text, scale)):
             scores += count
         else:
             others += count
         if number:
-            numbers += [float(text)] * count
-    return _Column(cells.name, scores, others, tuple(numbers))
+            numbers += [float(number)] * count
+    return Held(cells.name, scores, others, tuple(numbers), texts)
 
 
-def _beyond(columns: Sequence[_Column]) -> list[str]:
+def beyond(columns: Sequence[Held]) -> list[str]:
     """Return columns of numbers that are no scores, such as ages beside answers from 1 to 5."""
     narrow = [one for one in columns if one.numbers and one.spread <= NARROW]
     numbers = [number for one in narrow for number in one.numbers]
@@ -141,7 +167,3 @@ def _beyond(columns: Sequence[_Column]) -> list[str]:
     low, high = min(numbers), max(numbers)
     far = [one for one in columns if one.spread > NARROW and len(one.numbers) >= ROWS]
     return [one.name for one in far if one.outside(low, high) >= OUTSIDE] if len(far) < len(narrow) else []
-
-
-def _plain(name: str) -> str:
-    return "".join(c for c in name.casefold() if c.isalnum())

@@ -11,6 +11,7 @@ import codecs
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import IO
 
@@ -31,37 +32,45 @@ _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = (",", ";", "\t", "|")
 _JSON = json.JSONDecoder(parse_int=str)  # Python refuses to make numbers of very many digits
+_SEPARATED = re.compile(r"sep=(.)", re.IGNORECASE)
+"""The line above the header by which Excel knows the delimiter."""
 _NO_FILES = ("idna", "punycode", "undefined")  # encodings of names, or of nothing
 
 
 def read_delimited(opened: Opened, *, delimiter: str | None, encoding: str) -> RawTable:
     """Read CSV or TSV; without a delimiter, the first of comma, semicolon, tab and bar that the header has."""
     name = opened.name
-    blocks = _blocks(_as_utf8(opened.stream, name, encoding), name)
+    blocks = _blocks(as_utf8(opened.stream, name, encoding), name)
     header, first = _split_header(next(blocks, b""), name)
+    above = 0
+    if said := _SEPARATED.fullmatch(header):
+        delimiter, above = said[1], 1
+        header, first = _split_header(first, name)
     delimiter = delimiter or next((d for d in _DELIMITERS if d in header), ",")
     columns = [unguarded_name(one) for one in _columns(header, delimiter, name)]
-    reader = _Delimited(name, columns, delimiter)
+    reader = _Delimited(name, columns, delimiter, above)
     return RawTable(name, columns, reader.pieces(first, blocks), text=True, locate=reader.locate, size=opened.size)
 
 
 class _Delimited:
-    """Parses the blocks of one file and remembers where its blank lines were."""
+    """Parses the blocks of one file, whose header has so many lines above it, and remembers its blank lines."""
 
-    def __init__(self, name: str, columns: list[str], delimiter: str) -> None:
+    def __init__(self, name: str, columns: list[str], delimiter: str, above: int) -> None:
         self._name = name
         self._columns = columns
         self._delimiter = delimiter
         self._rows = 0
+        self._start = 2 + above
         self._blank: list[int] = []
 
     def locate(self, position: int) -> str:
-        """Name a row as a spreadsheet does: the header is row 1, blank lines count."""
+        """Name a row as a spreadsheet does: the header is row 1, blank lines count, also those of delimiters alone."""
         row = position
         for blank in self._blank:
-            if blank <= row:
-                row += 1
-        return f"row {row + 2}"
+            if blank > row:
+                break
+            row += 1
+        return f"row {row + self._start}"
 
     def pieces(self, first: bytes, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
         if first:
@@ -73,13 +82,13 @@ class _Delimited:
         if block.count(b"\n") > MAX_BLANK:  # before a list is made of them
             refuse_blank(block.count(b"\n\n") + block.count(b"\r\n\r\n"), self._name)
         frame = self._parse_fast(block)
-        blank: list[int] = []
         if frame is None:
             blank, records = self._scan(block)
             frame = pl.DataFrame(records, schema=dict.fromkeys(self._columns, pl.String), orient="row")
-        elif self._uneven(block, frame):
-            blank, _ = self._scan(block)
-            frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(blank)).drop("_row")
+        else:
+            blank = self._scan(block)[0] if self._uneven(block, frame) else _without_text(frame)
+            if blank:
+                frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(blank)).drop("_row")
         self._blank += [self._rows + row for row in blank]
         refuse_blank(len(self._blank), self._name)
         self._rows += frame.height + len(blank)
@@ -108,7 +117,7 @@ class _Delimited:
         try:
             text = block.decode()
         except UnicodeDecodeError as error:
-            row = self._rows + 2 + block.count(b"\n", 0, error.start)
+            row = self._rows + self._start + block.count(b"\n", 0, error.start)
             raise not_utf8(self._name, row, block[error.start]) from None
         csv.field_size_limit(MAX_RECORD)
         expected = len(self._columns)
@@ -117,7 +126,7 @@ class _Delimited:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True)
         try:
             for record in reader:
-                if not record:
+                if not record or (len(record) == expected > 1 and not any(record)):
                     blank.append(len(blank) + len(records))
                 elif len(record) == expected:
                     records.append(record)
@@ -126,26 +135,37 @@ class _Delimited:
                     raise FileError(
                         f"the row has {fields}, the header has {expected}",
                         source=self._name,
-                        places=[f"row {self._rows + len(blank) + len(records) + 2}"],
+                        places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
                         hint=f"Look for a missing or unquoted {self._delimiter!r}.",
                     )
         except csv.Error as error:
             raise FileError(
                 f"the row is malformed ({error})",
                 source=self._name,
-                places=[f"row {self._rows + len(blank) + len(records) + 2}"],
+                places=[f"row {self._rows + len(blank) + len(records) + self._start}"],
                 hint="Look for a quotation mark that is not closed.",
             ) from None
         return blank, records
 
 
+def _without_text(frame: pl.DataFrame) -> list[int]:
+    """Return the rows whose fields are all empty, as spreadsheets write rows that were cleared."""
+    if frame.width == 1 or not (frame[:, 0] == "").any():
+        return []
+    return frame.select(pl.all_horizontal(pl.all() == "").arg_true()).to_series().to_list()
+
+
 def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
     """Read one JSON object per line; every value becomes text, nested ones as JSON."""
-    name = opened.name
-    blocks = _blocks(_as_utf8(opened.stream, name, encoding), name, quotes=False)
+    return json_lines(as_utf8(opened.stream, opened.name, encoding), opened.name, opened.size)
+
+
+def json_lines(read: Callable[[int], bytes], name: str, size: Callable[[], int]) -> RawTable:
+    """Read one JSON object per line from a function that returns the next bytes."""
+    blocks = _blocks(read, name, quotes=False)
     first = _without_blank_lines(next(blocks, b""))
     if first.lstrip().startswith(b"["):
-        raise FileError("it holds one JSON array", source=name, hint="Write one JSON object per line.")
+        raise FileError("it holds one JSON array", source=name, hint="End its name with .json, or say --format json.")
     rows = 0
     columns = _keys(first, name, rows)
     if not columns:
@@ -159,7 +179,10 @@ def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
             problem = f"{len(columns):,} different keys over {lines:,} lines make a table that is almost empty"
             raise FileError(problem, source=name, hint="Give each line the same keys, of which few are used.")
         try:
-            frame = pl.read_ndjson(block, schema=schema)
+            try:
+                frame = pl.read_ndjson(block, schema=schema)
+            except pl.exceptions.PolarsError:
+                frame = pl.read_ndjson(block := _with_quoted_constants(block), schema=schema)
         except pl.exceptions.PolarsError as error:
             _keys(block, name, rows)
             places = [f"row {rows + 1 + _unreadable(block, schema)}"]
@@ -181,7 +204,15 @@ def read_json_lines(opened: Opened, *, encoding: str) -> RawTable:
                 yield parse(lines)
 
     locate = row_number(1)
-    return RawTable(name, columns, pieces(), text=True, locate=locate, size=opened.size)
+    return RawTable(name, columns, pieces(), text=True, locate=locate, size=size)
+
+
+def _with_quoted_constants(block: bytes) -> bytes:
+    """Return JSON lines with NaN and infinities as text: Python writes them, though they are not JSON."""
+    return _CONSTANT.sub(lambda found: found[1] or b'"' + found[2] + b'"', block)
+
+
+_CONSTANT = re.compile(rb'("(?:[^"\\]|\\.)*")|(NaN|-?Infinity)')
 
 
 def _keys(block: bytes, name: str, rows: int) -> list[str]:
@@ -201,9 +232,7 @@ def _keys(block: bytes, name: str, rows: int) -> list[str]:
                 keys.update(dict.fromkeys(value))
                 refuse_columns(len(keys), name)
                 continue
-            problem = "a key holds half a character"
-            if not isinstance(value, dict):
-                problem = f"the line holds a JSON {type(value).__name__}, not an object"
+            problem = "a key holds half a character" if isinstance(value, dict) else "the line is not an object"
         raise FileError(problem, source=name, places=[f"row {number}"], hint="Write one JSON object per line.")
     return list(keys)
 
@@ -276,7 +305,7 @@ def _record_end(data: bytes) -> int:
     return cut
 
 
-def _as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], bytes]:
+def as_utf8(stream: IO[bytes], name: str, encoding: str) -> Callable[[int], bytes]:
     """Return a function that reads the stream as UTF-8 without a byte-order mark."""
     start = stream.peek(4) if hasattr(stream, "peek") else b""
     if encoding == UTF8:

@@ -70,6 +70,29 @@ class Instead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A file for other programs that a command writes besides, if ``-o`` names one.
+
+    Attributes
+    ----------
+    name, help
+        What it is called when it is written, and the help text of ``-o``.
+    settings
+        The class of the settings that say what is in it.
+    check
+        A ``"module:function"`` that is called before anything is read, with the path and the first of the settings.
+    write
+        A ``"module:function"`` that is called with the result, the path and the settings, and returns what to say.
+    """
+
+    name: str
+    help: str
+    settings: type[Settings]
+    check: str
+    write: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lens:
     """What is known about a lens before it is used.
 
@@ -98,8 +121,8 @@ class Lens:
     attributes_needed
         Whether it then refuses ratings whose raters have none.
     questions
-        Whether ``--score Q1,Q2`` asks about several questions and ``--combine`` about them together; its result then
-        knows ``of_question``.
+        Whether ``--combine`` asks about several questions together, and its result knows ``of_question``. Each of
+        ``--score Q1,Q2`` is asked about in any case.
     threads
         Whether the command has ``--threads``.
     csv_tables
@@ -119,6 +142,8 @@ class Lens:
         Prints a result on a console, where tables, notes and findings are not enough.
     chart
         From a result to the chart that ``--chart FILE`` draws; without it there is no such option.
+    written
+        What the command writes besides, where ``-o`` names a file.
     instead
         What the command can be asked instead.
     section
@@ -152,6 +177,7 @@ class Lens:
     legend: str | None = None
     show: str = ""
     chart: str = ""
+    written: Written | None = None
     instead: Instead | None = None
     section: str = ""
     alone: str = ""

@@ -17,7 +17,6 @@ from torch import nn
 from plurivox.arguments import FilePath, Frame, checked
 from plurivox.errors import FileError, InputError, ScaleError
 from plurivox.intake.attributes import Locate
-from plurivox.intake.read import as_scale
 from plurivox.models import saving
 from plurivox.models.inputs import ItemTable, turns_of
 from plurivox.models.kinds import kind_named
@@ -25,7 +24,7 @@ from plurivox.models.records import Settings, Training
 from plurivox.models.texts import Encoder, Turns
 from plurivox.models.training import AT_ONCE, log_shares, one_thread
 from plurivox.scale import Scale, text_of
-from plurivox.scale_files import GivenScale
+from plurivox.scale_files import GivenScale, as_scale
 
 BLOCK = 4096
 """Items that are read together."""

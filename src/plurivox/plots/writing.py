@@ -12,25 +12,41 @@ from plurivox.errors import InputError, MissingExtraError
 from plurivox.files import write_bytes
 from plurivox.plots.theme import load_altair
 
-FORMATS = (".svg", ".png", ".html", ".json")
+FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _ID = re.compile(r'(?<=\sid=")[^"]*(?=")|(?<=url\(#)[^)]*(?=\))|(?<=href="#)[^"]*(?=")')
 
 
 def write_chart(chart: Any, path: str | Path) -> Path:
-    """Write a chart as SVG, PNG, self-contained HTML or Vega-Lite JSON, as its name says; all of it or nothing."""
+    """Write a chart as SVG, PNG, PDF, self-contained HTML or Vega-Lite JSON, as its name says; all of it or nothing."""
     target = Path(path)
     kind = target.suffix.lower()
-    if kind not in FORMATS:
-        raise InputError(f"{target.name} is no picture", hint=f"End its name with one of {', '.join(FORMATS)}.")
+    problem = not_drawn(target)
+    if problem:
+        raise InputError(problem)
     return write_bytes(target, chart_bytes(chart, kind))
+
+
+def not_drawn(path: Path) -> str:
+    """Return why no chart can be written under a name, empty if one can.
+
+    Examples
+    --------
+    >>> not_drawn(Path("a.txt")), not_drawn(Path("a.pdf"))
+    ('cannot write a chart as .txt; use .svg, .png, .pdf, .html or .json', '')
+    """
+    kind = path.suffix.lower()
+    if kind in FORMATS:
+        return ""
+    known = f"use {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+    return f"cannot write a chart as {kind}; {known}" if kind else f"{path.name} has no ending; {known}"
 
 
 def chart_bytes(chart: Any, kind: str) -> bytes:
     """Return a chart as the content of a file of one of :data:`FORMATS`."""
-    if kind == ".png":
+    if kind in (".png", ".pdf"):
         picture = io.BytesIO()
-        chart.save(picture, format="png", scale_factor=2)
+        chart.save(picture, format=kind[1:], scale_factor=2 if kind == ".png" else 1)
         return picture.getvalue()
     text = io.StringIO()
     form: Any = kind[1:]

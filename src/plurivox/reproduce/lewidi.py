@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from plurivox.errors import MissingExtraError
-from plurivox.intake.read import read_ratings, read_table
+from plurivox.intake.beside import attributes_in
+from plurivox.intake.read import read_ratings
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.run import soft_scores
 from plurivox.predictions import Predictions
@@ -48,7 +49,7 @@ def fitted(folder: Path, train: Ratings) -> Iterator[pl.DataFrame]:
         from plurivox import models
     except (MissingExtraError, ImportError):
         return
-    texts, wanted = (read_table(folder / f"Paraphrase_{part}.json").frame() for part in ("train", "test"))
+    texts, wanted = (attributes_in(folder / f"Paraphrase_{part}.json", "item").frame() for part in ("train", "test"))
     for kind in KINDS:
         model = models.fit(train, texts, kind, text="Question2", context=("Question1",), seed=SEED)
         yield model.predict(wanted).with_columns(pl.col("item").cast(pl.String))

@@ -11,7 +11,7 @@ import polars as pl
 
 from plurivox.answers import Answers
 from plurivox.intake.attributes import id_texts
-from plurivox.intake.read import read_table
+from plurivox.intake.beside import read_table
 from plurivox.lenses.alignment.matching import match
 from plurivox.lenses.alignment.models import alphas
 from plurivox.ratings import Ratings, require_columns

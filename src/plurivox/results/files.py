@@ -9,13 +9,13 @@ exact inverses, a text that already has apostrophes before such a sign gets one 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import polars as pl
 
+from plurivox.files import Name, writing
 from plurivox.files import replacing as replacing
-from plurivox.files import writing
 
 _SIGNS = "=+-@\t\r\n＝＋－＠"  # spreadsheets take wide signs for the plain ones
 _FORMULA, _NUMBER = rf"^'*[{re.escape(_SIGNS)}]", r"^'*[+-]?[0-9]+([.][0-9]+)?$"
@@ -24,12 +24,16 @@ GUARD = re.compile("|".join(f"'{re.escape(sign)}" for sign in _SIGNS).encode())
 
 
 def write_frame(
-    path: Path, frame: pl.DataFrame, flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
-) -> None:
-    """Write a frame as Parquet, JSON lines or CSV, as the name ends; ``flat`` makes of it what CSV can hold."""
+    path: Path, frame: pl.DataFrame, flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
+    inputs: Iterable[Name] = (),
+) -> None:  # fmt: skip
+    """Write a frame as Parquet, JSON lines or CSV, as the name ends; ``flat`` makes of it what CSV can hold.
+
+    It is never written over one of the ``inputs``.
+    """
     kind = path.suffix.lower()
     shown = frame if kind in (".parquet", ".jsonl") else guarded(flat(frame))
-    with writing(path) as file:
+    with writing(path, inputs) as file:
         if kind == ".parquet":
             shown.write_parquet(file)
         elif kind == ".jsonl":
@@ -47,6 +51,17 @@ def csv_text(frame: pl.DataFrame) -> str:
     ['item', "'=1+1", "''=1+1", '-3', "'tis"]
     """
     return guarded(frame).write_csv()
+
+
+def flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose lists are JSON text, as CSV has none."""
+    lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
+    return frame.with_columns(
+        pl.when(pl.col(name).is_not_null())
+        .then("[" + pl.col(name).cast(pl.List(pl.String)).list.join(", ") + "]")
+        .alias(name)
+        for name in lists
+    )
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from plurivox.errors import InputError, PlurivoxError, SelectionError
 T = TypeVar("T")
 
 AGAIN = "Make it anew with to_json()."
-_LEFT_OUT = ("from_json", "to_json")
+_LEFT_OUT = ("from_json", "to_json", "to_latex", "to_html")  # to_markdown makes the same tables
 
 
 def restored(cls: type[T], text: str, build: Callable[[dict[str, Any]], T]) -> T:

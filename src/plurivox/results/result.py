@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from plurivox.arguments import check_methods, checked
 from plurivox.engine.families import SIGNIFICANT, undecided
 from plurivox.errors import SelectionError
+from plurivox.results.exported import Exported
 from plurivox.results.restoring import array_of, dtype_named, loose, restored
 from plurivox.results.wording import counted, withheld_sentence
 
@@ -228,7 +229,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
-class Result(ABC):
+class Result(Exported, ABC):
     """What a lens found.
 
     Attributes

@@ -11,13 +11,14 @@ import polars as pl
 
 from plurivox.arguments import check_methods, checked
 from plurivox.errors import SelectionError
+from plurivox.results.exported import Exported
 from plurivox.results.numbering import numbered
 from plurivox.results.restoring import restored
 from plurivox.results.result import Statement, Table, strict, told
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
-class TableResult(ABC):
+class TableResult(Exported, ABC):
     """Several tables, the first of which is the result itself.
 
     Attributes

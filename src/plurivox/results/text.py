@@ -1,4 +1,4 @@
-"""Results as tables of text, for terminals and Markdown; who prints them is not known here."""
+"""Results as tables of text, for terminals, Markdown, LaTeX and HTML; who prints them is not known here."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def value_cell(row: Row, *, intervals: bool = False, arrows: bool = False) -> st
     if math.isnan(row.value):
         return "–"
     text = f"{row.value:.3f}"
-    if intervals and row.ci_low is not None and row.ci_high is not None:
-        text += f" [{row.ci_low:.2f}, {row.ci_high:.2f}]".replace("inf", "∞")
+    if intervals:
+        text = interval_text(row.value, row.ci_low, row.ci_high, ".3f").replace("inf", "∞")
     stars = ""
     if row.p_value is not None and row.p_value < SIGNIFICANT:
         stars = "**" if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT else "*"

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+NO_GROUPS = (
+    "No attributes of raters are named, so there are no groups to compare. Name attributes with --by (by=), and the "
+    "table that holds them with --raters."
+)
+"""Said once wherever groups would be compared and there are none."""
+
 
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun.

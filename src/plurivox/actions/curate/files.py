@@ -14,8 +14,8 @@ from plurivox.actions.curate.parts import EXCLUDE, INCLUDE, Decisions
 from plurivox.actions.curate.result import Curation
 from plurivox.errors import FileError
 from plurivox.files import replacing
+from plurivox.intake.beside import read_table
 from plurivox.intake.code import as_text
-from plurivox.intake.read import read_table
 from plurivox.intake.roles import id_column
 from plurivox.quoting import one_line
 from plurivox.results.files import csv_text

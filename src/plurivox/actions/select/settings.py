@@ -74,7 +74,7 @@ class SelectionSettings(Settings):
         doc="Groups with fewer raters are withheld and counted, and their raters not named on that axis."
     )
     ids: bool = shared.ids(
-        help="Call raters by their ids in the terminal and in Markdown; CSV and JSON always hold them.",
+        help="Call raters by their ids wherever people read; CSV and JSON always hold them.",
         doc="Whether notebooks call raters by their ids. Else ``rater 1`` is the first row of ``ratings.raters``, and "
         "so on. The tables of the result hold ids, since they are what was asked for.",
     )

@@ -6,7 +6,6 @@ import polars as pl
 
 from plurivox.data.making import frame_of, ratings_of
 from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
-from plurivox.errors import ScoreError
 
 _FILE = "ConvAbuseEMNLPfull.csv"
 _POINTS = (-3, -2, -1, 0, 1)
@@ -14,26 +13,13 @@ _CONTEXT = ("prev_agent", "prev_user", "agent")
 
 
 def _load(tables: Tables) -> Both:
-    frame = frame_of(tables, _FILE)
-    chosen = frame.select((pl.col(f"is_abuse.{point}").str.strip_chars() == "1").alias(str(point)) for point in _POINTS)
-    several = chosen.select(pl.sum_horizontal(pl.all())).to_series() != 1
-    if several.any():
-        raise ScoreError(
-            "a row has not exactly one severity", places=[f"row {at + 2}" for at in several.arg_true()[:5]],
-            n_places=int(several.sum()), hint="Exactly one of the columns is_abuse.-3 to is_abuse.1 is to be 1.",
-        )  # fmt: skip
-    long = frame.with_columns(
-        item=pl.format("{} | {}", "conv_id", "user"),
-        score=pl.coalesce(
-            pl.when(pl.col(f"is_abuse.{point}").str.strip_chars() == "1").then(pl.lit(str(point))) for point in _POINTS
-        ),
-    )
-    items = long.group_by("item", maintain_order=True).agg(
+    frame = frame_of(tables, _FILE).with_columns(item=pl.format("{} | {}", "conv_id", "user"))
+    items = frame.group_by("item", maintain_order=True).agg(
         pl.col("conv_id", "bot").first(), text=pl.col("user").first(), **{one: pl.col(one).first() for one in _CONTEXT}
     )
     ratings = ratings_of(
-        long.select("item", "annotator_id", "score"), rater="annotator_id", scale="-3:1",
-        poles=("severe abuse", "no abuse"), duplicates="first", items=items,
+        frame, rater="annotator_id", point_columns="is_abuse.*", scale="-3:1", poles=("severe abuse", "no abuse"),
+        duplicates="first", items=items,
     )  # fmt: skip
     return ratings, None
 

@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import polars as pl
-
-from plurivox.data.making import objects_of, ratings_of, text
+from plurivox.data.making import objects_of, ratings_of
 from plurivox.data.reading import KEY
 from plurivox.data.record import Both, Counts, Dataset, Download, Table, Tables
+from plurivox.intake import roles
+from plurivox.intake.formats import lewidi
+from plurivox.intake.formats.record import Asked
+from plurivox.intake.json_documents import table_of_rows
+from plurivox.intake.raw import RawTable
 from plurivox.ratings import Ratings
 
 _HOME = "https://le-wi-di.github.io/"
 _RAW = "https://raw.githubusercontent.com/Le-Wi-Di/le-wi-di.github.io"
 _SPLITS = ("train", "dev", "test")
-Row = tuple[str, str, str | None]
 
 
-def _ratings(
-    items: list[dict[str, Any]], rows: list[Row], raters: Mapping[str, Mapping[str, Any]], scale: str
-) -> Ratings:
+def _ratings(items: Sequence[dict[str, Any]], about: Sequence[dict[str, Any]], scale: str) -> Ratings:
     """Return ratings with what each object says of its item, and what is known of raters."""
-    known = list(dict.fromkeys(key for one in raters.values() for key in one))
-    about = list(dict.fromkeys(key for one in items for key in one))
-    who = {rater for _, rater, _ in rows}
-    table = [(rater, *(text(one.get(key)) for key in known)) for rater, one in raters.items() if rater in who]
-    table += [(rater, *(None for _ in known)) for rater in sorted(who - set(raters))]
+    export = lewidi.ratings(_table(items), Asked())
+    frame = export.table.frame()
+    raters = frame.select(export.rater, *export.rater_attributes).unique(maintain_order=True)
+    if about:  # whoever is not in the table has a row without values
+        known = lewidi.raters(_table(about), Asked(platform=lewidi.NAME)).table.frame()
+        raters = raters.select(export.rater).join(known, on=export.rater, how="left", maintain_order="left")
     return ratings_of(
-        pl.DataFrame(rows, schema=dict.fromkeys(("item", "rater", "score"), pl.String), orient="row"),
-        scale=scale,
-        raters=pl.DataFrame(table, schema=dict.fromkeys(("rater", *known), pl.String), orient="row") if known else None,
-        items=pl.DataFrame([[text(one.get(key)) for key in about] for one in items],
-                           schema=dict.fromkeys(about, pl.String), orient="row"),
+        frame.drop(export.rater_attributes), score=export.questions[0], scale=scale,
+        item_attributes=export.item_attributes, raters=raters if raters.width > 1 else None,
     )  # fmt: skip
 
 
-def _flat(one: dict[str, Any], several: str = "text") -> dict[str, Any]:
-    """Return what is said of an item: its texts, split, language and what else is one value."""
-    texts = one[several] if isinstance(one[several], dict) else {"text": one[several]}
-    other = one.get("other_info")
-    more = {key: value for key, value in other.items() if _is_one(value)} if isinstance(other, dict) else {}
-    found = {**{key: one.get(key) for key in ("split", "lang")}, **texts, **more}
-    return {"item": one[KEY], **{key: value for key, value in found.items() if key not in ("item", "rater")}}
-
-
-def _is_one(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float)
+def _table(objects: Sequence[dict[str, Any]]) -> RawTable:
+    rows = [{roles.KEY: one[KEY], **{name: value for name, value in one.items() if name != KEY}} for one in objects]
+    return table_of_rows(rows, "frame", 0)
 
 
 # 2025 -----------------------------------------------------------------------------------------------------------------
@@ -55,13 +45,7 @@ def _is_one(value: Any) -> bool:
 
 def _load_2025(task: str, scale: str, tables: Tables) -> Both:
     items = [one for split in _SPLITS for one in objects_of(tables, f"{task}_{split}.json")]
-    rows = [(one[KEY], rater, text(score)) for one in items for rater, score in one["annotations"].items()]
-    raters = {
-        key if (key := str(one[KEY])).startswith("Ann") else f"Ann{key}":  # MP calls Ann0 0
-        {name: value for name, value in one.items() if name != KEY}
-        for one in objects_of(tables, f"{task}_annotators_meta.json")
-    }  # fmt: skip
-    return _ratings(list(map(_flat, items)), rows, raters, scale), None
+    return _ratings(items, objects_of(tables, f"{task}_annotators_meta.json"), scale), None
 
 
 _SUMS = {
@@ -124,28 +108,7 @@ def _2025(
 def _load_2023(task: str, scale: str, tables: Tables) -> Both:
     items = [one for split in _SPLITS for one in objects_of(tables, f"{task}_{split}.json")]
     items = [{**one, KEY: f"{one.get('split', '')}-{one[KEY]}"} for one in items]  # each split counts from 1
-    groups: dict[str, dict[str, Any]] = {}
-    rows = [row for one in items for row in _one_2023(one, groups)]
-    return _ratings([_about_2023(one) for one in items], rows, groups, scale), None
-
-
-def _one_2023(one: dict[str, Any], groups: dict[str, dict[str, Any]]) -> Iterator[Row]:
-    """Yield the ratings of an item: scores and raters are lists in one order, each in one text."""
-    raters, scores = ([part.strip() for part in str(one[key]).split(",")] for key in ("annotators", "annotations"))
-    if len(raters) != len(scores):
-        raise ValueError(f"item {one[KEY]} has {len(raters)} annotators and {len(scores)} annotations")
-    other = one.get("other_info") or {}
-    told = next((value for key, value in other.items() if key.replace("_", " ").lower() == "annotators group"), None)
-    labels = [part.strip() for part in str(told).split(",")] if told else []
-    for at, (rater, score) in enumerate(zip(raters, scores, strict=True)):
-        if len(labels) == len(raters):
-            groups.setdefault(rater, {"group": labels[at]})
-        yield one[KEY], rater, text(score)
-
-
-def _about_2023(one: dict[str, Any]) -> dict[str, Any]:
-    other = {key: value for key, value in (one.get("other_info") or {}).items() if "group" not in key.lower()}
-    return _flat({**one, "other_info": other})
+    return _ratings(items, (), scale), None
 
 
 def _2023(

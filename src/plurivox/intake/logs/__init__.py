@@ -13,7 +13,7 @@ import polars as pl
 
 from plurivox.intake.logs import inspect_log, lm_eval
 from plurivox.intake.logs.common import COLUMNS, Choices, Row, ScaleLike, Source, files_of, table_of
-from plurivox.intake.read import as_scale
+from plurivox.scale_files import as_scale
 
 __all__ = ["COLUMNS", "read_inspect_log", "read_lm_eval_samples"]
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from plurivox.answers import Answers, Voice
 from plurivox.arguments import Frame, Kind
 from plurivox.errors import InputError, SelectionError, few
-from plurivox.intake.answer_columns import ANSWERED, FAILED, NO_POINT, REFUSED, UNREADABLE
+from plurivox.intake.answer_columns import ANSWERED, FAILED, REFUSED, UNREADABLE
+from plurivox.intake.answer_texts import NO_POINT
 from plurivox.intake.attributes import as_categories, category_order, places_of
 from plurivox.ratings import Ratings
 from plurivox.reader import STATES
@@ -204,10 +205,11 @@ def nothing_answered(answers: Answers, accounts: pl.DataFrame) -> InputError:
     """Return what to raise where no model has a point of the scale for any item."""
     whole = accounts.filter(pl.col("subset") == ALL).sum()
     counts = ", ".join(f"{whole[state][0]:,} {state}" for state in STATES[1:] if whole[state][0])
-    elsewhere = f"; {answers.n_elsewhere:,} name a point that is not on the scale" if answers.n_elsewhere else ""
+    elsewhere = f"; {answers.n_elsewhere:,} are neither points of the scale nor name one" if answers.n_elsewhere else ""
     return InputError(
         f"no rated item has an answer on the scale: {counts}{elsewhere}", source=answers.source,
-        hint=f"Answers should be labels of {answers.scale}; see how they were read with plurivox answers.",
+        hint=f"Answers should be labels of {answers.scale}, or texts that name one; plurivox answers read shows how "
+        "each was read.",
     )  # fmt: skip
 
 

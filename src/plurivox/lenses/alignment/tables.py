@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -126,6 +127,13 @@ def _yes(value: bool | None) -> str:
     return "" if value is None else "yes" if value else "no"
 
 
+def _standing(one: Mapping[str, Any]) -> str:
+    """Tell whether a model stands in; where there is nobody to hold it against, that cannot be told."""
+    if one["reference"]:
+        return "reference"
+    return _yes(one["stands_in"]) if one["n_humans"] else "–"
+
+
 def _stand_ins(found: Alignment) -> list[Shown]:
     frame = found.stand_ins()
     named = found.settings["references"]
@@ -136,7 +144,7 @@ def _stand_ins(found: Alignment) -> list[Shown]:
         [
             _name((one["model"], one["prompt"])), score_cell(one["omega"]), score_cell(one["advantage"]),
             score_cell(one["constant_advantage"]), p_cell(one["p_adjusted"]), f"{one['n_humans']:,}",
-            f"{one['n_few']:,}", "reference" if one["reference"] else "yes" if one["stands_in"] else "no",
+            f"{one['n_few']:,}", _standing(one),
         ]
         for one in frame.iter_rows(named=True)
     ]  # fmt: skip

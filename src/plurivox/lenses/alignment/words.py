@@ -286,7 +286,8 @@ class AlignmentFindings:
             found.append(f"Left out, having answers and no rating: {counted(settings['n_unrated'], 'item')}.")
         if settings["n_elsewhere"]:
             found.append(
-                f"Unreadable, naming a point that is not on the scale: {counted(settings['n_elsewhere'], 'answer')}."
+                "Unreadable, neither a point of the scale nor a text that names one: "
+                f"{counted(settings['n_elsewhere'], 'answer')}."
             )
         if settings["n_unsorted"]:
             found.append(f"In no part by {settings['subset']}: {counted(settings['n_unsorted'], 'item')}.")

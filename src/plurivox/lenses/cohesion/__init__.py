@@ -17,6 +17,7 @@ LENS = Lens(
     settings=CohesionSettings,
     showing=CohesionShown,
     every_attribute=True,
+    attributes_needed=False,
     questions=True,
     result="plurivox.lenses.cohesion.result:Cohesion",
     notes="plurivox.lenses.cohesion.tables:notes",

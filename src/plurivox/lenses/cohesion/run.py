@@ -17,6 +17,7 @@ from plurivox.lenses.inference import Inference
 from plurivox.lenses.spread import with_interval
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
+from plurivox.results.wording import NO_GROUPS
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 from plurivox.settings.shared import AUTO
@@ -91,7 +92,8 @@ def _settled(settings: CohesionSettings, n_points: int) -> CohesionSettings:
 def _check(contrast: tuple[str, str] | None, axes: list[Compared], rows: list[Row]) -> None:
     """Raise if a contrast that was asked for concerns no axis."""
     if contrast is not None and not any(row.kind == "contrast" for row in rows):
+        shown = ", ".join(group for one in axes for group in one.axis.shown)
         raise SelectionError(
             f"no axis has both groups {contrast[0]!r} and {contrast[1]!r}",
-            hint=f"The groups shown are: {', '.join(g for one in axes for g in one.axis.shown)}.",
+            hint=f"The groups shown are: {shown}." if axes else NO_GROUPS,
         )

@@ -12,7 +12,7 @@ from plurivox.settings import Axes, Frozen, Settings, setting, shared
 class CohesionSettings(Settings):
     """What was asked of cohesion."""
 
-    by: Axes = shared.by()
+    by: Axes = shared.by(())
     level: Any = shared.level()
     permutations: int = shared.permutations(1000)
     max_permutations: int | None = shared.max_permutations()

@@ -19,6 +19,8 @@ def columns(*roles: str) -> dict[str, str]:
 def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
     """Return all tables of a result as text, with arrows on every tested value if wanted."""
     tested, beside = columns("tested", "asked"), columns("beside", "whole")
+    if not found.axes:
+        return [_everybody(found, tested | beside)]
     shown = [_axis_table(found, axis, tested, arrows=arrows) for axis in found.axes]
     shown.insert(0, _axis_table(found, "all", tested | beside))
     shown += _more(found, arrows=arrows)
@@ -29,6 +31,19 @@ def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
         )
     shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside, arrows=arrows))
     return shown
+
+
+def _everybody(found: Cohesion, columns: dict[str, str]) -> Shown:
+    """Return how far all raters agree, one measure a line, where no groups stand beside them."""
+    rows = {row.statistic: row for row in found.rows if row.kind in ("overall", "beside")}
+    lines = [
+        [columns[name], value_cell(rows[name], intervals=True), f"{rows[name].n_raters:,}"]
+        for name in columns
+        if name in rows
+    ]
+    method = "" if found.settings["interval"] == "none" else f", 95 % intervals {interval_method(found.settings)}"
+    title = f"All raters together, {found.settings['level']} level{method}"
+    return Shown(title, ["measure of agreement", "value", "raters"], lines)
 
 
 def _all_axes(found: Cohesion, title: str, columns: dict[str, str], **marks: bool) -> Shown:

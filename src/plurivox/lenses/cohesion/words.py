@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plurivox.results.claims import beside_chance, group_statements, interval_words, rests_on, values_of
 from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.wording import counted, named
+from plurivox.results.wording import NO_GROUPS, counted, named
 
 if TYPE_CHECKING:
     from plurivox.lenses.cohesion.result import Cohesion
@@ -27,7 +27,8 @@ def statements(result: Cohesion) -> list[Statement]:
         return f"Before correction only: {named(row.axis, row.group)} {habit}: {value}."
 
     said = group_statements(result, claimed, notable, result.held_rows)
-    return _overall(result) + said + _divides(result) + _level(result) + result.withheld_statement()
+    without = [] if result.axes else [Statement(NO_GROUPS, 0.0)]
+    return _overall(result) + said + _divides(result) + _level(result) + without + result.withheld_statement()
 
 
 def _overall(result: Cohesion) -> list[Statement]:

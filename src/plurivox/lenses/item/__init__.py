@@ -23,6 +23,9 @@ LENS = Lens(
     attributes_needed=False,
     csv_tables=("groups", "distribution", "use", "attributes"),
     result="plurivox.lenses.item.result:ItemView",
+    legend="difference: a group's mean less that of the item's other raters on the axis; distance: earth mover's, 1 is "
+    "the length of the scale; chance: its median when raters are shuffled; p groups: corrected over the groups of this "
+    "item; p items: of the difference, corrected over all items and groups",
     show="plurivox.cli.show_item:show_item",
     chart="plurivox.plots.item_views:item_groups",
     kernel="plurivox.kernels.dividing:add_differences",

@@ -1,7 +1,15 @@
 """Items: which divide groups, and which deserve more ratings."""
 
-from plurivox.lenses.items.settings import ItemsSettings, ItemsShown
-from plurivox.lenses.record import Lens
+from plurivox.lenses.items.settings import ItemsSettings, ItemsShown, TasksSettings
+from plurivox.lenses.record import Lens, Written
+
+TASKS = Written(
+    name="tasks",
+    help="Also write the items that deserve more ratings as tasks for raters: .json, .jsonl, .csv or .parquet.",
+    settings=TasksSettings,
+    check="plurivox.lenses.items.tasks:check_file",
+    write="plurivox.lenses.items.tasks:write_tasks",
+)
 
 LENS = Lens(
     name="items",
@@ -17,6 +25,7 @@ LENS = Lens(
     showing=ItemsShown,
     csv_tables=("uncertain", "divided", "distributions"),
     result="plurivox.lenses.items.result:Items",
+    written=TASKS,
     section="plurivox.report.sections.items:section",
     kernel="plurivox.kernels.dividing:add_differences",
 )

@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from plurivox.arguments import checked
+from plurivox.arguments import FilePath, checked
 from plurivox.errors import SelectionError
 from plurivox.intake.attributes import places_of
-from plurivox.lenses.items import words
+from plurivox.lenses.items import tasks, words
 from plurivox.quoting import one_line
+from plurivox.results.exported import Exported
 from plurivox.results.result import Statement, strict
 from plurivox.statistics.posterior import share_interval
 from plurivox.statistics.soft import posterior_mean
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
-class Items:
+class Items(Exported):
     """Items worth a look.
 
     Attributes
@@ -46,6 +48,8 @@ class Items:
         What was asked for; ``prior`` is the weight of each point, ``prior_note`` says how it was found,
         ``n_comparisons`` how many differences there are to choose from, and ``largest_z_by_chance`` the largest
         absolute z that shuffled raters give.
+    items
+        What is known of the items: their ids, and what describes them.
     null
         The largest absolute z of each shuffle.
     """
@@ -53,7 +57,7 @@ class Items:
     divided: pl.DataFrame
     uncertain: pl.DataFrame
     settings: dict[str, Any]
-    _ids: pl.Series
+    items: pl.DataFrame
     _counts: NDArray[np.int64]
     null: NDArray[np.float64]
 
@@ -84,10 +88,11 @@ class Items:
         One row per ``item`` and ``point``: ``n_ratings`` that gave the point, ``probability``, ``ci_low``, ``ci_high``,
         and ``prior_share``, which part of them is the prior's.
         """
-        places = np.arange(len(self._ids))
+        ids = self.items["item"].cast(pl.String)
+        places = np.arange(len(ids))
         if items is not None:
             wanted = [items] if isinstance(items, str) else [str(item) for item in items]
-            places = places_of(pl.Series(wanted, dtype=pl.String), self._ids)
+            places = places_of(pl.Series(wanted, dtype=pl.String), ids)
             if (places < 0).any():
                 unknown = wanted[int(np.flatnonzero(places < 0)[0])]
                 raise SelectionError(f"there is no item {unknown!r}", hint="uncertain lists the items.")
@@ -97,9 +102,54 @@ class Items:
         held = prior.sum() / (prior.sum() + counts.sum(axis=1))
         return pl.DataFrame(
             {
-                "item": np.repeat(self._ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
+                "item": np.repeat(ids.gather(places).to_numpy(), len(points)), "point": points * len(places),
                 "n_ratings": counts.ravel(), "probability": posterior_mean(counts, prior).ravel(),
                 "ci_low": low.ravel(), "ci_high": high.ravel(), "prior_share": np.repeat(held, len(points)),
             },
             schema_overrides={"item": pl.String, "point": pl.String},
         )  # fmt: skip
+
+    @checked
+    def tasks(self, *, at_most: int | None = None) -> pl.DataFrame:
+        """Return the items to rate again: those whose mean is not known as precisely as wanted, and how often.
+
+        One row per item, in the order of ``uncertain``: its id, what describes it, ``n_ratings``, ``ratings_needed``,
+        ``ratings_wanted``, how many more that is, null if out of reach, and ``information_gain``. Nothing tells who
+        rated, nor what.
+
+        Parameters
+        ----------
+        at_most
+            How many items, the first of the list.
+        """
+        return tasks.tasks(self, at_most)
+
+    @checked
+    def write_tasks(
+        self,
+        path: FilePath,
+        *,
+        form: Literal["label-studio", "argilla", "csv"] | None = None,
+        text: str | Sequence[str] | None = None,
+        at_most: int | None = None,
+    ) -> Path:
+        """Write :meth:`tasks` as a file that an annotation platform takes in.
+
+        Parameters
+        ----------
+        path
+            The file: .json for Label Studio, .json or .jsonl for Argilla, .csv, .parquet or .jsonl for a table.
+        form
+            For which platform; a name that ends in .csv or .parquet tells it by itself.
+        text
+            The columns that raters read: fields of Argilla. By default the one called ``text``.
+        at_most
+            How many items, the first of the list.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        tasks.write_tasks(self, Path(path), form, text, at_most)
+        return Path(path)

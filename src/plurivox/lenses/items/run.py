@@ -67,7 +67,7 @@ def items(ratings: Ratings, *, settings: ItemsSettings, how: Running) -> Items:
     }  # fmt: skip
     ids = ratings.items["item"].cast(pl.String)
     uncertain = _uncertain(ids, counts, values, chosen, precision)
-    return Items(listed, uncertain, asked, ids, counts, found.null.largest)
+    return Items(listed, uncertain, asked, ratings.items, counts, found.null.largest)
 
 
 def _decided(

@@ -37,6 +37,21 @@ class ItemsSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TasksSettings(Settings):
+    """What is asked of the tasks that are written."""
+
+    form: str | None = setting(
+        None, "For which platform: label-studio, argilla, or csv for a table.", option="--as", metavar="FORM",
+        choices=("label-studio", "argilla", "csv"),
+    )  # fmt: skip
+    text: tuple[str, ...] | None = setting(
+        None, "Columns that raters read: prompt,answer (default: text). Argilla shows them.", metavar="COLUMNS",
+        parse=lambda text: tuple(text.split(",")), canonical=lambda given: tuple(map(str, given)),
+    )  # fmt: skip
+    at_most: int | None = setting(None, "Tasks for so many items at most.", metavar="N", least=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ItemsShown(Settings):
     """What the terminal shows of items."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 from plurivox.axis import CROSS, Axis, By
 from plurivox.engine.grouping import Compared, compared
 from plurivox.engine.running import Running
+from plurivox.errors import few
 from plurivox.intake.attributes import as_categories, category_order
+from plurivox.intake.check import Intake
+from plurivox.intake.describing import several_values
 from plurivox.lenses.overview.settings import DescriptionSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Statement, told
@@ -24,6 +28,9 @@ from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS = 50
 N_BINS = 12
+_CODES = 5  # so few numbers may be codes of words
+_APART = 4  # so many steps from all others may be a code
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,18 +266,58 @@ def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
             "The scale was inferred from the scores: end points that nobody used are invisible. "
             "Give it with --scale to be sure."
         )
+        notes += _standing_alone(ratings)
+    if ratings.intake.numbers:
+        notes.append(f"How scores were written: {ratings.intake.numbers}.")
     if ratings.intake.recoded:
         n = ratings.intake.recoded_missing
         left = f"; {counted(n, 'rating is', 'ratings are')} left out by that" if n else ""
         notes.append(f"The scale was recoded: {ratings.intake.recoded}{left}.")
+    notes += [f"{line}." for line in (*conflict_notes(ratings.intake), *unknown_notes(ratings.intake))]
+    notes += ratings.intake.left_out_and_remarks()
     notes += _occasions(ratings)
-    notes += [
-        f"{axis.name} has {len(axis):,} different values. If they are numbers, such as ages, "
-        "sort them into bins in plurivox.toml."
-        for axis in axes
-        if len(axis.attributes) == 1 and len(axis) > MAX_GROUPS_TO_CROSS
+    return notes + [
+        note for axis in axes if axis.attributes != ("rater",) and len(axis.attributes) == 1 and (note := _many(axis))
     ]
-    return notes
+
+
+def _standing_alone(ratings: Ratings) -> Iterator[str]:
+    """Say which end of an inferred scale stands far from all other scores, which are close, as the code 99 does."""
+    labels, used = ratings.scale.labels, ratings.counts().sum(axis=0)
+    given = [int(label) for label, n in zip(labels, used, strict=True) if n]
+    for end, near, rest in ((given[-1], given[-2], given[:-1]), (given[0], given[1], given[1:])):
+        span = rest[-1] - rest[0]
+        if abs(end - near) >= max(span, _APART) and span == len(rest) - 1 > 1:
+            between = f"{min(near, end)} and {max(near, end)}"
+            yield f"No score lies between {between}. If {end} means that there is no rating, say --missing={end}."
+
+
+def _many(axis: Axis) -> str:
+    """Say how an attribute becomes one of few groups, if it has many values, or numbers that nobody shares."""
+    many = len(axis) > MAX_GROUPS_TO_CROSS
+    if (many or (len(axis) > _CODES and axis.withheld.all())) and all(map(_NUMBER.fullmatch, axis.groups)):
+        how = f"Sort them into groups with --bin '{axis.name}=18,30,45', which says where each begins."
+        return f"{axis.name} has {len(axis):,} different values, all of them numbers. {how}"
+    return f"{axis.name} has {len(axis):,} different values." if many else ""
+
+
+def conflict_notes(intake: Intake) -> list[str]:
+    """Say how many raters and items have several values of an attribute, without full stops."""
+    both = (("rater", intake.rater_conflicts), ("item", intake.item_conflicts))
+    return [several_values(n, role, name, intake.conflicts) for role, found in both for name, n in found.items()]
+
+
+def unknown_notes(intake: Intake) -> list[str]:
+    """Say of how many raters an attribute is unknown for what they said, without full stops."""
+    words = few(intake.unknown_said) or "Prefer not to say and the like"
+    said = [
+        f"{counted(n, 'rater does', 'raters do')} not tell '{name}' ({words}): it is unknown"
+        for name, n in intake.unknown_words.items()
+    ]
+    return said + [
+        f"{counted(n, 'rater has', 'raters have')} a value of '{name}' that belongs to no bin: it is unknown"
+        for name, n in intake.unbinned.items()
+    ]
 
 
 def _occasions(ratings: Ratings) -> list[str]:

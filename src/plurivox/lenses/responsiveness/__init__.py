@@ -19,6 +19,7 @@ LENS = Lens(
     settings=ResponsivenessSettings,
     inputs=(REFERENCE,),
     every_attribute=True,
+    attributes_needed=False,
     csv_tables=("values", "scores", "boundaries", "correlations", "pairs"),
     result="plurivox.lenses.responsiveness.result:Responsiveness",
     notes="plurivox.lenses.responsiveness.tables:notes",

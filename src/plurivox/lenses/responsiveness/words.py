@@ -12,7 +12,7 @@ from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.results.claims import beside_chance, group_statements, interval_words, rests_on
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, p_text, weight_of
-from plurivox.results.wording import named
+from plurivox.results.wording import NO_GROUPS, named
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 if TYPE_CHECKING:
@@ -39,8 +39,20 @@ def statements(result: Responsiveness) -> list[Statement]:
     if result.tables:
         found_beside = result.psychometrics().statements()
         sentences += [one for one in found_beside if one.statistic not in ("withheld", "reminder")]
-    sentences += _against(result)
+    sentences += _against(result) + _without_groups(result)
     return sentences + _each_rater(result) + _left_out(result) + result.withheld_statement()
+
+
+def _without_groups(result: Responsiveness) -> list[Statement]:
+    """Say so where there are no groups, and what else can be asked if the crowd itself was to be the reference."""
+    if result.axes:
+        return []
+    alone = (
+        "All raters together are the crowd, so nobody is left to hold them against. Hold each rater against the others "
+        'with --by rater (by="rater"), or all of them against trained raters with --reference FILE.'
+    )
+    crowd = result.settings["reference"]["kind"] == "crowd"
+    return [Statement(text, 0.0) for text in (NO_GROUPS, *([alone] if crowd else ()))]
 
 
 def _against(result: Responsiveness) -> list[Statement]:

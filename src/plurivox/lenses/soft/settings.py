@@ -105,3 +105,14 @@ class SoftSettings(Settings):
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()
     ids: bool = shared.ids()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SoftLabelsSettings(Settings):
+    """What was asked of soft labels of ratings."""
+
+    by: Axes = shared.by(())
+    several: Frozen = shared.several()
+    min_group_size: int = shared.min_group_size(
+        doc="Groups with fewer raters, in the study or of an item, are withheld, and those that would reveal them."
+    )

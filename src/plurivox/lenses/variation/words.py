@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plurivox.results.claims import CORRECTIONS, entangled_times, group_statements
 from plurivox.results.result import Row, Statement, p_text
-from plurivox.results.wording import counted, listed, named, resampled
+from plurivox.results.wording import NO_GROUPS, counted, listed, named, resampled
 
 if TYPE_CHECKING:
     from plurivox.lenses.variation.result import Variation
@@ -28,7 +28,8 @@ def statements(result: Variation) -> list[Statement]:
     said = [replace(one, rests_on=_TIMES.format(one.rests_on)) if one.statistic == "drift" else one for one in said]
     said += _same_order(result) + _drifting_raters(result)
     beside = _varies(result) + _reliable(result) + _again(result) + _left_out(result)
-    return said + beside + result.withheld_statement()
+    without = [] if result.axes else [Statement(NO_GROUPS, 0.0)]
+    return said + beside + without + result.withheld_statement()
 
 
 def _mirrored(result: Variation, said: Statement) -> bool:

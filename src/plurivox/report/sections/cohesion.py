@@ -15,18 +15,31 @@ LEAD = (
     "with all others (XRR). Its value under chance is not 1, so each group is compared with the same number of raters "
     "drawn at random, and what that gives stands beneath the value."
 )
+EVERYBODY = (
+    "How far do two raters of the same item agree? Alpha (IRR) is agreement beyond chance: 1 if all agree, 0 if scores "
+    "are as good as drawn from the pool of all. Other measures of the same stand beside it."
+)
 MAX_ROWS = 200
 MAX_PAIRED = 12  # groups of an axis up to which every pair is compared
 
 
 def section(brief: Brief) -> Section:
     """Compare groups by how far they agree."""
-    if not brief.ratings.has_raters or not brief.by:
-        return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs groups of raters: give them with --by."])
+    if not brief.ratings.has_raters:
+        return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs ratings of known raters."])
+    if not brief.by:
+        return _everybody(brief)
     found: Cohesion = brief.ask("cohesion", pairs=_paired(brief))
     findings = findings_of(found, "cohesion-forest", {"dsi": "cohesion-dsi"})
     remarks = remarks_of(found) + undefined_remarks(found, "gai")
     return Section("cohesion", "Cohesion", LEAD, [*_charts(found), _table(found)], findings, remarks)
+
+
+def _everybody(brief: Brief) -> Section:
+    """Tell how far all raters agree, where no groups are compared."""
+    found: Cohesion = brief.ask("cohesion")
+    findings = findings_of(found, "cohesion-table")
+    return Section("cohesion", "Agreement of all raters", EVERYBODY, [_table(found)], findings, remarks_of(found))
 
 
 def _paired(brief: Brief) -> bool:
@@ -71,10 +84,13 @@ def _charts(found: Cohesion) -> list[Block]:
 def _table(found: Cohesion) -> DataTable:
     names = [record.name for record in of_role("tested", "asked", "beside", "whole")]
     frame = found.to_frame().filter(pl.col("statistic").is_in(names), pl.col("group") != "")
+    values = tested_values(frame)
+    if not found.axes:  # nothing is tested, so nothing stands beside chance
+        values = values.drop("axis", "group", "chance", "p", "p corrected")
     return table(
         "cohesion-table",
         f"All cohesion values, {found.settings['level']} level",
-        tested_values(frame),
+        values,
         MAX_ROWS * len(names),
         search=True,
     )

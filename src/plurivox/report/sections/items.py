@@ -13,6 +13,7 @@ from plurivox.report.making import drawn, findings_of, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Section
 
 LEAD = "Where do groups part ways beyond what chance gives, and which items deserve more ratings?"
+EVERYBODY = "Which items deserve more ratings, and on which do raters disagree most?"
 SHOWN = 100
 _DIGITS = {
     **dict.fromkeys(
@@ -32,7 +33,9 @@ def section(brief: Brief) -> Section:
     elif brief.by and brief.ratings.has_raters:
         remarks.append("No item has two ratings from a shown group and two from the others, so none is compared.")
     blocks += _uncertain(found, brief)
-    return Section("items", "Items to look at", LEAD, blocks, findings_of(found, "items-chart"), remarks)
+    blocks += [] if brief.axes else _disagreed(found, brief)
+    lead = LEAD if brief.axes else EVERYBODY
+    return Section("items", "Items to look at", lead, blocks, findings_of(found, "items-chart"), remarks)
 
 
 def _divided(found: Items, brief: Brief) -> list[Block]:
@@ -72,6 +75,21 @@ def _prior_shown(found: Items) -> str:
 def _numbers(counts: pl.Series) -> str:
     low, middle, high = np.quantile(counts.to_numpy(), [0, 0.5, 1])
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}, median {middle:,g}"
+
+
+def _disagreed(found: Items, brief: Brief) -> list[Block]:
+    """Return the items whose ratings differ most, where no groups tell which of them differ."""
+    several = found.uncertain.filter(pl.col("n_ratings") > 1)
+    if several.is_empty():
+        return []
+    frame = several.select("item", "entropy", "mean", ratings="n_ratings")
+    frame = with_text(frame.sort("entropy", "item", descending=[True, False]).head(SHOWN), brief)
+    note = (
+        f"The {frame.height:,} of {several.height:,} items with two ratings or more whose ratings have the highest "
+        "entropy, in nats: 0 where all raters gave the same score, and more the more evenly they used more points. "
+        "Nothing is tested here; among many items some differ much by chance, the more so the fewer their ratings."
+    )
+    return [DataTable("items-disagreed", "Items on which raters disagree most", frame, _DIGITS, note, search=True)]
 
 
 def _uncertain(found: Items, brief: Brief) -> list[Block]:

@@ -15,6 +15,8 @@ from plurivox.results.wording import interval_method
 from plurivox.statistics.registry import STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "altair")
+INTERVAL = "95 % interval"
+"""The one term that does without groups and without models to compare."""
 TERMS = (
     ("Group", "Raters who share a value of an attribute, or of several that are crossed."),
     ("Rest", "The other raters with a known value of that attribute."),
@@ -25,7 +27,7 @@ TERMS = (
                     "together: how often any of them lies as far out among shuffled raters (step-down max-T)."),
     ("Claim", "A difference that the report stands behind: tested among raters who could be exchanged, below .05 after "
               "correction, and not for want of shuffles. Headlines are corrected once more over the lenses (Holm)."),
-    ("95 % interval", "Where a value would lie with other items and other raters of the same kinds: each item and each "
+    (INTERVAL, "Where a value would lie with other items and other raters of the same kinds: each item and each "
                       "rater is left out in turn (two-way jackknife), unless another way was asked for."),
     ("Withheld", "Groups with too few raters are not shown, since they could identify people, nor are groups that "
                  "would reveal them, such as the other of two. They still count in the rest of others."),
@@ -44,7 +46,7 @@ def section(brief: Brief) -> Section:
         ]
     )  # fmt: skip
     blocks: list[Block] = [
-        Terms(TERMS),
+        Terms(tuple(one for one in TERMS if brief.axes or brief.study.inputs or one[0] == INTERVAL)),
         DataTable("methods-statistics", "Every statistic", glossary, search=True),
         DataTable("methods-settings", "Settings", _settings(brief)),
     ]

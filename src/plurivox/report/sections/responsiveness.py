@@ -43,13 +43,15 @@ REGIONS = (
 )
 
 
-def section(brief: Brief) -> Section:
+def section(brief: Brief) -> Section | None:
     """Hold the scores of groups against the reference, or, without one, against the rest of the crowd."""
     poles = Poles.named(brief.ratings.scale.poles)
-    if not brief.ratings.has_raters or not brief.by:
-        remark = "Responsiveness needs groups of raters: give them with --by."
+    if not brief.ratings.has_raters:
+        remark = "Responsiveness needs ratings of known raters."
         return Section("responsiveness", "Responsiveness", poles.fill(LEAD), remarks=[remark])
     reference = brief.study.inputs.get("reference")
+    if not brief.by:  # of a crowd without groups nobody is left to be the reference
+        return None if reference is None else _everybody(brief, poles)
     found: Responsiveness = brief.ask("responsiveness", psychometrics=True)
     advice = brief.study.once(
         ("advice", id(found)),
@@ -75,6 +77,15 @@ def section(brief: Brief) -> Section:
     findings = findings_of(found, "responsiveness-forest", dict.fromkeys(names_of("scaled"), "scale-forest"))
     remarks += undefined_remarks(found, "mpa")
     return Section("responsiveness", "Responsiveness", poles.fill(LEAD), blocks, findings, remarks)
+
+
+def _everybody(brief: Brief, poles: Poles) -> Section:
+    """Hold the scores of all raters against the reference, where no groups are compared."""
+    found: Responsiveness = brief.ask("responsiveness")
+    blocks: list[Block] = [Prose(_reference(found)), _table(found)]
+    findings = findings_of(found, "responsiveness-table")
+    lead = poles.fill(LEAD).partition(" A group's own")[0]
+    return Section("responsiveness", "Responsiveness", lead, blocks, findings, remarks_of(found))
 
 
 def _advice(advice: Advice, brief: Brief) -> list[Block]:

@@ -6,7 +6,7 @@ from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
 from plurivox.report.making import drawn, table
 from plurivox.report.parts import Block, Brief, Section, slug
-from plurivox.results.wording import protected, withheld_note
+from plurivox.results.wording import NO_GROUPS, protected, withheld_note
 
 MAX_ROWS = 200
 
@@ -109,7 +109,7 @@ def _remarks(found: Description, has_axes: bool) -> list[str]:
             "compare them."
         )
     elif not has_axes:
-        remarks.append("No groups were given. Name attributes of raters with --by, and their table with --raters.")
+        remarks.append(NO_GROUPS)
     outside = [f"{axis.name}: {axis.n_outside:,}" for axis in found.axes if axis.n_outside]
     if outside:
         remarks.append(f"Raters without a value, left out of that axis: {', '.join(outside)}.")

@@ -19,6 +19,15 @@ LEAD = (
     "scale a group rates higher than the others, on the items that both rated. Dominance is how often one of its "
     "raters gives the higher of two scores; one half means neither."
 )
+EVERYBODY = (
+    "How much of the differences between scores do items make, and how much raters? And how many raters does it take "
+    "to trust a mean?"
+)
+SHARES_OF_ALL = (
+    "Scores differ because items differ, and because some raters give higher scores to everything (rater). The rest is "
+    "left to single ratings: a rater's own view of an item, and noise. Each component is a share of all variance; its "
+    "interval tells how it would move with other items and other raters."
+)
 SHARES = (
     "Scores differ because items differ, because some raters give higher scores to everything (rater), because whole "
     "groups do (group), and because groups see single items differently (group × item). The rest is left to single "
@@ -59,13 +68,12 @@ def section(brief: Brief) -> Section:
     blocks: list[Block] = []
     if found.axes:
         blocks += [_forest(found), *_adjusted(found)]
-    blocks += [Prose(SHARES), _shares(found), Prose(RELIABILITY), *_reliability(found)]
+    blocks += [Prose(SHARES if found.axes else SHARES_OF_ALL), _shares(found), Prose(RELIABILITY), *_reliability(found)]
     blocks += [*_again(found), *_over_time(found), *_parts(found), *_tables(found)]
     findings = findings_of(found, "variation-forest", ANCHORS)
     remarks = remarks_of(found) + undefined_remarks(found, "leniency")
-    if not found.axes:
-        remarks.append("Who rates higher needs groups of raters: give them with --by.")
-    return Section("variation", "Who rates higher", LEAD, blocks, findings, remarks)
+    title, lead = ("Who rates higher", LEAD) if found.axes else ("What scores vary by", EVERYBODY)
+    return Section("variation", title, lead, blocks, findings, remarks)
 
 
 def _several_attributes(brief: Brief) -> bool:
@@ -107,9 +115,11 @@ def _adjusted(found: Variation) -> list[Block]:
 def _shares(found: Variation) -> Figure:
     return drawn(
         "variance_shares", found, "variation-shares", "What scores vary by",
-        "One bar per attribute, divided into the shares of variance of item, rater, group, group × item and the rest.",
+        "One bar per attribute, divided into the shares of variance of item, rater, group, group × item and the rest."
+        if found.axes
+        else "One bar, divided into the shares of variance of item, rater and the rest.",
         "A long first part: items differ, and raters see it. A long second part: some raters give higher scores to "
-        "everything. The parts of groups are how much the attribute matters in all.",
+        "everything." + " The parts of groups are how much the attribute matters in all." * bool(found.axes),
     )  # fmt: skip
 
 
@@ -177,8 +187,9 @@ def _tables(found: Variation) -> list[DataTable]:
     title = f"How many raters a mean needs for a reliability of {found.settings['target']:g}"
     most = MAX_ROWS * len(names_of("higher"))
     named = f"All values of {listed(values['statistic'].unique(maintain_order=True))}"
+    tested = [table("variation-table", named, values, most, search=True)] if values.height else []
     return [
-        table("variation-table", named, values, most, search=True),
+        *tested,
         table("variation-components", "Components of variance", shares, MAX_ROWS, search=True),
         table("variation-needed", title, needed, MAX_ROWS, digits=digits, search=True),
     ]

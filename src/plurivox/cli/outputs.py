@@ -1,0 +1,221 @@
+"""The forms in which a result leaves the program: ``--csv`` prints one, ``--csv FILE`` writes it.
+
+The word after such an option is the file to write if it ends like one of that form; so ``--json ratings.csv`` prints,
+and reads ratings.csv. At most one form is printed, and any number is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from plurivox.cli.printing import put, put_csv, put_json, say
+from plurivox.quoting import escaped
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from plurivox.results.exports import Document
+
+FORMS: dict[str, tuple[str, ...]] = {
+    "json": (".json",),
+    "csv": (".csv", ".parquet", ".jsonl"),
+    "markdown": (".md", ".markdown"),
+    "latex": (".tex",),
+    "html": (".html", ".htm"),
+}
+"""What results are printed or written as, and how the names of such files end."""
+PRINTED = "-"
+"""The value of an option without a file."""
+_OTHER_FILES = {"chart": "--chart", "output": "-o"}
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def _form(name: str, what: str) -> Any:
+    return typer.Option(f"--{name}", help=f"Print {what}, or write {_endings(name)}.", metavar="[FILE]")
+
+
+def _endings(name: str) -> str:
+    *others, last = FORMS[name]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+Json = Annotated[str | None, _form("json", "JSON")]
+Csv = Annotated[str | None, _form("csv", "CSV")]
+Markdown = Annotated[str | None, _form("markdown", "Markdown tables")]
+Latex = Annotated[str | None, _form("latex", "LaTeX tables")]
+Html = Annotated[str | None, _form("html", "tables to paste into a text processor or a mail")]
+OPTIONS: dict[str, Any] = {"json": Json, "csv": Csv, "markdown": Markdown, "latex": Latex, "html": Html}
+
+
+class Command(TyperCommand):
+    """A command whose options for forms may be followed by a file."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options, those for forms with or without a file."""
+        own = {option for one in self.params for option in one.opts if option.removeprefix("--") in FORMS}
+        words = [_valued(word, after, own) for word, after in _pairs(args, own)]
+        _refuse_twice(words, own, ctx)
+        try:
+            return super().parse_args(ctx, words)
+        except _UsageError as error:
+            raise _explained(error, ctx, args, own) from None
+
+
+def _pairs(args: Sequence[str], own: set[str]) -> Iterable[tuple[str, str | None]]:
+    """Yield each word with the file that belongs to it, which is then not a word of its own."""
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            yield from ((one, None) for one in (word, *words))
+            return
+        takes = word in own and words and _is_file(word, words[0])
+        yield word, words.pop(0) if takes else None
+
+
+def _refuse_twice(words: Sequence[str], own: set[str], context: Any) -> None:
+    """Raise if a form is asked for more than once, since one file alone would be written."""
+    before = words[: words.index("--")] if "--" in words else words
+    asked = [word.partition("=")[0] for word in before]
+    for option in sorted(own):
+        if asked.count(option) > 1:
+            raise typer.BadParameter(f"{option} is given more than once; name one file", context)
+
+
+def _valued(word: str, file: str | None, own: set[str]) -> str:
+    return f"{word}={file or PRINTED}" if word in own else word
+
+
+def _is_file(option: str, word: str) -> bool:
+    return not word.startswith("-") and word.lower().endswith(FORMS[option.removeprefix("--")])
+
+
+def _explained(error: Exception, context: Any, args: Sequence[str], own: set[str]) -> Exception:
+    """Return an error that says what an option for a form took, or did not take, where that is the reason."""
+    kind, text = type(error).__name__, str(error)
+    if kind == "MissingParameter" and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
+        taken = took({word.removeprefix("--"): file for word, file in _pairs(args, own) if file is not None})
+        return typer.BadParameter(f"an argument is missing: {taken}", context) if taken else error
+    for option, word in pairwise(args):
+        if "unexpected extra" in text and option in own and f"({word})" in text and not _is_file(option, word):
+            ending = f"{option} writes a file that ends in {_endings(option[2:])}, not {word!r}"
+            return typer.BadParameter(ending, context)
+    return error
+
+
+def took(given: Mapping[str, str | None]) -> str:
+    """Say which word was taken for a file to write, and how to say what may have been meant; empty if none was."""
+    for form in FORMS:
+        if given.get(form) not in (None, PRINTED):
+            return f"--{form} took {given[form]} for the file to write; put FILE before it, or write --{form} last"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Which form is printed, None if none is, and which are written."""
+
+    printed: str | None
+    files: Mapping[str, Path]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Outputs:
+        """Return what the command line asks for, or raise before anything is read."""
+        from plurivox.files import will_write
+
+        asked: dict[str, str] = {form: given[form] for form in FORMS if given.get(form) is not None}
+        printed = [form for form, value in asked.items() if value == PRINTED]
+        if len(printed) > 1:
+            choices = " and ".join(f"--{form}" for form in printed)
+            raise typer.BadParameter(f"choose one of {choices} to print; name files to write the others: --csv out.csv")
+        files = {form: Path(value) for form, value in asked.items() if value != PRINTED}
+        for form, path in files.items():
+            if not path.name.lower().endswith(FORMS[form]):
+                raise typer.BadParameter(f"--{form} writes a file that ends in {_endings(form)}, not {str(path)!r}")
+            for other, option in _OTHER_FILES.items():
+                if given.get(other) is not None and _same(given[other], path):
+                    raise typer.BadParameter(f"{option} and --{form} name the same file")
+        will_write(*files.values())
+        return cls(printed[0] if printed else None, files)
+
+    def __bool__(self) -> bool:
+        return self.printed is not None or bool(self.files)
+
+    def deliver(
+        self,
+        *,
+        show: Callable[[], None],
+        json: Callable[[], str],
+        csv: Callable[[], pl.DataFrame] | None = None,
+        documents: Callable[[], Sequence[Document]] = tuple,
+        flat: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
+    ) -> None:
+        """Write and print what was asked for, or show it if nothing was.
+
+        Parameters
+        ----------
+        show
+            Prints on the terminal.
+        json, csv, documents
+            Make what the forms are made of.
+        flat
+            Makes of a frame what CSV can hold.
+        """
+        if not self:
+            show()
+            return
+        makers: dict[str, Callable[[], Any] | None] = {"json": json, "csv": csv}
+        made = {form: (makers.get(form) or partial(_text, form, documents))() for form in self._forms}
+        for form, path in self.files.items():
+            _write(form, path, made[form], flat)
+            say(f"{form}: {path}") if self.printed else put(path)
+        if self.printed is not None:
+            _print(self.printed, made[self.printed], flat)
+
+    @property
+    def _forms(self) -> list[str]:
+        return [*self.files, *([self.printed] if self.printed else [])]
+
+
+def json_of(texts: Sequence[str]) -> str:
+    """Return the JSON of one result as it is, that of several as a list."""
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.absolute() == other.absolute()
+
+
+def _write(form: str, path: Path, made: Any, flat: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    from plurivox.files import write_text
+    from plurivox.results.files import write_frame
+
+    if form == "csv":
+        write_frame(path, made, flat)
+    else:
+        write_text(path, f"{escaped(made) if form == 'json' else made}\n")
+
+
+def _print(form: str, made: Any, flat: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    from plurivox.results.files import csv_text
+
+    if form == "csv":
+        put_csv(csv_text(flat(made)))
+    elif form == "json":
+        put_json(made)
+    else:
+        put(made)
+
+
+def _text(form: str, documents: Callable[[], Sequence[Document]]) -> str:
+    from plurivox.results.exports import html_text, latex_text, markdown_text
+
+    return {"markdown": markdown_text, "latex": latex_text, "html": html_text}[form](documents())

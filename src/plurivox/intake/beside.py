@@ -1,0 +1,85 @@
+"""Tables that stand beside ratings: what raters and items are, as files, frames or exports of platforms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from plurivox.arguments import FilePath
+from plurivox.errors import FileError
+from plurivox.intake.attributes import AttributeTable
+from plurivox.intake.formats import Format, items_of, kind_of, raters_of, ratings_of
+from plurivox.intake.formats.record import Asked
+from plurivox.intake.points import with_joined
+from plurivox.intake.raw import RawTable
+from plurivox.intake.roles import id_column
+from plurivox.intake.tables import open_table
+from plurivox.ratings import Ratings, to_polars
+
+Source = FilePath
+
+
+def read_table(source: Source, *, format: Format | None = None, encoding: str = "utf-8") -> RawTable:  # noqa: A002
+    """Read a whole file as a frame, for attribute tables."""
+    return read_again(source, None, format=format, encoding=encoding).plain()
+
+
+def read_again(
+    source: Source, asked: Asked | None, *, format: Format | None, encoding: str  # noqa: A002
+) -> RawTable:  # fmt: skip
+    """Read the table that ratings came from once more, whole; if something is asked of an export, its answers."""
+    with open_table(source, kind_of(format), encoding) as table:
+        taken = None if asked is None or isinstance(table, Ratings) else ratings_of(table, format, asked)
+        return _whole(table if taken is None else taken.export.table, source)
+
+
+def _whole(table: RawTable | Ratings, source: Source) -> RawTable:
+    if isinstance(table, Ratings):
+        raise FileError("it holds ratings that plurivox stored, not a table", source=os.fspath(source))
+    return replace(table, pieces=iter([table.frame()]))
+
+
+def opened(given: Any, role: Literal["item", "rater"], encoding: str, platform: str | None = None) -> Any:
+    """Return a table that is a file as it was read, so that its columns can be looked at before."""
+    return attributes_in(given, role, encoding, platform) if isinstance(given, str | os.PathLike) else given
+
+
+def names_in(table: Any) -> Sequence[str]:
+    """Return the columns of a table that was opened, of a frame, or of nothing."""
+    if table is None:
+        return ()
+    return table.columns if isinstance(table, RawTable) else to_polars(table).columns
+
+
+def attribute_table(
+    given: Any, role: Literal["item", "rater"], wanted: str, encoding: str, platform: str | None = None
+) -> AttributeTable | None:
+    """Return a table of items or raters from a file or a frame, None from nothing.
+
+    ``platform`` is where the ratings beside it come from.
+    """
+    if given is None:
+        return None
+    if isinstance(given := opened(given, role, encoding, platform), RawTable):
+        table = with_joined(given, wanted)
+        frame, name, locate = table.frame(), table.name, table.locate
+        if not frame.height:
+            raise FileError("there is only a header", source=name, hint=f"It needs one row per {role}.")
+        ids = table.ids or id_column(frame.columns, role, wanted, name)
+        return AttributeTable(frame, ids, name, locate, table.remarks)
+    frame = to_polars(given)
+    name = f"{role}s frame"
+    return AttributeTable(frame, id_column(frame.columns, role, wanted, name), name)
+
+
+def attributes_in(
+    source: Source, role: Literal["item", "rater"], encoding: str = "utf-8", platform: str | None = None
+) -> RawTable:
+    """Read a table of items or raters, as it is or as a platform exports it, which then knows the column of ids."""
+    table = read_again(source, None, format=None, encoding=encoding)
+    taken = (raters_of if role == "rater" else items_of)(table, None, Asked(platform=platform))
+    if taken is None:
+        return table.plain()
+    return replace(_whole(taken.export.table, source).plain(), ids=getattr(taken.export, role))

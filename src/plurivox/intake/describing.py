@@ -1,0 +1,178 @@
+"""What raters and items are known to be: from columns of the ratings, and from a table of their own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import (
+    AttributeConflictError,
+    AttributeConflictWarning,
+    ColumnError,
+    InputError,
+    UnknownIdsWarning,
+    few,
+)
+from plurivox.intake.attributes import (
+    CONFLICTS,
+    UNKNOWN,
+    AttributeTable,
+    Conflicts,
+    Locate,
+    Matched,
+    clean,
+    is_said,
+    match,
+    settle,
+    where,
+)
+from plurivox.intake.code import ABSENT, Coded
+
+_STACK = 5
+"""How far above a warning the caller of read_ratings or from_frame is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Which value counts where there are several, and which words say nothing of a rater."""
+
+    conflicts: Conflicts = "missing"
+    unknown: tuple[str, ...] = UNKNOWN
+
+    def __post_init__(self) -> None:
+        if self.conflicts not in CONFLICTS:
+            raise InputError(f"conflicts is {self.conflicts!r}", hint=f"It is one of {', '.join(CONFLICTS)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The ratings as their attributes are read from them: the coded columns, and where they are.
+
+    Attributes that are only ``offered``, which nobody named, give way where one item or rater has two values.
+    """
+
+    source: str
+    locate: Locate
+    coded: Mapping[str, Coded]
+    rules: Rules
+    offered: frozenset[str] = frozenset()
+
+    def of(self, role: Literal["item", "rater"], names: Sequence[str], given: AttributeTable | None) -> Matched:
+        """Return the attributes of raters or items, by code, from columns of the ratings and from a table."""
+        if role not in self.coded:
+            if given is not None:
+                raise InputError("totals have no raters", source=given.source, hint="Leave the table of raters out.")
+            return Matched(pl.DataFrame({role: []}, schema={role: pl.String}))
+        ids = self.coded[role].values.alias(role)
+        words = self.rules.unknown if role == "rater" else ()
+        found = [one for name in names if (one := self._column(role, name, words)) is not None]
+        frame = pl.DataFrame([ids, *(column for one in found for column in one.frame)])
+        conflicts = {name: n for one in found for name, n in one.conflicts.items()}
+        said = {name: n for one in found for name, n in one.words.items()}
+        if given is None:
+            self._warn(role, conflicts)
+            return Matched(frame, 0, 0, conflicts, said)
+        beside = match(given, ids, role, conflicts=self.rules.conflicts, words=words)
+        self._refuse_twice(role, frame, beside, given)
+        if beside.unknown:
+            warnings.warn(
+                f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}; "
+                "their attributes are unknown",
+                UnknownIdsWarning,
+                stacklevel=_STACK,
+            )
+        self._warn(role, conflicts | beside.conflicts)
+        return Matched(
+            frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words
+        )
+
+    def _column(self, role: str, name: str, words: Sequence[str]) -> Matched | None:
+        """Return an attribute from the ratings, None if it was only offered and differs within one rater or item."""
+        if name not in self.offered:
+            return self._from_rows(role, name, words)
+        try:
+            found = self._from_rows(role, name, words)
+        except AttributeConflictError:
+            return None
+        return None if found.conflicts else found
+
+    def _refuse_twice(self, role: str, frame: pl.DataFrame, beside: Matched, given: AttributeTable) -> None:
+        twice = sorted(set(beside.frame.columns) & set(frame.columns))
+        if twice:
+            raise ColumnError(
+                f"'{twice[0]}' is both in the ratings and in the table of {role}s",
+                source=given.source,
+                column=twice[0],
+                hint="Take it from one of the two.",
+            )
+
+    def _warn(self, role: str, conflicts: Mapping[str, int]) -> None:
+        if self.rules.conflicts == "missing":
+            for name, n in conflicts.items():
+                text = f"{self.source}: {several_values(n, role, name, 'missing')}"
+                warnings.warn(text, AttributeConflictWarning, stacklevel=_STACK + 1)
+
+    def _from_rows(self, role: str, name: str, words: Sequence[str]) -> Matched:
+        """Return an attribute that the ratings repeat on every row, one value per owner."""
+        owners, column = self.coded[role], self.coded[name]
+        values = clean(column.values, words)
+        said = is_said(column.values, words).to_numpy()
+        worded = owners.codes[np.append(said, False)[column.codes]] if said.any() else np.empty(0, np.int64)
+        codes = column.codes
+        if values.null_count():  # a value such as NA means missing
+            codes = np.where(np.append(values.is_null().to_numpy(), False)[codes], ABSENT, codes).astype(np.int32)
+        own, several = settle(codes, owners.codes, len(owners.values), self.rules.conflicts)
+        if several.any():
+            self._judge(role, name, values, codes, several)
+        n_said = int(np.count_nonzero(own[np.unique(worded)] == ABSENT))
+        absent = pl.Series(own == ABSENT)
+        if values.is_empty():
+            found = pl.Series(name, [None] * len(own), dtype=values.dtype)
+        else:
+            found = values.gather(np.where(own == ABSENT, 0, own)).set(absent, None).alias(name)
+        n_several = int(np.count_nonzero(several))
+        return Matched(
+            pl.DataFrame([found]), conflicts={name: n_several} if n_several else {},
+            words={name: n_said} if n_said else {},
+        )  # fmt: skip
+
+    def _judge(self, role: str, name: str, values: pl.Series, codes: NDArray[Any], several: NDArray[np.bool_]) -> None:
+        """Raise if several values are an error, or so common that the column does not describe raters, or items."""
+        owners = self.coded[role]
+        if self.rules.conflicts == "error":
+            owner = owners.codes[np.flatnonzero(several[owners.codes])[0]]
+            rows = np.flatnonzero(owners.codes == owner)
+            found = [str(values[int(code)]) for code in dict.fromkeys(codes[rows].tolist()) if code != ABSENT]
+            which = "one rater" if role == "rater" else f"{role} {owners.values[int(owner)]!r}"
+            raise AttributeConflictError(
+                f"{which} has more than one value: {few(found, 4)}",
+                column=name,
+                **where(self.source, self.locate, rows),
+                hint=f"An attribute of a {role} is the same on each of its rows; correct it, leave the column out, or "
+                "say which value counts with --conflicts.",
+            )
+        told = np.bincount(owners.codes[codes != ABSENT], minlength=len(owners.values)) > 1
+        n_several, n_told = int(several.sum()), int(told.sum())
+        if self.rules.conflicts == "missing" and 2 * n_several > n_told:
+            other = "item" if role == "rater" else "rater"
+            raise AttributeConflictError(
+                f"it does not describe {role}s: {n_several:,} of the {n_told:,} {role}s with more than one rating have "
+                "several values of it",
+                source=self.source,
+                column=name,
+                hint=f"Leave it out; if it describes {other}s, name it with --{other}-attributes; if the first value "
+                "of each counts, say --conflicts first.",
+            )
+
+
+def several_values(n: int, role: str, name: str, rule: str) -> str:
+    """Say how many raters or items have more than one value of an attribute, and what counts."""
+    whose = f"that {role}" if n == 1 else "them"
+    counts = "the first one counts" if rule == "first" else f"it counts as unknown for {whose}"
+    return f"{n:,} {role}{' has' if n == 1 else 's have'} more than one value of '{name}'; {counts}"

@@ -1,0 +1,79 @@
+"""Prolific: a table of participants, which tells about raters and holds no ratings.
+
+One participant may have several submissions; the one with the best status counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from plurivox.errors import InputError
+from plurivox.intake.attributes import clean
+from plurivox.intake.formats.columns import answer
+from plurivox.intake.formats.record import REJECTED, UNFINISHED, WAITING, Asked, Export, Platform
+from plurivox.intake.raw import RawTable
+
+_RATER, _STATUS = "Participant id", "Status"
+_KNOWN = {"Submission id", _RATER, _STATUS}
+_ADMINISTRATIVE = (
+    "Submission id", _STATUS, "Custom study tncs accepted at", "Started at", "Completed at", "Reviewed at",
+    "Archived at", "Time taken", "Completion code", "Total approvals",
+)  # fmt: skip
+_MISSING = ("DATA_EXPIRED", "CONSENT_REVOKED")
+_APPROVED, _UNREVIEWED = "APPROVED", "AWAITING REVIEW"
+_UNDONE = ("RETURNED", "TIMED-OUT", "TIMED OUT", "ACTIVE", "RESERVED", "SCREENED OUT")
+_ROW, _RANK = "\0row", "\0rank"
+
+
+def fits(columns: Sequence[str], head: pl.DataFrame, asked: Asked) -> bool:
+    """Tell by the names of columns."""
+    return set(columns) >= _KNOWN
+
+
+def ratings(table: RawTable, asked: Asked) -> Export:
+    """Raise, since there are none."""
+    raise InputError(
+        "it is a table of raters from Prolific, and holds no ratings", source=table.name,
+        hint="Give the file with the ratings, and this one with --raters; they are joined by 'Participant id'.",
+    )  # fmt: skip
+
+
+def raters(table: RawTable, asked: Asked) -> Export:
+    """Return one row per participant, with what waits for a decision in :data:`WAITING`."""
+    frame = table.frame()
+    frame = frame.with_columns(_known(one) for one in frame).with_row_index(_ROW)
+    status = answer(_STATUS).str.to_uppercase().fill_null("UNKNOWN")
+    undone, awaited = status.is_in(_UNDONE), status == _UNREVIEWED
+    what = pl.when(undone).then(pl.lit(UNFINISHED)).otherwise(pl.lit(REJECTED))
+    best = frame.with_columns(
+        pl.when(status != _APPROVED).then(what + pl.lit(":") + status).alias(WAITING),
+        pl.when(status == _APPROVED).then(0).when(awaited).then(1).when(~undone).then(2).otherwise(3).alias(_RANK),
+    ).filter(pl.col(_RANK) == pl.col(_RANK).min().over(_RATER))
+    attributes = [name for name in table.columns if name not in (_RATER, *_ADMINISTRATIVE)]
+    # Of two submissions one may have lost what the other still tells.
+    best = best.with_columns(
+        *(pl.coalesce(pl.col(name), pl.col(name).drop_nulls().first().over(_RATER)) for name in attributes),
+        pl.col(WAITING).first().over(_RATER),
+    )
+    rows = best[_ROW].to_list()
+    made = best.select(_RATER, *attributes, WAITING)
+    return Export(
+        table=replace(
+            table, columns=made.columns, pieces=iter([made]), locate=lambda position: table.locate(rows[position])
+        ),
+        rater=_RATER, rater_attributes=tuple(attributes),
+    )  # fmt: skip
+
+
+def _known(column: pl.Series) -> pl.Series:
+    """Return a column with what Prolific no longer tells as missing."""
+    column = clean(column)
+    return column.set(column.is_in(list(_MISSING)), None) if column.dtype == pl.String else column
+
+
+PLATFORM = Platform(
+    name="prolific", title="a table of raters from Prolific", fits=fits, ratings=ratings, raters=raters
+)  # fmt: skip

@@ -1,0 +1,57 @@
+"""Ratings of raters whose status needs a decision, such as those whom Prolific does not list as approved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from plurivox.errors import InputError
+from plurivox.intake.formats.record import WAITING, Asked
+from plurivox.ratings import Ratings, ratings_of, with_parts, without_others
+from plurivox.results.wording import counted, listed
+
+
+def without_waiting(ratings: Ratings, asked: Asked, source: str) -> Ratings:
+    """Return the ratings without those of raters who wait for a decision, if that is to drop them.
+
+    Raise if nothing was decided about some; raters who rated nothing need no decision.
+    """
+    if WAITING not in ratings.raters.columns:
+        return ratings
+    waiting = ratings.raters[WAITING].to_list()
+    ratings = with_parts(ratings, raters=ratings.raters.drop(WAITING))
+    counts = np.bincount(ratings.codes_of_raters, minlength=len(waiting))
+    if ratings.again is not None:
+        counts += np.bincount(ratings.again.rater_codes, minlength=len(waiting))
+    n_ratings = counts.tolist()
+    undecided, dropped = Counter[str](), Counter[str]()
+    keep = np.ones(len(waiting), dtype=bool)
+    for rater, (status, n) in enumerate(zip(waiting, n_ratings, strict=True)):
+        choice = None if status is None else getattr(asked, status.partition(":")[0])
+        if status is None or choice == "keep" or not n:
+            continue
+        keep[rater] = choice is None
+        (undecided if choice is None else dropped)[status] += 1 if choice is None else n
+    if undecided:
+        raise _undecided(undecided, sum(n > 0 for n in n_ratings), source)
+    if not keep.any():
+        raise InputError("no rater is left, since all of them are left out", source=source, hint="Keep some of them.")
+    left = {f"ratings by raters of status {status.partition(':')[2]}": n for status, n in dropped.items()}
+    told = replace(ratings.intake, left_out={**ratings.intake.left_out, **left})
+    return with_parts(without_others(ratings_of(ratings, raters=keep), raters=keep), intake=told)
+
+
+def _undecided(undecided: Counter[str], n_raters: int, source: str) -> InputError:
+    """Return the error that something has to be said, with how many raters it is about."""
+    statuses = listed(f"{status.partition(':')[2]} ({n:,})" for status, n in undecided.items())
+    options = sorted({status.partition(":")[0] for status in undecided})
+    return InputError(
+        f"{undecided.total():,} of {counted(n_raters, 'rater')} are not approved: {statuses}; whether they count is "
+        "not known",
+        source=source,
+        hint="Say "
+        + " and ".join(f"--{option} drop" for option in options)
+        + " to leave their ratings out, or keep in place of drop.",
+    )

@@ -1,0 +1,132 @@
+"""From a file to a raw table: one reader for each kind of file, whoever wrote it."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import polars as pl
+
+from plurivox.errors import ColumnError, FileError, InputError
+from plurivox.intake import parquet as store
+from plurivox.intake.footer import unpacked_size
+from plurivox.intake.json_documents import read_json
+from plurivox.intake.opening import INSIDE, Kind, Opened, open_source, refuse_unpacked, split_name, whole
+from plurivox.intake.panics import without_panics
+from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
+from plurivox.intake.text import read_delimited, read_json_lines
+from plurivox.ratings import Ratings
+
+
+@contextmanager
+def open_table(
+    source: str | os.PathLike[str], kind: Kind | None = None, encoding: str = "utf-8", connection: Any = None
+) -> Iterator[RawTable | Ratings]:
+    """Open a file, a folder, standard input or a query as a raw table, or as ratings that plurivox stored.
+
+    A workbook, a database, an archive or a folder may hold several tables; ``study.xlsx::Raters`` names one.
+    """
+    if connection is not None:
+        yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
+        return
+    file, inside = split_name(source)
+    with ExitStack() as stack:
+        if os.path.isdir(file):
+            from plurivox.intake.members import read_folder
+
+            yield read_folder(file, inside, kind, encoding, stack, table_in)
+            return
+        opened = stack.enter_context(open_source(file, kind))
+        yield table_in(opened, inside, encoding, stack)
+
+
+def table_in(opened: Opened, inside: str | None, encoding: str, stack: ExitStack) -> RawTable | Ratings:
+    """Return the table in an open file; what has to stay open while it is read is closed with the stack."""
+    if opened.kind == "excel":
+        from plurivox.intake.excel import read_excel
+
+        return read_excel(opened, inside)
+    if opened.kind in ("sqlite", "duckdb"):
+        from plurivox.intake.databases import read_database
+
+        return read_database(opened, inside, stack)
+    if opened.kind == "zip":
+        from plurivox.intake.members import read_archive
+
+        return read_archive(opened, inside, encoding, stack, table_in)
+    if inside is not None:
+        raise FileError(
+            f"it is one table, in which there is no '{inside}'", source=opened.name,
+            hint=f"Leave {INSIDE}{inside} out; it names a sheet, a table of a database, or a file in an archive.",
+        )  # fmt: skip
+    return _one_table(opened, encoding)
+
+
+def _one_table(opened: Opened, encoding: str) -> RawTable | Ratings:
+    """Return the table of a file that holds just one."""
+    if opened.kind == "parquet":
+        return _parquet(opened)
+    if opened.kind == "arrow":
+        from plurivox.intake.arrow import read_arrow
+
+        return read_arrow(opened)
+    if opened.kind == "json":
+        return read_json(opened, encoding=encoding)
+    if opened.kind == "jsonl":
+        return read_json_lines(opened, encoding=encoding)
+    return read_delimited(opened, delimiter="\t" if opened.kind == "tsv" else None, encoding=encoding)
+
+
+def _query(query: str, connection: Any) -> pl.DataFrame:
+    try:
+        return pl.read_database(query, connection, infer_schema_length=None)
+    except Exception as error:  # each database has exceptions of its own
+        raise InputError(f"the query failed ({error})", source="query", hint="Check it in the database.") from error
+
+
+def _parquet(opened: Opened) -> RawTable | Ratings:
+    # Polars maps a plain file into memory; what is packed or piped is read whole.
+    data: Any = opened.path or whole(opened)
+    try:
+        with without_panics():
+            _refuse_large(data, opened)
+            if (described := store.description(data)) is not None:
+                return store.restore(data, described, opened.name)
+            return RawTable.from_frame(pl.read_parquet(data, glob=False), opened.name)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        first = str(error).split("\n", 1)[0]
+        raise FileError(
+            f"the Parquet data is damaged or cut off ({first})",
+            source=opened.name,
+            hint="Fetch or write the file again.",
+        ) from None
+
+
+def _refuse_large(data: Any, opened: Opened) -> None:
+    """Raise if a Parquet file has too many columns, or far more in it than its size can tell apart."""
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    table = pl.scan_parquet(source, glob=False)
+    columns = table.collect_schema()
+    if not columns:
+        raise FileError("it has no columns", source=opened.name, hint="It needs columns of items, raters and scores.")
+    refuse_columns(len(columns), opened.name)
+    rows = table.select(pl.len()).collect().item()
+    refuse_cells(rows * len(columns), opened.size(), opened.name)
+    with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as stream:
+        refuse_unpacked(unpacked_size(stream) or 0, opened)
+
+
+@contextmanager
+def telling(remarks: Sequence[str]) -> Iterator[None]:
+    """Add to an error about columns what was taken for the table, such as one of several sheets."""
+    try:
+        yield
+    except ColumnError as error:
+        hint = " ".join([*([error.hint] if error.hint else []), *remarks])
+        raise ColumnError(
+            error.problem, source=error.source, column=error.column, places=error.places, n_places=error.n_places,
+            hint=hint or None,
+        ) from None  # fmt: skip

@@ -1,0 +1,243 @@
+"""Ratings as soft labels: which share of its raters gave an item each point, of all raters and of groups.
+
+They are written as a table, as ``…_soft.tsv`` of LeWiDi 2025 (an item, a tab, a list of shares), or as the JSON of that
+task: an object of items with their text, annotations, soft and hard label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.arguments import FilePath
+from plurivox.engine.grouping import Compared, compared, overlapping_axes
+from plurivox.engine.running import Running
+from plurivox.engine.withholding import Side, withheld_together
+from plurivox.errors import InputError
+from plurivox.files import write_text
+from plurivox.intake.attributes import id_texts
+from plurivox.lenses.soft.settings import SoftLabelsSettings
+from plurivox.predictions import SOFT, Predictions, object_text
+from plurivox.ratings import Ratings
+from plurivox.results.files import write_frame
+from plurivox.results.wording import counted
+from plurivox.settings import keywords
+
+ENDINGS = (".json", ".csv", ".parquet", ".jsonl", f"{SOFT}.tsv")
+_KEYS = ("item", "axis", "group", "n_ratings")
+_READ_BACK = ("lang", "split")  # besides the text, what the task says of an item itself
+
+Ints = NDArray[np.int64]
+
+
+class Labels(NamedTuple):
+    """Soft labels, and how many of an item and a group are withheld."""
+
+    frame: pl.DataFrame
+    n_withheld: int
+
+    def told(self, ratings: Ratings, least: int) -> str:
+        """Say how many there are, and what is left out."""
+        n = self.frame["item"].n_unique()
+        unrated = ratings.n_items - n
+        said = f"{counted(n, 'item')} on {ratings.scale}"
+        said += f"; {counted(unrated, 'item')} without a rating left out" if unrated else ""
+        few = f"of fewer than {least:,} raters of an item, or revealing such"
+        return f"{said}; withheld {counted(self.n_withheld, 'label')} of groups, {few}" if self.n_withheld else said
+
+
+@keywords(SoftLabelsSettings)
+def labels_of(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -> Labels:
+    """Return the soft labels of all raters, and of groups, with how many are withheld."""
+    names = [str(label) for label in ratings.scale.labels]
+    taken = [name for name in names if name in _KEYS]
+    if taken:
+        raise InputError(f"a point of the scale is called {taken[0]!r}, as a column is", hint="Recode it first.")
+    groups = list(_groups(ratings, settings)) if settings.by else []
+    parts = [("all", "all", ratings.counts()), *((one.axis, one.group, one.counts) for one in groups)]
+    frame = pl.concat([_labels(ratings, names, *part) for part in parts])
+    place = pl.DataFrame({"item": id_texts(ratings.items["item"]), "_place": np.arange(ratings.n_items)})
+    found = frame.join(place, on="item").sort("_place", maintain_order=True).drop("_place")
+    return Labels(found if settings.by else found.drop("axis", "group"), sum(one.n_withheld for one in groups))
+
+
+@keywords(SoftLabelsSettings)
+def soft_labels(ratings: Ratings, *, settings: SoftLabelsSettings, how: Running) -> pl.DataFrame:
+    """Return which share of its raters gave an item each point.
+
+    One row per item that was rated, with ``n_ratings`` and a column for each point, named like it. With groups, rows
+    of all raters have axis and group ``"all"``. Of an item, groups with fewer than ``min_group_size`` raters are left
+    out, and so are those by which a small one could be worked out.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> frame = pl.DataFrame({"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "score": [1, 2, 2]})
+    >>> soft_labels(Ratings.from_frame(frame, scale=pv.Scale.range(1, 2))).rows()
+    [('a', 2, 0.5, 0.5), ('b', 1, 0.0, 1.0)]
+    """
+    return labels_of.run(ratings, settings=settings, how=how).frame
+
+
+def _labels(ratings: Ratings, names: Sequence[str], axis: str, group: str, counts: Ints) -> pl.DataFrame:
+    n = counts.sum(axis=1)
+    rated = np.flatnonzero(n)
+    keys = pl.DataFrame({"item": id_texts(ratings.items["item"]).gather(rated), "n_ratings": n[rated]})
+    shares = pl.DataFrame(counts[rated] / n[rated, np.newaxis], schema=dict.fromkeys(names, pl.Float64))
+    keys = keys.with_columns(axis=pl.lit(axis, pl.String), group=pl.lit(group, pl.String)).select(_KEYS)
+    return keys.hstack(shares)
+
+
+class _Group(NamedTuple):
+    """The counts of a group, 0 for items on which it may not be told, and how many of these it rated."""
+
+    axis: str
+    group: str
+    counts: Ints
+    n_withheld: int
+
+
+def _groups(ratings: Ratings, settings: SoftLabelsSettings) -> Iterator[_Group]:
+    by, least = settings.by, settings.min_group_size
+    axes = compared(ratings, by, overlapping_axes(by, settings.several, pairs=False), least, sums=True)
+    shown = _shown_on_items(ratings, axes, least)
+    each = [(own, axis) for own in axes for axis in own.each]
+    for at, (own, axis) in enumerate(each):
+        for g in [0] if own.overlapping else range(len(axis.groups)):
+            counts, may = _counts(ratings, axis.codes == g), shown[at][:, g]
+            hidden = int(np.count_nonzero(counts.any(axis=1) & ~may))
+            yield _Group(own.axis.name, axis.groups[g], counts * may[:, np.newaxis], hidden)
+
+
+def _counts(ratings: Ratings, members: NDArray[np.bool_]) -> Ints:
+    inside = members[ratings.codes_of_raters]
+    cell = ratings.item_codes[inside].astype(np.int64) * len(ratings.scale) + ratings.scores[inside]
+    counts: Ints = np.bincount(cell, minlength=ratings.n_items * len(ratings.scale))
+    return counts.reshape(ratings.n_items, len(ratings.scale))
+
+
+def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> list[NDArray[np.bool_]]:
+    """Tell for each axis which of its groups may be shown on which item, by the raters of that item alone."""
+    each = [axis for own in axes for axis in own.each]
+    shown = [np.zeros((ratings.n_items, len(axis.groups)), dtype=bool) for axis in each]
+    decided: dict[bytes, list[NDArray[np.bool_]]] = {}
+    for item in range(ratings.n_items):
+        raters = ratings.codes_of_raters[slice(*ratings.offsets[item : item + 2])]
+        if len(raters) < least:
+            continue
+        codes = np.stack([axis.codes[raters] for axis in each])
+        codes = codes[:, np.lexsort(codes)]
+        alike = codes.tobytes()  # who is in which groups decides, and many items have the same raters, or such
+        if alike not in decided:
+            sides = [Side(own, axis.withheld) for own, axis in zip(codes, each, strict=True)]
+            hidden = withheld_together(sides, least)
+            decided[alike] = [~few & (side.sizes > 0) for side, few in zip(sides, hidden, strict=True)]
+        for at, groups in enumerate(decided[alike]):
+            shown[at][item] = groups
+    return shown
+
+
+def check_file(path: Path, by: Sequence[Any]) -> None:
+    """Raise if soft labels cannot be written under a name, or not with groups."""
+    if not path.name.lower().endswith(ENDINGS):
+        raise InputError(f"{path.name} has no known ending", hint=f"End it in {', '.join(ENDINGS)}.")
+    if by and path.suffix.lower() == ".tsv":
+        raise InputError(
+            "a submission to LeWiDi has no groups",
+            source=path.name,
+            hint="Write .json or .csv, or select one group: --where gender=Woman.",
+        )
+
+
+@keywords(SoftLabelsSettings)
+def write_soft_labels(
+    ratings: Ratings, path: FilePath, *, ids: bool = False, settings: SoftLabelsSettings, how: Running
+) -> Path:
+    """Write the soft labels of ratings, for LeWiDi or as a table.
+
+    Parameters
+    ----------
+    path
+        ``labels_soft.tsv`` for an item and its shares on each line, as in submissions to LeWiDi 2025; ``labels.json``
+        for the JSON of that task, which :func:`plurivox.read_ratings` reads as the same ratings; or .csv, .parquet,
+        .jsonl for the table of :func:`plurivox.soft_labels`. A .tsv has no groups.
+    ids
+        Whether JSON calls raters by their ids, instead of numbering them.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    target = Path(path)
+    check_file(target, settings.by)
+    return write_labels(ratings, labels_of.run(ratings, settings=settings, how=how).frame, target, ids=ids)
+
+
+def write_labels(ratings: Ratings, found: pl.DataFrame, target: Path, *, ids: bool) -> Path:
+    """Write soft labels that were made of ratings, in the form that a name tells."""
+    kind = target.suffix.lower()
+    if kind == ".tsv":
+        labels = Predictions.from_frame(found, ratings.scale, source=ratings.intake.source)
+        return labels.write_submission(target, items=found["item"].to_list())
+    if kind == ".json":
+        return write_text(target, object_text(_items(ratings, found, ids=ids)), [ratings.intake.source])
+    write_frame(target, found, inputs=[ratings.intake.source])
+    return target
+
+
+def _items(ratings: Ratings, labels: pl.DataFrame, *, ids: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each rated item as the task has it; groups have their soft labels under ``soft_label_by``."""
+    names = [str(label) for label in ratings.scale.labels]
+    groups: dict[str, dict[str, dict[str, Any]]] = {}
+    if "axis" in labels.columns:
+        for row in labels.filter(pl.col("axis") != "all").iter_rows(named=True):
+            own = groups.setdefault(row["item"], {}).setdefault(row["axis"], {})
+            own[row["group"]] = {name: row[name] for name in names}
+        labels = labels.filter(axis="all")
+    known = ratings.items.with_columns(id_texts(ratings.items["item"]).alias("item"))
+    place = {row["item"]: (at, row) for at, row in enumerate(known.iter_rows(named=True))}
+    called = _called(ratings, ids=ids)
+    for row in labels.iter_rows(named=True):
+        at, described = place[row["item"]]
+        soft = {name: row[name] for name in names}
+        yield row["item"], {
+            **_described(described), "number of annotations": row["n_ratings"], **_given(ratings, at, called, names),
+            "soft_label": soft, "hard_label": _hard(soft),
+            **({"soft_label_by": groups[row["item"]]} if row["item"] in groups else {}),
+        }  # fmt: skip
+
+
+def _described(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what describes an item: its text and what the task itself names; other attributes are other_info."""
+    own = {name: value for name, value in row.items() if name != "item" and value is not None}
+    first = {name: own.pop(name) for name in ("text", *_READ_BACK) if name in own}
+    return {**first, **({"other_info": {name: str(value) for name, value in own.items()}} if own else {})}
+
+
+def _called(ratings: Ratings, *, ids: bool) -> list[str]:
+    if not ratings.has_raters:
+        return []
+    return id_texts(ratings.raters["rater"]).to_list() if ids else [f"Ann{n + 1}" for n in range(ratings.n_raters)]
+
+
+def _given(ratings: Ratings, at: int, called: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    """Return who gave an item which point, nothing if that is not known."""
+    if not ratings.has_raters:
+        return {}
+    own = slice(*ratings.offsets[at : at + 2])
+    pairs = zip(ratings.codes_of_raters[own].tolist(), ratings.scores[own].tolist(), strict=True)
+    given = {called[rater]: names[score] for rater, score in pairs}
+    return {"annotations": given, "annotators": ",".join(given)}
+
+
+def _hard(soft: Mapping[str, float]) -> str | None:
+    """Return the point that most raters gave, None if several points are tied."""
+    top = max(soft.values())
+    found = [name for name, share in soft.items() if share == top]
+    return found[0] if len(found) == 1 else None

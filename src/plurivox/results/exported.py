@@ -1,0 +1,66 @@
+"""What every result can be written as for people: the tables that its command prints."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plurivox.results.exports import Document
+
+
+class Exported:
+    """A result whose tables of text are made by ``tables`` of the module of that name beside its own."""
+
+    __slots__ = ()
+
+    def to_markdown(self, **showing: Any) -> str:
+        """Return the tables that the command line prints, and what stands out, as Markdown.
+
+        Raters are numbered unless their ids were asked for. Keywords are what the command line can be asked to show,
+        such as ``top=50`` of :func:`plurivox.items`.
+        """
+        from plurivox.results.exports import markdown_text
+
+        return markdown_text([document_of(self, showing)])
+
+    def to_latex(self, **showing: Any) -> str:
+        """Return the same tables as LaTeX, with the rules of the package booktabs; what stands out is a comment."""
+        from plurivox.results.exports import latex_text
+
+        return latex_text([document_of(self, showing)])
+
+    def to_html(self, **showing: Any) -> str:
+        """Return the same as a page of HTML, to be pasted into a text processor or a mail."""
+        from plurivox.results.exports import html_text
+
+        return html_text([document_of(self, showing)])
+
+
+def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: Any = None) -> Document:
+    """Return what is shown of a result, raters numbered unless they are to be called by their ids.
+
+    Parameters
+    ----------
+    lens
+        The record of the lens that made it; by default that of the package in which its class is, if there is one.
+    """
+    from plurivox.results.exports import Document, legend_of
+    from plurivox.results.numbering import for_people
+    from plurivox.results.result import Result
+    from plurivox.results.text import Shown
+
+    package = type(result).__module__.rpartition(".")[0]
+    lens = lens or getattr(importlib.import_module(package), "LENS", None)
+    found = for_people(result) if isinstance(result, Result) else result
+    sentences = found.findings() if hasattr(found, "findings") else []
+    if lens is None:
+        made = importlib.import_module(f"{package}.tables")
+        return Document(made.tables(found, **showing), sentences, getattr(made, "LEGEND", ""), (), title)
+    usual = {} if lens.showing is None else {name: spec.default for name, spec in lens.showing.specs().items()}
+    tables = [Shown(*one) for one in lens.load("tables")(found, **{**usual, **showing})]
+    notes = [*(lens.load("notes")(found) if lens.notes else ()), *([lens.closing] if lens.closing else ())]
+    bare = lens.alone and not found.rows  # without ratings there are none of the values that are explained
+    legend = "" if bare else legend_of(tables, lens.legend, tested=bool(lens.notes))
+    return Document(tables, sentences, legend, notes, title)
