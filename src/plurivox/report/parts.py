@@ -1,4 +1,7 @@
-"""What a report is made of: sections with findings, figures and tables. No HTML here."""
+"""What a report is made of: sections with findings, figures and tables, and what they add to its first screen.
+
+No HTML here.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +13,51 @@ import polars as pl
 
 from plurivox.ratings import Ratings
 from plurivox.report.settings import ReportSettings
+from plurivox.results.result import Statement
 from plurivox.settings import Axes
 from plurivox.study import Study
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence, how much it matters (see :class:`plurivox.results.result.Statement`), and the id of its evidence.
+    """A statement (see :class:`plurivox.results.result.Statement`), and the id of its evidence.
 
-    ``claim``, ``p`` and ``n_permutations`` are those of the statement; ``fact`` marks what holds for all raters, and
-    ``of_groups`` what compares groups of them, not models alone.
+    ``fact`` marks what holds for all raters, and ``of_groups`` what compares groups of them, not models alone.
     """
 
-    text: str
-    weight: float
+    said: Statement
     anchor: str
-    claim: bool = False
-    p: float | None = None
-    n_permutations: int | None = None
     fact: bool = False
     of_groups: bool = True
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.said.text
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A key figure: its value, what it is, and what to compare it with."""
+
+    value: str
+    name: str
+    compared: str
+    anchor: str
+
+
+COLLECT, CHECK, CAUTION = "Collect", "Check", "Do not conclude"
+"""What an action is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to do, or not to do, about what was found, and where the reason is; smaller ranks come first."""
+
+    kind: str
+    text: str
+    anchor: str
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +106,39 @@ class Figure:
 
     Attributes
     ----------
+    title
+        What it shows: the finding.
+    chart, narrow
+        The picture, and the same drawn for a phone.
     alt
         What a reader who cannot see it should know.
     caption
         How to read it.
+    measure
+        What is measured.
     """
 
     id: str
     title: str
     chart: Any
+    narrow: Any
     alt: str
     caption: str
     table: pl.DataFrame
+    measure: str = ""
     digits: Mapping[str, int] = field(default_factory=dict)
 
 
-Block = Prose | Terms | DataTable | Figure
+@dataclass(frozen=True, slots=True, eq=False)
+class Switch:
+    """One question with a chart for each attribute, of which a reader sees one at a time."""
+
+    id: str
+    label: str
+    figures: Sequence[tuple[str, Figure]]
+
+
+Block = Prose | Terms | DataTable | Figure | Switch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +149,12 @@ class Section:
     ----------
     lead
         What question it answers.
+    blocks, more
+        What everybody should see, and what goes to the appendix.
     remarks
-        What could not be computed and why, what was withheld, what is missing and how to add it: shown at the top of
-        the report, too.
+        What could not be computed and why, what was withheld, what is missing and how to add it.
+    tiles, actions, lead_figure
+        What it adds to the first screen.
     """
 
     id: str
@@ -115,6 +163,10 @@ class Section:
     blocks: Sequence[Block] = ()
     findings: Sequence[Finding] = ()
     remarks: Sequence[str] = ()
+    more: Sequence[Block] = ()
+    tiles: Sequence[Tile] = ()
+    actions: Sequence[Action] = ()
+    lead_figure: Figure | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,6 +217,15 @@ class Brief:
         """The item attribute that holds their text, if there is one."""
         known = {name.casefold(): name for name in self.ratings.items.columns[1:]}
         return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
+
+
+    @property
+    def texts(self) -> dict[str, str] | None:
+        """The text of each item by its id, None where items have none."""
+        if self.text_column is None:
+            return None
+        known = self.ratings.items.select(pl.col("item", self.text_column).cast(pl.String)).drop_nulls()
+        return dict(known.iter_rows())
 
 
 def slug(*parts: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from plurivox.engine.exchange import ENTANGLED
 from plurivox.results.result import FEW, GroupResult, Row, Statement, p_text, weight_of
@@ -18,6 +18,15 @@ CORRECTIONS = {
 
 
 ALL = "all raters shuffled"
+
+
+class Claimed(NamedTuple):
+    """What is claimed of a group: the sentence, the value that it is about, and the same in a few words."""
+
+    text: str
+    row: Row
+    short: str
+    amount: str
 
 
 def shuffling(settings: Mapping[str, Any]) -> str:
@@ -46,7 +55,7 @@ def values_of(result: GroupResult, statistics: Iterable[str] | None = None) -> l
 
 
 def group_statements(
-    result: GroupResult, claimed: Callable[[Sequence[Row]], tuple[str, Row]], notable: Callable[[Row], str],
+    result: GroupResult, claimed: Callable[[Sequence[Row]], Claimed], notable: Callable[[Row], str],
     held: Sequence[Row] = (),
 ) -> list[Statement]:  # fmt: skip
     """Return what is claimed of groups, what is undecided, why nothing may be claimed, and what is only notable.
@@ -54,8 +63,7 @@ def group_statements(
     Parameters
     ----------
     claimed
-        From the claimed values of one group on one set of items, the surest first, to a sentence and the value that it
-        is about.
+        From the claimed values of one group on one set of items, the surest first, to what is said of it.
     notable
         From a value that does not survive correction to a sentence.
     held
@@ -68,13 +76,14 @@ def group_statements(
             claims.setdefault((row.axis, row.group, row.subset), []).append(row)
     said = []
     for rows in claims.values():
-        text, first = claimed(rows)
+        text, first, short, amount = claimed(rows)
         text += _also_within(first, held)
         weight = weight_of(first) - (0.0 if first.subset == _all_items(result) else 0.5)
         said.append(
             Statement(
                 text, weight, first.axis, first.statistic, first.group, True, first.p_adjusted,
-                rests_on(result.settings, first, len(tested)), first.n_permutations,
+                rests_on(result.settings, first, len(tested)), first.n_permutations, named(first.axis, first.group),
+                short, amount,
             )
         )  # fmt: skip
     said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
@@ -191,7 +200,7 @@ def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row
     ]  # fmt: skip
     said = [
         Statement(sentence(row), weight_of(row) if not row.survives else 1.9, row.axis, row.statistic, row.group,
-                  p=row.p_adjusted)
+                  p=row.p_adjusted, weak=True)
         for row in rows[:FEW]
     ]  # fmt: skip
     if len(rows) > FEW:
@@ -199,7 +208,7 @@ def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row
             f"{len(rows) - FEW} more of {len(whole)} values have p < .05 before correction only; about "
             f"{0.05 * len(whole):.0f} would by chance alone."
         )
-        said.append(Statement(text, 1.0, rows[0].axis, rows[0].statistic))
+        said.append(Statement(text, 1.0, rows[0].axis, rows[0].statistic, weak=True))
     return said
 
 
@@ -218,6 +227,13 @@ def beside_chance(row: Row, settings: Mapping[str, Any]) -> str:
     chance = "" if row.null_median is None else f" where chance gives about {row.null_median:{digits(row)}}"
     after = " after correction" if row.claim else ""
     return f"{LABELS[row.statistic]} {interval_words(row, settings)}{chance}, {p_text(p or 0.0)}{after}"
+
+
+def value_beside_chance(row: Row) -> str:
+    """Write a value and what chance gives, in as few words as a headline has."""
+    form = digits(row)
+    chance = "" if row.null_median is None else f", chance {row.null_median:{form}}"
+    return f"{LABELS[row.statistic]} {row.value:{form}}{chance}"
 
 
 def digits(row: Row) -> str:

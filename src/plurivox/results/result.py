@@ -151,6 +151,11 @@ class Statement:
         After correction, if there is one.
     rests_on, n_permutations
         What was shuffled and over what was corrected, and how many shuffles there were.
+    subject, short, amount
+        The same in a few words, for headlines and titles: of whom, what, and how much. Statements with the same
+        ``short`` say the same of several subjects; empty where a statement is no headline.
+    weak
+        True for what stands out before correction only.
     """
 
     text: str
@@ -162,6 +167,10 @@ class Statement:
     p: float | None = None
     rests_on: str = ""
     n_permutations: int | None = None
+    subject: str = ""
+    short: str = ""
+    amount: str = ""
+    weak: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields by name."""

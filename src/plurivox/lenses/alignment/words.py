@@ -61,7 +61,8 @@ class AlignmentFindings:
             Statement(
                 self._closest_sentence(row, about[row.model, row.prompt, row.axis], n_tested), weight_of(row),
                 row.axis, row.statistic, row.group, True, row.p_adjusted, rests_on(settings, row, n_tested),
-                row.n_permutations,
+                row.n_permutations, f"answers of {self._voice(row)}",
+                f"lie closest to raters with {named(row.axis, row.group)}",
             )
             for row in tested if row.claim
         ]  # fmt: skip
@@ -213,7 +214,7 @@ class AlignmentFindings:
         rests = f"items drawn anew {DRAWS:,} times; corrected over {counted(n_models, 'model')} (Holm)"
         return Statement(
             text, 3.0 + 1.0 - one["p_adjusted"], statistic="stand_in", claim=True, p=one["p_adjusted"], rests_on=rests,
-            n_permutations=DRAWS,
+            n_permutations=DRAWS, subject=self._named(one), short="may stand in for a rater",
         )  # fmt: skip
 
     def _constants_pass(self, frame: pl.DataFrame) -> list[Statement]:

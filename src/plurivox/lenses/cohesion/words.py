@@ -6,7 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from plurivox.results.claims import beside_chance, group_statements, interval_words, rests_on, values_of
+from plurivox.results.claims import (
+    Claimed,
+    beside_chance,
+    group_statements,
+    interval_words,
+    rests_on,
+    value_beside_chance,
+    values_of,
+)
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import NO_GROUPS, counted, named
 
@@ -14,12 +22,13 @@ if TYPE_CHECKING:
     from plurivox.lenses.cohesion.result import Cohesion
 
 VIEW = "view_correlation"
+OWN_VIEW = "have a view of their own"
 
 
 def statements(result: Cohesion) -> list[Statement]:
     """Return how far raters agree, which groups stand apart, which axis divides them, and what was withheld."""
 
-    def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
+    def claimed(rows: Sequence[Row]) -> Claimed:
         return _claimed(result, {row.statistic: row for row in rows})
 
     def notable(row: Row) -> str:
@@ -39,17 +48,17 @@ def _overall(result: Cohesion) -> list[Statement]:
     return [Statement(text, 2.2, statistic="irr", group="all")]
 
 
-def _claimed(result: Cohesion, rows: dict[str, Row]) -> tuple[str, Row]:
+def _claimed(result: Cohesion, rows: dict[str, Row]) -> Claimed:
     """Say what is claimed of a group, and by which value: a view of its own, agreement, or what both may come from."""
     first = next(iter(rows.values()))
     name, view = named(first.axis, first.group), _view(result, first)
     own_view = VIEW in rows and _own_view(result, rows[VIEW])
     if own_view:
-        text = f"{name} have a view of their own: {beside_chance(rows[VIEW], result.settings)}."
+        text = f"{name} {OWN_VIEW}: {beside_chance(rows[VIEW], result.settings)}."
         gai = rows.get("gai")
         if gai is not None:
             text += f" They {_habit(result, gai)}: {beside_chance(gai, result.settings)}."
-        return text, rows[VIEW]
+        return Claimed(text, rows[VIEW], OWN_VIEW, value_beside_chance(rows[VIEW]))
     order = [rows[one] for one in ("gai", "xrr", "irr", VIEW) if one in rows]
     text = f"{name} {_habit(result, order[0])}: {beside_chance(order[0], result.settings)}."
     if order[0].statistic in ("gai", "irr") and view is not None and not math.isnan(view.value):
@@ -57,7 +66,7 @@ def _claimed(result: Cohesion, rows: dict[str, Row]) -> tuple[str, Row]:
             f" That need not be another view: less or more noise does the same, and their item means correlate "
             f"{interval_words(view, result.settings)} with the others'."
         )
-    return text, order[0]
+    return Claimed(text, order[0], _habit(result, order[0]), value_beside_chance(order[0]))
 
 
 def _view(result: Cohesion, row: Row) -> Row | None:
@@ -100,7 +109,8 @@ def _divides(result: Cohesion) -> list[Statement]:
         f"is more than shuffled raters reach on any, {p_text(most.p_adjusted or 0.0)}."
     )
     basis = rests_on(result.settings, most, len(values_of(result, ("gai",))))
-    return [Statement(text, 2.95, most.axis, "dsi", most.group, True, most.p_adjusted, basis, most.n_permutations)]
+    return [Statement(text, 2.95, most.axis, "dsi", most.group, True, most.p_adjusted, basis, most.n_permutations,
+                      most.axis, "divides the raters", f"DSI {most.value:.2f}")]  # fmt: skip
 
 
 def _level(result: Cohesion) -> list[Statement]:

@@ -45,7 +45,10 @@ def _dividing(found: Items) -> list[Statement]:
         basis = f"{shuffling(found.settings)}, {n:,} times; {comparisons(found.settings)}"
         text, p = _claim(certain, first, found.settings), first["p_adjusted"]
         about = (first["axis"], "items", first["group"])
-        return [Statement(text, 4.0 - p, *about, claim=True, p=p, rests_on=basis, n_permutations=n), *told]
+        n_items = certain["item"].n_unique()
+        short = {"subject": counted(n_items, "item"), "short": f"divide{'s' if n_items == 1 else ''} groups of raters"}
+        said = Statement(text, 4.0 - p, *about, claim=True, p=p, rests_on=basis, n_permutations=n, **short)
+        return [said, *told]
     return [_no_claim(found), *told]
 
 

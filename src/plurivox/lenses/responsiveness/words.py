@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plurivox.lenses.responsiveness.verdicts import verdicts
-from plurivox.results.claims import beside_chance, group_statements, interval_words, rests_on
+from plurivox.results.claims import (
+    Claimed,
+    beside_chance,
+    group_statements,
+    interval_words,
+    rests_on,
+    value_beside_chance,
+)
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row, Statement, p_text, weight_of
 from plurivox.results.wording import NO_GROUPS, named
@@ -25,11 +32,13 @@ _RANDOM = "a random group of that size would"
 def statements(result: Responsiveness) -> list[Statement]:
     """Return the value of all raters, which groups and families stand out, and what was left out or withheld."""
 
-    def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
+    def claimed(rows: Sequence[Row]) -> Claimed:
         where = "" if rows[0].subset == "all" else f"On {rows[0].subset}, "
         own = [row for row in rows if row.statistic in with_trait("stated")] or rows
         habits = "; they ".join(f"{_habit(result, row)}: {beside_chance(row, result.settings)}" for row in own)
-        return f"{where}{named(rows[0].axis, rows[0].group)} {habits}.", own[0]
+        text = f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
+        on = "" if rows[0].subset == "all" else f" on {rows[0].subset}"
+        return Claimed(text, own[0], f"{_habit(result, own[0])}{on}", value_beside_chance(own[0]))
 
     def notable(row: Row) -> str:
         habit, value = _habit(result, row), beside_chance(row, result.settings)
@@ -91,6 +100,9 @@ def _families(result: Responsiveness) -> list[Statement]:
             "correction.",
             weight_of(row), row.axis, row.statistic, row.group, True, row.p_adjusted,
             rests_on({**result.settings, "correction": "holm"}, row, len(rows)), row.n_permutations,
+            row.group.rpartition(", all")[0],
+            f"have {'lower' if 'lowest' in row.group else 'higher'} {LABELS[row.statistic]} than every other group of "
+            f"{row.axis}",
         )
         for row in rows
         if row.subset == "all" and ", all " in row.group and row.value > 0 and row.claim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -96,7 +96,8 @@ class SoftFindings:
                 before += beaten
                 text = f"{model} loses to the {what[other]}, by {self._listed(beaten)}{self._held(beaten)}."
                 if self.found.main in beaten:
-                    said.append(self._claimed(text, [self._pair(model, other)]))
+                    lost = self._claimed(text, [self._pair(model, other)])
+                    said.append(replace(lost, subject=model, short=f"predicts worse than the {other} prediction"))
                 elif beaten:
                     said.append(Statement(text, 2.5, statistic=beaten[0]))
         return said
@@ -142,7 +143,7 @@ class SoftFindings:
                 f"same items it is better than {'the other' if len(order) == 2 else 'each of them'}, "
                 f"{self._p(rows)}{more}"
             )
-            return [self._claimed(text, rows, least=BEST)]
+            return [replace(self._claimed(text, rows, least=BEST), subject=order[0], short=f"predicts best by {label}")]
         if all(row.p is not None and row.p < SIGNIFICANT for row in rows):
             text = f"Whether {cells[0]} is the best of {len(order)} models by {label} is undecided"
         else:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from plurivox.results.claims import CORRECTIONS, entangled_times, group_statements
+from plurivox.results.claims import CORRECTIONS, Claimed, entangled_times, group_statements
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import NO_GROUPS, counted, listed, named, resampled
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 def statements(result: Variation) -> list[Statement]:
     """Return who rates higher, what scores vary by, what more raters would buy, and what was withheld."""
 
-    def claimed(rows: Sequence[Row]) -> tuple[str, Row]:
-        return " ".join(f"{_sentence(result, row)}{_after_adjusting(result, row)}" for row in rows), rows[0]
+    def claimed(rows: Sequence[Row]) -> Claimed:
+        text = " ".join(f"{_sentence(result, row)}{_after_adjusting(result, row)}" for row in rows)
+        return Claimed(text, rows[0], *_short(result, rows[0]))
 
     def notable(row: Row) -> str:
         return f"Before correction only: {_sentence(result, row)}"
@@ -57,6 +58,20 @@ def _sentence(result: Variation, row: Row) -> str:
     return f"{where}{named(row.axis, row.group)} rate the same items {by}, {p_text(p or 0.0)}{after}{often}."
 
 
+def _short(result: Variation, row: Row) -> tuple[str, str]:
+    """Say in a few words what a group does, and by how much."""
+    where = "" if row.subset == "all" else f" on {row.subset}"
+    if row.statistic == "drift":
+        per = f"{abs(row.value):.2g} points per {_unit(result)}"
+        return f"give {'higher' if row.value > 0 else 'lower'} scores as time goes on{where}", per
+    way = "higher" if row.value > 0 else "lower"
+    return f"rate the same items {way} than the others{where}", f"by {_points(abs(row.value))}"
+
+
+def _unit(result: Variation) -> str:
+    return "day" if result.settings["time_unit"] == "days" else "unit of time"
+
+
 def _drifts(result: Variation, row: Row) -> str:
     """Say how scores move over time."""
     ends = ""
@@ -65,11 +80,10 @@ def _drifts(result: Variation, row: Row) -> str:
         ends = f" ({low:.2g} to {high:.2g} over {resampled(result.settings)})"
     p = row.p_adjusted if row.claim else row.p_value
     after = " after correction" if row.claim else ""
-    unit = "day" if result.settings["time_unit"] == "days" else "unit of time"
     moves = f"{'rise' if row.value > 0 else 'fall'} over time, compared with all ratings of the same items"
     return (
         f"{'S' if row.claim else 's'}cores of {named(row.axis, row.group)} {moves}, by {abs(row.value):.2g} points per "
-        f"{unit}{ends}, {p_text(p or 0.0)}{after}."
+        f"{_unit(result)}{ends}, {p_text(p or 0.0)}{after}."
     )
 
 
