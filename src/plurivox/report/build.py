@@ -18,15 +18,15 @@ from plurivox.errors import InputError
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.ratings import Ratings
+from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
 from plurivox.report.render import page
 from plurivox.report.sections import methods, study
 from plurivox.report.settings import ReportSettings
+from plurivox.results.result import Statement
 from plurivox.scale import few_points
 from plurivox.study import Study
 
-MOST = 10
-"""Claims at the top of the report."""
 NOTHING = (
     "No difference between groups is certain: nothing that was tested stands after correction over all groups, "
     "attributes and lenses."
@@ -35,19 +35,20 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A report before it is written: what it is about, its sections, and the findings at its top."""
+    """A report before it is written: what it is about, its sections, all findings that stand, and its first screen."""
 
     brief: Brief
     sections: Sequence[Section]
     findings: Sequence[Finding]
+    answer: Answer
 
-    def html(self) -> str:
-        """Return the file's text."""
-        return page(self.brief, self.findings, self.sections)
+    def html(self, *, summary: bool = False) -> str:
+        """Return the file's text, or that of a page with the first screen alone."""
+        return page(self.brief, self.answer, [] if summary else self.sections)
 
-    def write(self, path: str | os.PathLike[str]) -> Path:
+    def write(self, path: str | os.PathLike[str], *, summary: bool = False) -> Path:
         """Write the file; one that is already there is replaced only by a complete one."""
-        return write_text(path, self.html(), _sources(self.brief.study))
+        return write_text(path, self.html(summary=summary), _sources(self.brief.study))
 
 
 @checked
@@ -109,7 +110,9 @@ def make_report(
 def report_of(brief: Brief) -> Report:
     """Show what a study says."""
     shown = [section for show in sections() if (section := show(brief)) is not None]
-    return Report(brief, shown, top_findings(shown))
+    findings = top_findings(shown)
+    groups = {(axis.name, group.name) for axis in brief.ask("overview").description.axes for group in axis.groups}
+    return Report(brief, shown, findings, answer_of(shown, findings, groups))
 
 
 def sections() -> Iterator[Any]:
@@ -125,27 +128,28 @@ def top_findings(shown: Sequence[Section]) -> list[Finding]:
     Each lens keeps its own error rate; p-values of their claims are corrected after Holm by the number of lenses, so
     that a study without any difference has a headline at most in 5 of 100. What is only notable stays in its section.
     """
-    tested = {section.id: [one for one in section.findings if one.p is not None] for section in shown}
-    least = {name: min(one.p or 0.0 for one in found) for name, found in tested.items() if found}
+    tested = {section.id: [one for one in section.findings if one.said.p is not None] for section in shown}
+    least = {name: min(one.said.p or 0.0 for one in found) for name, found in tested.items() if found}
     order = sorted(least, key=lambda name: least[name])
     claims, before = [], 0.0
     for rank, name in enumerate(order):
         factor = len(order) - rank
-        for one in sorted(tested[name], key=lambda one: one.p or 0.0):
-            p = max(before, min(1.0, factor * (one.p or 0.0)))
-            doubtful = bool(undecided(one.p or 0.0, one.n_permutations or 1, SIGNIFICANT / factor))
-            if one.claim and p < SIGNIFICANT and not (one.n_permutations and doubtful):
+        for one in sorted(tested[name], key=lambda one: one.said.p or 0.0):
+            p, draws = one.said.p or 0.0, one.said.n_permutations
+            doubtful = bool(undecided(p, draws or 1, SIGNIFICANT / factor))
+            if one.said.claim and max(before, min(1.0, factor * p)) < SIGNIFICANT and not (draws and doubtful):
                 claims.append(one)
         before = max(before, min(1.0, factor * least[name]))
     facts = [one for section in shown for one in section.findings if one.fact]
     compared = [name for name in order if any(one.of_groups for one in tested[name])]
-    nothing = [Finding(NOTHING, 2.0, compared[0])] if compared and not any(one.of_groups for one in claims) else []
-    return [*sorted(claims, key=_weight)[:MOST], *nothing, *facts]
+    certain = any(one.of_groups for one in claims)
+    nothing = [Finding(Statement(NOTHING, 2.0), compared[0])] if compared and not certain else []
+    return [*sorted(claims, key=_weight), *nothing, *facts]
 
 
 def _weight(finding: Finding) -> tuple[bool, float]:
     """Return where a claim stands: those about groups of people first, then those about models."""
-    return not finding.of_groups, -finding.weight
+    return not finding.of_groups, -finding.said.weight
 
 
 def _sources(found: Study) -> list[str]:

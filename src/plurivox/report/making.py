@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from plurivox.lenses.items.result import Items
-from plurivox.report.parts import Brief, DataTable, Figure, Finding
-from plurivox.results.result import Result
+from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Switch
+from plurivox.results.merging import merged
+from plurivox.results.result import Result, Statement
 from plurivox.statistics.registry import LABELS
 
+WIDE, NARROW = 930, 340
+"""How wide charts are in pixels: on a page as wide as it gets, and on a phone."""
 MOST_UNDEFINED = 5
 OF_MODELS = ("alignment", "soft scores")
 """Results whose claims are about models, not about differences between groups of raters."""
 
 
-def drawn(chart: str, found: Any, name: str, title: str, alt: str, caption: str, *which: Any, **options: Any) -> Figure:
+def drawn(
+    chart: str, found: Any, name: str, title: str, alt: str, caption: str, *which: Any, measure: str = "",
+    **options: Any,
+) -> Figure:  # fmt: skip
     """Return a figure of a chart in :mod:`plurivox.plots` with the table behind it, both made of the same arguments."""
     from plurivox import plots
 
-    picture, data = (getattr(plots, made)(found, *which, **options) for made in (chart, f"{chart}_data"))
-    return Figure(name, title, picture, alt, caption, data)
+    pictures = []
+    for width in (WIDE, NARROW):
+        with plots.sized(width):
+            pictures.append(getattr(plots, chart)(found, *which, **options))
+    data = getattr(plots, f"{chart}_data")(found, *which, **options)
+    return Figure(name, title, *pictures, alt, caption, data, measure)
+
+
+def switched(name: str, label: str, figures: Iterable[tuple[str, Figure]]) -> list[Block]:
+    """Return charts of one question with a switch between them, or the chart itself where there is one only."""
+    every = list(figures)
+    return [Switch(name, label, every)] if len(every) > 1 else [figure for _, figure in every]
 
 
 def table(
@@ -47,14 +63,22 @@ def tested_values(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
 
 def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] | None = None) -> list[Finding]:
     """Return what stands out, each with the id of its evidence: that of its statistic, or the usual one."""
+    of_groups = not (isinstance(found, Result) and found.KIND in OF_MODELS)
     return [
-        Finding(
-            one.text, one.weight, (anchors or {}).get(one.statistic, default), one.claim, one.p, one.n_permutations,
-            one.group == "all" and not one.claim, not (isinstance(found, Result) and found.KIND in OF_MODELS),
-        )
+        Finding(one, (anchors or {}).get(one.statistic, default), one.group == "all" and not one.claim, of_groups)
         for one in sorted(found.statements(), key=lambda one: -one.weight)
         if one.weight > 0
-    ]  # fmt: skip
+    ]
+
+
+def headline(statements: Sequence[Statement], *statistics: str, otherwise: str) -> str:
+    """Return what is claimed by some statistics in a few words, as a title; else what else there is to say."""
+    said = [one for one in statements if one.claim and one.short and one.statistic in statistics]
+    lines = merged(said)
+    if not lines:
+        return otherwise
+    more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+    return f"{lines[0].text}{more}"
 
 
 def remarks_of(found: Result) -> list[str]:

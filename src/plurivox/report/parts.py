@@ -153,7 +153,7 @@ class Section:
         What everybody should see, and what goes to the appendix.
     remarks
         What could not be computed and why, what was withheld, what is missing and how to add it.
-    tiles, actions, lead_figure
+    sentence, tiles, actions, lead_figure
         What it adds to the first screen.
     """
 
@@ -164,6 +164,7 @@ class Section:
     findings: Sequence[Finding] = ()
     remarks: Sequence[str] = ()
     more: Sequence[Block] = ()
+    sentence: str = ""
     tiles: Sequence[Tile] = ()
     actions: Sequence[Action] = ()
     lead_figure: Figure | None = None
@@ -217,7 +218,6 @@ class Brief:
         """The item attribute that holds their text, if there is one."""
         known = {name.casefold(): name for name in self.ratings.items.columns[1:]}
         return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
-
 
     @property
     def texts(self) -> dict[str, str] | None:

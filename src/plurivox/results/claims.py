@@ -144,7 +144,7 @@ def entangled_statements(settings: Mapping[str, Any], tested: Iterable[str]) -> 
                 "difference may be one of items. If raters were assigned by batch or region, give it as within; or "
                 "compare on items that all groups rated alike."
             )
-            said.append(Statement(text, 2.9, axis, "design"))
+            said.append(Statement(text, 2.9, axis, "design", standing="open"))
     return said
 
 
@@ -158,7 +158,8 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
     text = (
         f"Undecided after {n:,} shuffles: {names}, whose corrected p is too close to .05. More permutations would tell."
     )
-    return [Statement(text, 2.4, rows[0].axis, rows[0].statistic, rows[0].group, p=rows[0].p_adjusted)]
+    first = rows[0]
+    return [Statement(text, 2.4, first.axis, first.statistic, first.group, p=first.p_adjusted, standing="open")]
 
 
 def entangled_times(settings: Mapping[str, Any]) -> dict[str, float]:
@@ -183,8 +184,9 @@ def _nothing(result: GroupResult, tested: Sequence[Row]) -> Statement:
     text = f"No difference between groups is certain: of {counted(groups, 'group')} none stands out in {labels}{rest}."
     n = tested[0].n_permutations
     return Statement(
-        text, 2.0, statistic=tested[0].statistic, p=least, rests_on=shuffling(result.settings), n_permutations=n
-    )
+        text, 2.0, statistic=tested[0].statistic, p=least, rests_on=shuffling(result.settings), n_permutations=n,
+        standing="open",
+    )  # fmt: skip
 
 
 def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row], str]) -> list[Statement]:
@@ -200,7 +202,7 @@ def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row
     ]  # fmt: skip
     said = [
         Statement(sentence(row), weight_of(row) if not row.survives else 1.9, row.axis, row.statistic, row.group,
-                  p=row.p_adjusted, weak=True)
+                  p=row.p_adjusted, standing="weak")
         for row in rows[:FEW]
     ]  # fmt: skip
     if len(rows) > FEW:
@@ -208,7 +210,7 @@ def _notable(result: GroupResult, tested: Sequence[Row], sentence: Callable[[Row
             f"{len(rows) - FEW} more of {len(whole)} values have p < .05 before correction only; about "
             f"{0.05 * len(whole):.0f} would by chance alone."
         )
-        said.append(Statement(text, 1.0, rows[0].axis, rows[0].statistic, weak=True))
+        said.append(Statement(text, 1.0, rows[0].axis, rows[0].statistic, standing="weak"))
     return said
 
 

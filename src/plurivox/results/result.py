@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -154,8 +154,8 @@ class Statement:
     subject, short, amount
         The same in a few words, for headlines and titles: of whom, what, and how much. Statements with the same
         ``short`` say the same of several subjects; empty where a statement is no headline.
-    weak
-        True for what stands out before correction only.
+    standing
+        ``"weak"`` for what stands out before correction only, ``"open"`` for what is not certain or cannot be told.
     """
 
     text: str
@@ -170,7 +170,7 @@ class Statement:
     subject: str = ""
     short: str = ""
     amount: str = ""
-    weak: bool = False
+    standing: Literal["", "weak", "open"] = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields by name."""

@@ -23,6 +23,20 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"1 {one}" if n == 1 else f"{n:,} {many or one + 's'}"
 
 
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def in_words(n: int) -> str:
+    """Return a small number as a word, others as digits.
+
+    Examples
+    --------
+    >>> in_words(2), in_words(1200)
+    ('two', '1,200')
+    """
+    return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
+
+
 def listed(names: Iterable[str], most: int | None = None, word: str = "and") -> str:
     """Name the first few, or all, and count the others.
 

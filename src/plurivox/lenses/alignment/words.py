@@ -106,6 +106,7 @@ class AlignmentFindings:
         return Statement(
             text, 2.0, statistic=surest.statistic, p=surest.p_adjusted,
             rests_on=rests_on(self.found.settings, surest, n_tested), n_permutations=surest.n_permutations,
+            standing="open",
         )  # fmt: skip
 
     def _near_misses(self, others: Sequence[tuple[Row, dict[str, Any]]]) -> list[Statement]:

@@ -82,9 +82,13 @@ def _no_claim(found: Items) -> Statement:
     settings = found.settings
     if free.is_empty():
         text = "No item is said to divide groups: who rated what depends on them."
-        return Statement(text, 1.0, statistic="items", p=1.0, n_permutations=settings["n_permutations"])
+        n = settings["n_permutations"]
+        return Statement(text, 1.0, statistic="items", p=1.0, n_permutations=n, standing="open")
     first = free.row(0, named=True)
-    known = {"statistic": "items", "p": first["p_adjusted"], "n_permutations": settings["n_permutations"]}
+    known = {
+        "statistic": "items", "p": first["p_adjusted"], "n_permutations": settings["n_permutations"],
+        "standing": "open",
+    }  # fmt: skip
     n, p = settings["n_comparisons"], p_text(first["p_adjusted"])
     what = f"the largest of {n:,} differences" if n > 1 else "the only difference"
     if undecided(first["p_adjusted"], settings["n_permutations"]):

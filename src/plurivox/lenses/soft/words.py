@@ -152,7 +152,8 @@ class SoftFindings:
             if n < len(order):
                 which, place = f"{n} of {len(order)} models", " for the first place"
             text = f"By {label} {which} cannot be told apart{place}: {listed(names, FEW + 1)}"
-        return [self._claimed(f"{text}, {self._p([rows[at - 1] for at in open_])}{more}", rows, claim=False)]
+        said = self._claimed(f"{text}, {self._p([rows[at - 1] for at in open_])}{more}", rows, claim=False)
+        return [replace(said, standing="open")]
 
     def _pairs(self) -> list[Statement]:
         """Return how sure the order of neighbours in the ranking is."""

@@ -94,7 +94,7 @@ def _same_order(result: Variation) -> list[Statement]:
         Statement(
             f"No drift of groups by {axis} is claimed: raters of a group rated items in a similar order ({p_text(p)}), "
             "so that a drift may be how the group sees single items. Orders that differ between raters would tell.",
-            2.85, axis, "times",
+            2.85, axis, "times", standing="open",
         )
         for axis, p in entangled_times(result.settings).items()
         if axis in tested
@@ -224,7 +224,7 @@ def _reliable(result: Variation) -> list[Statement]:
     assert sizes is not None
     same = sizes["n_ratings"] == sizes["n_raters"] * sizes["n_items"]  # whether the same raters rate all items
     kind, other = ("relative", "absolute") if same else ("absolute", "relative")
-    value, low, high = (_stepped(one[name], k) for name in (kind, f"{kind}_low", f"{kind}_high"))
+    value, low, high = (stepped(one[name], k) for name in (kind, f"{kind}_low", f"{kind}_high"))
     ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
     ceiling = math.sqrt(value)
     text = (
@@ -237,7 +237,7 @@ def _reliable(result: Variation) -> list[Statement]:
     return [Statement(text, 2.1, statistic="reliability", group="all")]
 
 
-def _stepped(one: float | None, k: int) -> float:
+def stepped(one: float | None, k: int) -> float:
     """Return what holds for k raters, of what holds for one (Spearman and Brown)."""
     return math.nan if one is None else k * one / (1 + (k - 1) * one)
 

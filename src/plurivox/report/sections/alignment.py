@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import polars as pl
 
 from plurivox.axis import CROSS
@@ -9,8 +12,21 @@ from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings
-from plurivox.report.making import drawn, findings_of, remarks_of, table, with_text
-from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, Terms, slug
+from plurivox.report.making import drawn, findings_of, headline, remarks_of, table, with_text
+from plurivox.report.parts import (
+    CAUTION,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Prose,
+    Section,
+    Terms,
+    Tile,
+    slug,
+)
+from plurivox.results.wording import listed
 from plurivox.settings import Axes
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import LEAST_ITEMS
@@ -68,10 +84,45 @@ def section(brief: Brief) -> Section | None:
     axes, remarks = _axes(brief)
     found = _found(brief, axes)
     findings = findings_of(found, "alignment-dots", _ANCHORS)
-    blocks: list[Block] = [_accounts(found), *_heats(found), _dots(found), *_closest(found), *_answers(found)]
-    blocks += [_alphas(found), *_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found)]
-    blocks += [*_positions(found), _items(found, brief), _table(found), Prose(METHODS), Terms(TERMS)]
-    return Section("alignment", "Alignment", LEAD, blocks, findings, remarks + remarks_of(found))
+    more: list[Block] = [_accounts(found), *_heats(found), *_closest(found), *_answers(found), _alphas(found)]
+    more += [*_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found), *_positions(found)]
+    more += [_items(found, brief), _table(found), Prose(METHODS), Terms(TERMS)]
+    return Section(
+        "alignment", "Whose view models reflect", LEAD, [_dots(found)], findings, remarks + remarks_of(found), more, "",
+        _tiles(found), _actions(found),
+    )  # fmt: skip
+
+
+def _nearest(found: Alignment) -> list[dict[str, Any]]:
+    """Return the distances of models and references from the mode of all raters, the nearest first."""
+    frame = found.to_frame().filter(
+        pl.col("statistic") == "ada_met", pl.col("axis") == ALL, pl.col("subset") == ALL, pl.col("value").is_not_nan()
+    )
+    return list(frame.sort("value", "model").iter_rows(named=True))
+
+
+def _tiles(found: Alignment) -> list[Tile]:
+    """Return how far the nearest model is from raters, beside the best answer that judges nothing."""
+    rows = _nearest(found)
+    models = [row for row in rows if not row["reference"]]
+    constants = [row for row in rows if row["reference"]]
+    if not models or not constants:
+        return []
+    name = f"points from the mode of raters: {models[0]['model']}, the nearest model"
+    compared = f"{constants[0]['model']}: {constants[0]['value']:.2f}"
+    return [Tile(f"{models[0]['value']:.2f}", name, compared, "alignment-dots")]
+
+
+def _actions(found: Alignment) -> list[Action]:
+    """Return which models are no nearer to raters than an answer that judges nothing."""
+    rows = _nearest(found)
+    least = next((row["value"] for row in rows if row["reference"]), math.inf)
+    behind = [row["model"] for row in rows if not row["reference"] and row["value"] >= least]
+    if not behind:
+        return []
+    judge = "judges" if len(behind) == 1 else "judge"
+    text = f"that {listed(behind, 2)} {judge} items: one answer to everything is as near."
+    return [Action(CAUTION, text, "alignment-dots", 3)]
 
 
 def _found(brief: Brief, axes: Axes) -> Alignment:
@@ -127,11 +178,15 @@ def _heat(found: Alignment, axis: str | None) -> Figure:
 
 
 def _dots(found: Alignment) -> Figure:
+    title = headline(
+        found.statements(), "closest_gap", "stand_in",
+        otherwise="No model is certain to lie closer to one group than to the others",
+    )  # fmt: skip
     return drawn(
-        "alignment_dots", found, "alignment-dots", "How sure the distances are",
+        "alignment_dots", found, "alignment-dots", title,
         "ADA-Met of each model for all raters and for groups, with 95 % intervals.",
         "Distances from two groups rest on the same answers, so they may differ clearly though their intervals "
-        "overlap; the next table compares them.",
+        "overlap; the table of closest groups compares them.", measure="ADA-Met: distance from most raters, in points.",
     )  # fmt: skip
 
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from plurivox.engine.grouping import axes_of
 from plurivox.lenses.cohesion.result import Cohesion
-from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks
-from plurivox.report.parts import Block, Brief, DataTable, Section, slug
+from plurivox.report.making import (
+    drawn,
+    findings_of,
+    headline,
+    remarks_of,
+    switched,
+    table,
+    tested_values,
+    undefined_remarks,
+)
+from plurivox.report.parts import CAUTION, Action, Block, Brief, DataTable, Figure, Section, Tile, slug
+from plurivox.results.claims import interval_words
+from plurivox.results.result import Row
 from plurivox.statistics.registry import of_role
 
 LEAD = (
@@ -20,6 +33,12 @@ EVERYBODY = (
     "are as good as drawn from the pool of all. Other measures of the same stand beside it."
 )
 MAX_ROWS = 200
+MAX_SHOWN = 16  # groups in the first chart
+MAX_AXES = 8
+STRENGTHS = (
+    (0.8, "agree well"), (0.667, "agree well enough for tentative conclusions"), (0.4, "agree moderately"),
+    (0.2, "agree weakly"), (0.0, "hardly agree"), (-math.inf, "disagree more than chance would have it"),
+)  # fmt: skip
 MAX_PAIRED = 12  # groups of an axis up to which every pair is compared
 
 
@@ -27,19 +46,50 @@ def section(brief: Brief) -> Section:
     """Compare groups by how far they agree."""
     if not brief.ratings.has_raters:
         return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs ratings of known raters."])
+    found: Cohesion = brief.ask("cohesion", pairs=_paired(brief)) if brief.by else brief.ask("cohesion")
+    shown = {"sentence": _agreement(found), "tiles": _tiles(found, "cohesion")}
     if not brief.by:
-        return _everybody(brief)
-    found: Cohesion = brief.ask("cohesion", pairs=_paired(brief))
+        findings = findings_of(found, "cohesion-table")
+        title = "Agreement of all raters"
+        return Section("cohesion", title, EVERYBODY, [_table(found)], findings, remarks_of(found), **shown)
     findings = findings_of(found, "cohesion-forest", {"dsi": "cohesion-dsi"})
     remarks = remarks_of(found) + undefined_remarks(found, "gai")
-    return Section("cohesion", "Cohesion", LEAD, [*_charts(found), _table(found)], findings, remarks)
+    actions = [
+        Action(CAUTION, f"anything by {one.axis}: who rated what depends on it.", "cohesion", 1)
+        for one in found.statements() if one.statistic == "design"
+    ]  # fmt: skip
+    main = [_forest(found), *_pairs(found)]
+    return Section(
+        "cohesion", "Who sees things alike", LEAD, main, findings, remarks, _more(found), actions=actions, **shown
+    )
 
 
-def _everybody(brief: Brief) -> Section:
-    """Tell how far all raters agree, where no groups are compared."""
-    found: Cohesion = brief.ask("cohesion")
-    findings = findings_of(found, "cohesion-table")
-    return Section("cohesion", "Agreement of all raters", EVERYBODY, [_table(found)], findings, remarks_of(found))
+def _agreement(found: Cohesion) -> str:
+    """Tell in a sentence how far raters agree."""
+    row = _alpha(found)
+    if row is None:
+        return ""
+    return (
+        f"Two raters of the same item {_strength(row.value)}: alpha {interval_words(row, found.settings)}, where 1 is "
+        "full agreement and 0 what chance gives."
+    )
+
+
+def _tiles(found: Cohesion, anchor: str) -> list[Tile]:
+    row = _alpha(found)
+    if row is None:
+        return []
+    return [Tile(f"{row.value:.2f}", "alpha, agreement beyond chance", f"raters {_strength(row.value)}", anchor)]
+
+
+def _alpha(found: Cohesion) -> Row | None:
+    rows = (row for row in found.rows if (row.axis, row.statistic) == ("all", "irr") and not math.isnan(row.value))
+    return next(rows, None)
+
+
+def _strength(alpha: float) -> str:
+    """Return a word for agreement; from .8 on Krippendorff (2004) relies on data, from .667 on with caution."""
+    return next(word for least, word in STRENGTHS if alpha >= least)
 
 
 def _paired(brief: Brief) -> bool:
@@ -48,13 +98,50 @@ def _paired(brief: Brief) -> bool:
     return not brief.asked.several and all(len(axis.shown) <= MAX_PAIRED for axis in axes)
 
 
-def _charts(found: Cohesion) -> list[Block]:
-    level = found.settings["level"]
-    blocks: list[Block] = [drawn(
-        "gai_forest", found, "cohesion-forest", f"Group agreement (GAI), {level} level",
+def _forest(found: Cohesion) -> Figure:
+    title = headline(
+        found.statements(), "gai", "view_correlation", "irr", "xrr",
+        otherwise="No group is certain to agree more, or less, than a random group",
+    )  # fmt: skip
+    return drawn(
+        "gai_forest", found, "cohesion-forest", title,
         "GAI of each group with its 95 % interval, over the values of random groups of the same size.",
         "The further a point lies outside its grey strip, the less it looks like chance.",
-    )]  # fmt: skip
+        measure=f"GAI, agreement within a group over agreement with the others, {found.settings['level']} level.",
+        max_groups=MAX_SHOWN,
+    )  # fmt: skip
+
+
+def _pairs(found: Cohesion) -> list[Block]:
+    """Return how far groups agree with each other, a matrix for each attribute."""
+    axes = list(dict.fromkeys(row.axis for row in found.pair_rows))[:MAX_AXES]
+    level = found.settings["level"]
+    return switched("cohesion-pairs", "Agreement between groups of", [
+        (axis, drawn(
+            "xrr_matrix", found, slug("cohesion-pairs", axis), _range(found, axis),
+            f"XRR between the groups of {axis}, with each group's IRR on the diagonal.",
+            "Off the diagonal: how far two groups agree with each other beyond chance (XRR). On it: how far a group "
+            "agrees within itself (IRR).", axis, measure=f"Agreement within and between groups, {level} level.",
+        ))
+        for axis in axes
+    ])  # fmt: skip
+
+
+def _range(found: Cohesion, axis: str) -> str:
+    """Tell between which values the agreement of two groups lies."""
+    values = [
+        row.value for row in found.pair_rows
+        if (row.axis, row.statistic) == (axis, "xrr") and not math.isnan(row.value)
+    ]  # fmt: skip
+    if not values:
+        return f"Agreement between groups of {axis}"
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return f"Two groups of {axis} agree by {low if low == high else f'{low} to {high}'}"
+
+
+def _more(found: Cohesion) -> list[Block]:
+    level = found.settings["level"]
+    blocks: list[Block] = []
     if found.settings["permutations"]:
         blocks.append(drawn(
             "null_histograms", found, "cohesion-null", "Observed against shuffled raters",
@@ -62,23 +149,14 @@ def _charts(found: Cohesion) -> list[Block]:
             "Raters are shuffled between groups, each with all of their ratings. The further the line is from the "
             "histogram, the less it looks like chance.",
         ))  # fmt: skip
-    blocks += [
-        drawn(
-            "xrr_matrix", found, slug("cohesion-pairs", axis), f"Agreement between groups: {axis}, {level} level",
-            f"XRR between the groups of {axis}, with each group's IRR on the diagonal.",
-            "Off the diagonal: how far two groups agree with each other beyond chance (XRR). On it: how far a group "
-            "agrees within itself (IRR).", axis,
-        )
-        for axis in dict.fromkeys(row.axis for row in found.pair_rows)
-    ]  # fmt: skip
     if found.ranked_axes():
+        title = headline(found.statements(), "dsi", otherwise="No attribute is certain to divide the raters")
         blocks.append(drawn(
-            "dsi_ranking", found, "cohesion-dsi", f"Which attribute divides the raters most, {level} level",
-            "Attributes ranked by their largest GAI.",
+            "dsi_ranking", found, "cohesion-dsi", title, "Attributes ranked by their largest GAI.",
             "DSI is the largest GAI of an attribute's groups; its p-value compares it with the largest GAI of shuffled "
-            "raters, its corrected one with the largest of all attributes.",
+            "raters, its corrected one with the largest of all attributes.", measure=f"DSI, {level} level.",
         ))  # fmt: skip
-    return blocks
+    return [*blocks, _table(found)]
 
 
 def _table(found: Cohesion) -> DataTable:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polars as pl
 
 from plurivox import plots
 from plurivox.lenses.items.result import Items
-from plurivox.lenses.items.words import comparisons
+from plurivox.lenses.items.words import claimed, comparisons
 from plurivox.plots.items import DIVIDED
-from plurivox.report.making import drawn, findings_of, with_text
-from plurivox.report.parts import Block, Brief, DataTable, Section
+from plurivox.report.making import drawn, findings_of, headline, with_text
+from plurivox.report.parts import CHECK, COLLECT, Action, Block, Brief, DataTable, Section
+from plurivox.results.wording import counted
 
 LEAD = "Where do groups part ways beyond what chance gives, and which items deserve more ratings?"
 EVERYBODY = "Which items deserve more ratings, and on which do raters disagree most?"
 SHOWN = 100
+IN_CHART = 10
 _DIGITS = {
     **dict.fromkeys(
         ("mean of the others", "difference", "shrunken", "low", "high", "mean", "expected mean", "entropy", "z"), 2
@@ -26,24 +30,55 @@ _DIGITS = {
 def section(brief: Brief) -> Section:
     """List the clearest differences between groups on items, and the items that deserve more ratings."""
     found: Items = brief.ask("items")
-    blocks: list[Block] = []
+    main: list[Block] = []
+    more: list[Block] = []
     remarks = []
     if found.divided.height:
-        blocks += _divided(found, brief)
+        chart, every = _divided(found, brief)
+        main.append(chart)
+        more.append(every)
     elif brief.by and brief.ratings.has_raters:
         remarks.append("No item has two ratings from a shown group and two from the others, so none is compared.")
-    blocks += _uncertain(found, brief)
-    blocks += [] if brief.axes else _disagreed(found, brief)
+    chart, every = _uncertain(found, brief)
+    main.append(chart)
+    main += [] if brief.axes else _disagreed(found, brief)
     lead = LEAD if brief.axes else EVERYBODY
-    return Section("items", "Items to look at", lead, blocks, findings_of(found, "items-chart"), remarks)
+    return Section(
+        "items", "Items to look at", lead, main, findings_of(found, "items-chart"), remarks, [*more, every],
+        actions=_actions(found),
+    )  # fmt: skip
 
 
-def _divided(found: Items, brief: Brief) -> list[Block]:
+def _actions(found: Items) -> list[Action]:
+    """Return which items to read, and which to have rated more."""
+    actions, certain = [], claimed(found)["item"].n_unique()
+    if certain:
+        text = f"the {counted(certain, 'item')} on which groups part ways, the clearest first."
+        actions.append(Action(CHECK, text, "items-chart", 1))
+    wanting = _wanting(found)
+    if wanting:
+        text = (
+            f"more ratings of {counted(wanting, 'item')} of {found.uncertain.height:,}, whose mean is not yet known to "
+            f"± {found.settings['precision']:g} points."
+        )
+        actions.append(Action(COLLECT, text, "items-unsure", 3))
+    return actions
+
+
+def _wanting(found: Items) -> int:
+    """Return how many items have fewer ratings than they need."""
+    needed = pl.col("ratings_needed").fill_null(math.inf)
+    return found.uncertain.filter(needed > pl.col("n_ratings")).height
+
+
+def _divided(found: Items, brief: Brief) -> tuple[Block, Block]:
+    title = headline(found.statements(), "items", otherwise="No item is certain to divide groups")
     chart = drawn(
-        "items_divided", found, "items-chart", "Differences between groups on items",
+        "items_divided", found, "items-chart", title,
         "For the clearest differences between a group and the others on an item, the shrunken difference, the raw one "
         "and what chance gives.",
         "Of many differences the largest is too large: shrunken, it is what is left once chance is allowed for.",
+        IN_CHART, texts=brief.texts, measure="Difference between a group and the others on an item, in points.",
     )  # fmt: skip
     frame = with_text(found.divided.head(SHOWN), brief).rename(DIVIDED)
     note = (
@@ -51,12 +86,12 @@ def _divided(found: Items, brief: Brief) -> list[Block]:
         f"most from the others of its axis. p is that of the difference alone, and {comparisons(found.settings)} by "
         "the largest of all in each shuffle. With few ratings on a side only the rounded shrunken difference is told."
     )
-    return [chart, DataTable("items-divided", "Differences on items", frame, _DIGITS, note, search=True)]
+    return chart, DataTable("items-divided", "Differences on items", frame, _DIGITS, note, search=True)
 
 
 def _how_many(found: Items) -> str:
     """Tell how many ratings the items shown have, beside those of all."""
-    shown, everywhere = plots.items_uncertain_data(found)["ratings"], found.uncertain["n_ratings"]
+    shown, everywhere = plots.items_uncertain_data(found, IN_CHART)["ratings"], found.uncertain["n_ratings"]
     text = "The further up, the more one more rating is expected to tell."
     if shown.is_empty():
         return text
@@ -65,7 +100,7 @@ def _how_many(found: Items) -> str:
 
 def _prior_shown(found: Items) -> str:
     """Tell how much of the circles and lines shown is the prior's."""
-    shown = plots.items_uncertain_data(found)["share of prior"]
+    shown = plots.items_uncertain_data(found, IN_CHART)["share of prior"]
     if shown.is_empty():
         return ""
     low, high = f"{shown.min():.0%}", f"{shown.max():.0%}"
@@ -92,11 +127,19 @@ def _disagreed(found: Items, brief: Brief) -> list[Block]:
     return [DataTable("items-disagreed", "Items on which raters disagree most", frame, _DIGITS, note, search=True)]
 
 
-def _uncertain(found: Items, brief: Brief) -> list[Block]:
+def _uncertain(found: Items, brief: Brief) -> tuple[Block, Block]:
+    wanting, precision = _wanting(found), f"{found.settings['precision']:g}"
+    title = (
+        f"{counted(wanting, 'item')} of {found.uncertain.height:,} {'needs' if wanting == 1 else 'need'} more ratings "
+        f"for a mean to ± {precision}"
+        if wanting
+        else f"The mean of every item is known to ± {precision} points"
+    )
     chart = drawn(
-        "items_uncertain", found, "items-unsure", "Items that deserve more ratings",
+        "items_uncertain", found, "items-unsure", title,
         "For the items that one more rating tells most about, the expected mean score with its credible interval.",
         f"{_how_many(found)} {_prior_shown(found)}",
+        IN_CHART, texts=brief.texts, measure="Expected mean of the items that one more rating tells most about.",
     )  # fmt: skip
     names = {
         "n_ratings": "ratings", "expected_mean": "expected mean", "ci_low": "low", "ci_high": "high",
@@ -108,4 +151,4 @@ def _uncertain(found: Items, brief: Brief) -> list[Block]:
         "expected to tell, and the entropy of the ratings, in nats; the expected mean score, its 95 % credible "
         f"interval; how many ratings the mean ± {found.settings['precision']:g} takes. {found.settings['prior_note']}"
     )
-    return [chart, DataTable("items-uncertain", "More ratings wanted", frame, _DIGITS, note, search=True)]
+    return chart, DataTable("items-uncertain", "More ratings wanted", frame, _DIGITS, note, search=True)

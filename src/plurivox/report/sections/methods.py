@@ -58,7 +58,8 @@ def section(brief: Brief) -> Section:
             "the statistics used, above."
         )
     )
-    return Section("methods", "Methods and glossary", "What each number is, and how to make this report again.", blocks)
+    lead = "What each number is, and how to make this report again."
+    return Section("methods", "Methods and glossary", lead, more=blocks)
 
 
 def _settings(brief: Brief) -> pl.DataFrame:

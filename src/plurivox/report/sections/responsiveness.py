@@ -14,10 +14,22 @@ from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.lenses.psychometrics.scales import MANY
 from plurivox.lenses.responsiveness.references import CROWD
 from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.lenses.responsiveness.verdicts import verdicts
 from plurivox.plots.comparisons import correlation_words
-from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks, with_text
-from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
+from plurivox.report.making import (
+    drawn,
+    findings_of,
+    headline,
+    remarks_of,
+    switched,
+    table,
+    tested_values,
+    undefined_remarks,
+    with_text,
+)
+from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Figure, Prose, Section, Tile, slug
 from plurivox.results.poles import Poles
+from plurivox.results.wording import counted, in_words, listed, named
 from plurivox.statistics.graded_fit import MAX_CELLS
 from plurivox.statistics.registry import names_of
 from plurivox.statistics.responsiveness_records import MEASURES
@@ -34,6 +46,8 @@ WITHOUT_REFERENCE = (
 SOME_PAIRS = 5  # pairs of items of each group
 SEVEREST = 500  # items in the table of severities
 MAX_ROWS = 200
+MAX_SHOWN = 14  # groups in the first chart
+MAX_AXES = 8
 MAX_PARTS = 6  # parts of the items with a chart of their own
 REGIONS = (
     "Both high: scores grade from {low} to {high} and tell the two apart. MPA low: broad distinctions without grades; "
@@ -57,35 +71,61 @@ def section(brief: Brief) -> Section | None:
         ("advice", id(found)),
         lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference, how=brief.study.how),
     )
-    blocks: list[Block] = [
-        Prose(_reference(found)),
-        _forest(found),
-        _plane(found),
-        Prose(poles.fill(REGIONS)),
-        *_advice(advice, brief),
-    ]
-    blocks += [_forest(found, subset) for subset in found.subsets[1 : MAX_PARTS + 1]]
-    for axis in found.axes:
-        blocks += _of_axis(found, axis)
-    blocks += [*_scales(found, brief), _table(found)]
+    main: list[Block] = [_forest(found), *_curves(found)]
+    more: list[Block] = [Prose(_reference(found)), Prose(poles.fill(REGIONS)), _plane(found), *_advice(advice, brief)]
+    more += [*_parts(found), *_beside(found), *_scales(found, brief), _table(found)]
     remarks = remarks_of(found)
     if reference is None:
         remarks.append(
-            "No reference was given, so scores are held against the rest of the crowd. Give ratings of trained "
-            "raters with --reference."
+            "No reference was given, so scores are held against the rest of the crowd; ratings of trained raters would "
+            "be a firmer one."
         )
     findings = findings_of(found, "responsiveness-forest", dict.fromkeys(names_of("scaled"), "scale-forest"))
     remarks += undefined_remarks(found, "mpa")
-    return Section("responsiveness", "Responsiveness", poles.fill(LEAD), blocks, findings, remarks)
+    lead = f"{poles.fill(LEAD)} {_reference(found)}"
+    return Section(
+        "responsiveness", "Whose scores convey severity", lead, main, findings, remarks, more, "", _tiles(found),
+        _actions(found, advice),
+    )  # fmt: skip
+
+
+def _tiles(found: Responsiveness) -> list[Tile]:
+    """Return how well all raters tell the ends of the scale apart."""
+    row, poles = found.row("all", "all", "wra"), Poles.of(found.settings)
+    if math.isnan(row.value):
+        return []
+    name = poles.fill("of pairs of {high} and {low} items by the reference are put in that order (WRA)")
+    return [Tile(f"{row.value:.0%}", name, "the others get equal scores, or turn it round", "responsiveness-forest")]
+
+
+def _actions(found: Responsiveness, advice: Advice) -> list[Action]:
+    """Return with whom to go through items, of groups that stand out for certain."""
+    poles, seen = Poles.of(found.settings), verdicts(found.rows, found.settings)
+    actions = []
+    low = [one for one in seen.values() if one.low_wra or one.low_mpa or one.against]
+    if low:
+        listing = next(
+            name for name in ("advice-pairs", "advice") if name == "advice" or advice.table("pairs").height
+        )
+        who = listed([named(one.axis, one.group) for one in low], 2)
+        text = f"what {poles.high} means to {who}: go through items together before anybody is called wrong."
+        actions.append(Action(CHECK, text, listing, 0))
+    return actions
+
+
+def _parts(found: Responsiveness) -> list[Block]:
+    """Return MPA and WRA on parts of the items."""
+    parts = found.subsets[1 : MAX_PARTS + 1]
+    return switched("responsiveness-parts", "MPA and WRA on", [(one, _forest(found, one)) for one in parts])
 
 
 def _everybody(brief: Brief, poles: Poles) -> Section:
     """Hold the scores of all raters against the reference, where no groups are compared."""
     found: Responsiveness = brief.ask("responsiveness")
-    blocks: list[Block] = [Prose(_reference(found)), _table(found)]
     findings = findings_of(found, "responsiveness-table")
-    lead = poles.fill(LEAD).partition(" A group's own")[0]
-    return Section("responsiveness", "Responsiveness", lead, blocks, findings, remarks_of(found))
+    lead = poles.fill(LEAD).partition(" A group's own")[0] + f" {_reference(found)}"
+    title = "Whether scores convey severity"
+    return Section("responsiveness", title, lead, [_table(found)], findings, remarks_of(found), tiles=_tiles(found))
 
 
 def _advice(advice: Advice, brief: Brief) -> list[Block]:
@@ -163,12 +203,16 @@ def _reference(found: Responsiveness) -> str:
 def _forest(found: Responsiveness, subset: str = "all") -> Figure:
     where = "" if subset == "all" else f" on {subset}"
     number = found.subsets.index(subset)
+    own = [one for one in found.statements() if one.short.endswith(where) and (where or " on " not in one.short)]
+    title = headline(
+        own, "mpa", "wra", "hm", otherwise=f"No group is certain to grade or to tell apart otherwise{where}"
+    )
     return drawn(
-        "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest",
-        f"MPA and WRA of each group{where}",
+        "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest", title,
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
         "What chance gives depends on the size of a group: compare a point with its grey strip, not with other groups.",
-        subset=subset,
+        subset=subset, max_groups=MAX_SHOWN,
+        measure=f"MPA, whether higher scores mean more, and WRA, whether the ends are told apart{where}.",
     )  # fmt: skip
 
 
@@ -182,23 +226,49 @@ def _plane(found: Responsiveness) -> Figure:
     )  # fmt: skip
 
 
-def _of_axis(found: Responsiveness, axis: str) -> list[Block]:
-    curves = drawn(
-        "precision_recall", found, slug("responsiveness-precision", axis),
-        f"Precision and recall at each score: {axis}", f"Precision and recall at each score for groups of {axis}.",
-        Poles.of(found.settings).fill(
-            "Precision: the share of {high} among the reference ratings of items with that score; it should rise from "
-            "score to score. Recall: the share of all {high} reference ratings that met that score."
-        ), axis,
-    )  # fmt: skip
-    if len({row.group for row in found.rows if row.axis == axis and row.kind == "group"}) <= 2:
-        return [curves]
-    metrics = drawn(
-        "metric_comparison", found, slug("responsiveness-metrics", axis), f"Beside rank correlation and AUROC: {axis}",
-        f"MPA and WRA against Kendall's τ_b and AUROC over groups of {axis}.",
-        correlation_words(plots.metric_comparison_data(found, axis)), axis,
-    )  # fmt: skip
-    return [curves, metrics]
+def _curves(found: Responsiveness) -> list[Block]:
+    """Return precision and recall at each score, a chart for each attribute."""
+    poles = Poles.of(found.settings)
+    return switched("responsiveness-precision", "Precision and recall by", [
+        (axis, drawn(
+            "precision_recall", found, slug("responsiveness-precision", axis), _rising(found, axis),
+            f"Precision and recall at each score for groups of {axis}.",
+            poles.fill(
+                "Precision: the share of {high} among the reference ratings of items with that score; it should rise "
+                "from score to score. Recall: the share of all {high} reference ratings that met that score."
+            ), axis, measure="Precision and recall at each score.",
+        ))
+        for axis in found.axes[:MAX_AXES]
+    ])  # fmt: skip
+
+
+def _rising(found: Responsiveness, axis: str) -> str:
+    """Tell of how many groups precision rises from score to score."""
+    frame = plots.precision_recall_data(found, axis).filter(pl.col("group") != "all")
+    groups = [
+        part["precision"].drop_nulls().drop_nans()
+        for _, part in frame.sort("position").group_by("group", maintain_order=True)
+    ]
+    n = sum(bool((values.diff().drop_nulls() > 0).all()) for values in groups)
+    if len(groups) == 1:
+        return f"A higher score {'always' if n else 'does not always'} means a higher precision"
+    return (
+        f"A higher score always means a higher precision in {in_words(n)} of {counted(len(groups), 'group')} of {axis}"
+    )
+
+
+def _beside(found: Responsiveness) -> list[Block]:
+    """Return MPA and WRA beside other measures, where there are groups enough."""
+    axes = [axis for axis in found.axes if len({row.group for row in found.rows if row.axis == axis}) > 2]
+    return switched("responsiveness-metrics", "Beside rank correlation and AUROC, by", [
+        (axis, drawn(
+            "metric_comparison", found, slug("responsiveness-metrics", axis),
+            f"MPA and WRA beside rank correlation and AUROC, by {axis}",
+            f"MPA and WRA against Kendall's τ_b and AUROC over groups of {axis}.",
+            correlation_words(plots.metric_comparison_data(found, axis)), axis,
+        ))
+        for axis in axes[:MAX_AXES]
+    ])  # fmt: skip
 
 
 def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
@@ -215,15 +285,15 @@ def _scales(found: Responsiveness, brief: Brief) -> list[Block]:
             "Scores of a larger group rest on more raters: compare groups of similar size.",
         ),
     ]  # fmt: skip
-    blocks += [
-        drawn(
-            "score_curves", scales, slug("scale-curves", axis), f"Expected score as items get {poles.more}: {axis}",
+    blocks += switched("scale-curves", "Expected scores by", [
+        (axis, drawn(
+            "score_curves", scales, slug("scale-curves", axis), f"Expected score as items get {poles.more}, by {axis}",
             f"The score that groups of {axis} are expected to give as items get {poles.more}.",
             "A higher curve gives high scores earlier, a steeper one tells smaller differences apart.", axis,
-        )
-        for axis in scales.axes
+        ))
+        for axis in scales.axes[:MAX_AXES]
         if not plots.score_curves_data(scales, axis).is_empty()
-    ]  # fmt: skip
+    ])  # fmt: skip
     few = brief.ratings.n_raters <= MANY and brief.ratings.n_raters * brief.ratings.n_items <= MAX_CELLS
     by_rater = brief.study.ask("psychometrics", by="rater") if few else None
     best = scales if by_rater is None or plots.item_severity_data(by_rater).is_empty() else by_rater
@@ -239,7 +309,7 @@ def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
         "item_severity", scales, "item-severity", f"How {poles.how} items are",
         f"For items at the {poles.high} and at the {poles.low} end, where the model puts them, with its 95 % interval.",
         "The model's scale is what the scores have in common: 0 is the mean item, 1 a standard deviation above it. It "
-        f"is that of {whose}.",
+        f"is that of {whose}.", texts=brief.texts,
     )  # fmt: skip
     everything = with_text(plots.item_severity_data(scales, n=scales.severity().height), brief)
     frame, digits = (

@@ -9,8 +9,8 @@ import polars as pl
 from plurivox.errors import SoftScoresWarning
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
-from plurivox.report.making import drawn, findings_of, remarks_of, table
-from plurivox.report.parts import Block, Brief, DataTable, Prose, Section
+from plurivox.report.making import drawn, findings_of, headline, remarks_of, table
+from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Prose, Section
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
@@ -30,10 +30,16 @@ def section(brief: Brief) -> Section | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftScoresWarning)  # they are among the findings
         found: SoftScores = brief.ask("soft_scores")
-    blocks = [Prose(_beside(found)), *_charts(found), _comparisons(found), *_interactions(found), _table(found)]
+    ranking, *charts = _charts(found)
+    more = [Prose(_beside(found)), *charts, _comparisons(found), *_interactions(found), _table(found)]
     anchors = {"prior": "soft-prior", "pit": "soft-pit", "design": "soft-interactions"}
     findings = findings_of(found, "soft-ranking", anchors)
-    return Section("soft", "Soft scores", LEAD, blocks, findings, remarks_of(found))
+    actions = [
+        Action(CHECK, f"{one.subject}: it {one.short}.", "soft-ranking", 1)
+        for one in found.statements() if one.short.startswith("predicts worse")
+    ]  # fmt: skip
+    title = "Who predicts ratings well"
+    return Section("soft", title, LEAD, [ranking], findings, remarks_of(found), more, actions=actions)
 
 
 def _beside(found: SoftScores) -> str:
@@ -48,12 +54,14 @@ def _beside(found: SoftScores) -> str:
 
 def _charts(found: SoftScores) -> list[Block]:
     """Return the charts, and beside that of priors how much the prior weighs."""
+    best = headline(found.statements(), found.main, otherwise="No model is certain to predict best")
     blocks: list[Block] = [
         drawn(
-            "soft_ranking", found, "soft-ranking", "How well each model predicts",
+            "soft_ranking", found, "soft-ranking", best,
             "Scores of each model and of predictions to compare with, by every metric, with 95 % intervals over items.",
             "Whether two models differ for certain is told by the test below, not by whether lines overlap: both are "
             "scored on the same items. KL is not drawn: two predictions differ in it by as much as in CE.",
+            measure="Scores of predicted distributions; lower is better.",
         ),
         *_bins(found),
         drawn(

@@ -4,70 +4,126 @@ from __future__ import annotations
 
 from plurivox.lenses.overview.description import Description
 from plurivox.lenses.overview.run import Overview
-from plurivox.report.making import drawn, table
-from plurivox.report.parts import Block, Brief, Section, slug
-from plurivox.results.wording import NO_GROUPS, protected, withheld_note
+from plurivox.report.making import drawn, switched, table
+from plurivox.report.parts import CAUTION, Action, Block, Brief, Section, slug
+from plurivox.results.wording import counted, listed, protected, withheld_note
 
 MAX_ROWS = 200
+MAX_AXES = 8
+"""Attributes and crossings that a switch offers."""
+NO_GROUPS = (
+    "No attributes of raters are named, so there are no groups to compare; who the raters are would have to be said in "
+    "the ratings or in a table of raters."
+)
 
 
 def section(brief: Brief) -> Section:
     """Describe the study."""
     seen: Overview = brief.ask("overview")
     found = seen.description
-    blocks: list[Block] = []
-    if found.has_raters:
-        blocks.append(drawn(
-            "design", seen, "study-design", "Who rated what", f"Raters by items; {_design(found)}.",
-            "Each rectangle stands for some raters and some items, those with most ratings first; the darker, the more "
-            "of its pairs were rated.",
-        ))  # fmt: skip
-    blocks.append(drawn(
-        "ratings_per_item", seen, "study-ratings-per-item", "Ratings per item",
-        f"Items have {found.per_item.low:,} to {found.per_item.high:,} ratings, median {found.per_item.median:,g}.",
-        "How many items have how many ratings.",
-    ))  # fmt: skip
-    if found.axes:
-        groups = "; ".join(f"{axis.name}: {len(axis.groups)} groups" for axis in found.axes)
-        words = (
-            f"Raters per group. {groups}.",
-            "Groups that are too small to show, or would reveal one that is, are withheld.",
-        )
-        blocks.append(drawn("group_sizes", seen, "study-groups", "Groups and their sizes", *words))
-    blocks += _axes(seen)
+    blocks, more = _axes(seen)
     return Section(
         "study",
         "The study",
-        f"{found.n_ratings:,} ratings of {found.n_items:,} items"
-        + (f" by {found.n_raters:,} raters" if found.has_raters else ", as totals without raters")
+        f"{counted(found.n_ratings, 'rating')} of {counted(found.n_items, 'item')}"
+        + (f" by {counted(found.n_raters, 'rater')}" if found.has_raters else ", as totals without raters")
         + f" on a scale of {len(found.points)} points, from {found.points[0]} to {found.points[-1]}: {_design(found)}.",
         blocks,
         [],
         _remarks(found, bool(brief.by)),
+        [*_sizes(seen), *more],
+        actions=_actions(found, bool(brief.axes)),
     )
 
 
-def _axes(seen: Overview) -> list[Block]:
+def _sizes(seen: Overview) -> list[Block]:
+    """Return who rated what, how often items were rated and how large groups are, where that differs at all."""
+    found = seen.description
     blocks: list[Block] = []
-    axes = seen.usage["axis"].unique(maintain_order=True).to_list()
-    for axis in axes if len(axes) == 1 else axes[1:]:
+    if found.has_raters and not found.crossed:
         blocks.append(drawn(
-            "scale_use", seen, slug("study-scale", axis), _titled("How the scale is used", axis),
+            "design", seen, "study-design", f"{found.density:.1%} of all pairs of item and rater are rated",
+            f"Raters by items; {_design(found)}.",
+            "Each rectangle stands for some raters and some items, those with most ratings first; the darker, the more "
+            "of its pairs were rated.", measure="Who rated what.",
+        ))  # fmt: skip
+    spread = found.per_item
+    if spread.low != spread.high:
+        said = f"Items have {spread.low:,} to {spread.high:,} ratings, median {spread.median:,g}"
+        blocks.append(drawn(
+            "ratings_per_item", seen, "study-ratings-per-item", said, f"{said}.",
+            "How many items have how many ratings.", measure="Ratings per item.",
+        ))  # fmt: skip
+    if found.axes:
+        groups = "; ".join(f"{axis.name}: {counted(len(axis.groups), 'group')}" for axis in found.axes)
+        sizes = [group.n_raters for axis in found.axes for group in axis.groups]
+        title = f"Groups have {min(sizes):,} to {max(sizes):,} raters" if sizes else "Every group is withheld"
+        words = (
+            f"Raters per group. {groups}.",
+            "Groups that are too small to show, or would reveal one that is, are withheld.",
+        )
+        blocks.append(drawn("group_sizes", seen, "study-groups", title, *words, measure="Raters per group."))
+    return blocks
+
+
+def _axes(seen: Overview) -> tuple[list[Block], list[Block]]:
+    """Return how groups use the scale, and how raters answer."""
+    axes = seen.usage["axis"].unique(maintain_order=True).to_list()
+    axes = axes if len(axes) == 1 else axes[1:]
+    use = [
+        (axis, drawn(
+            "scale_use", seen, slug("study-scale", axis), _most_frequent(seen.description),
             f"Share of each point among the ratings of each group{_of(axis)}.",
             "Points below the middle of the scale go to the left, points above to the right.", axis,
-        ))  # fmt: skip
-        styles = seen.styles.filter(axis=axis)
-        if styles.height and styles["ends_median"].null_count() < styles.height:
-            blocks.append(drawn(
-                "response_styles", seen, slug("study-styles", axis), _titled("Response styles", axis),
-                f"Share of each rater's ratings at the two ends of the scale{_of(axis)}.",
-                "Dots are the median rater of a group, lines hold the middle 80 % of its raters. Many ratings at the "
-                "ends may be a habit (extreme responding) or a view; very few, a habit of caution.", axis,
-            ))  # fmt: skip
+            measure=f"How the scale is used{_by(axis)}.",
+        ))
+        for axis in axes[:MAX_AXES]
+    ]  # fmt: skip
+    styles = [
+        (axis, drawn(
+            "response_styles", seen, slug("study-styles", axis), _ends(seen, axis),
+            f"Share of each rater's ratings at the two ends of the scale{_of(axis)}.",
+            "Dots are the median rater of a group, lines hold the middle 80 % of its raters. Many ratings at the "
+            "ends may be a habit (extreme responding) or a view; very few, a habit of caution.", axis,
+            measure=f"Response styles{_by(axis)}.",
+        ))
+        for axis in axes[:MAX_AXES]
+        if (own := seen.styles.filter(axis=axis)).height and own["ends_median"].null_count() < own.height
+    ]  # fmt: skip
+    more = switched("study-styles", "Response styles by", styles)
     if seen.styles.height:
         frame = seen.styles.rename(_STYLE_NAMES)
-        blocks.append(table("study-styles-table", "Response styles in numbers", frame, MAX_ROWS))
-    return blocks
+        more.append(table("study-styles-table", "Response styles in numbers", frame, MAX_ROWS))
+    return switched("study-scale", "How the scale is used, by", use), more
+
+
+def _most_frequent(found: Description) -> str:
+    """Tell how often the most frequent score was given, and the two ends."""
+    shares = [n / max(1, sum(found.usage)) for n in found.usage]
+    most = max(range(len(shares)), key=shares.__getitem__)
+    text = f"The most frequent score is {found.points[most]} ({shares[most]:.0%})"
+    ends = [at for at in (0, len(shares) - 1) if at != most]
+    return f"{text}; {listed(f'{shares[at]:.0%} are {found.points[at]}' for at in ends)}"
+
+
+def _ends(seen: Overview, axis: str) -> str:
+    """Tell how far the median raters of groups differ in using the ends."""
+    medians = seen.styles.filter(axis=axis)["ends_median"].drop_nulls().to_list()
+    low, high = f"{min(medians):.0%}", f"{max(medians):.0%}"
+    return f"The median rater gives {low if low == high else f'{low} to {high}'} of scores at the ends of the scale"
+
+
+def _actions(found: Description, has_groups: bool) -> list[Action]:
+    """Return what not to conclude from how the study was made."""
+    withheld = sum(axis.n_withheld for axis in found.axes)
+    actions = []
+    if not has_groups:
+        text = "about groups of people: the report does not know who the raters are."
+        actions.append(Action(CAUTION, text, "study", 2))
+    elif withheld:
+        text = f"about the {counted(withheld, 'group')} withheld to protect the people in them."
+        actions.append(Action(CAUTION, text, "study-groups", 5))
+    return actions
 
 
 _STYLE_NAMES = {
@@ -76,8 +132,8 @@ _STYLE_NAMES = {
 }  # fmt: skip
 
 
-def _titled(title: str, axis: str) -> str:
-    return title if axis == "all" else f"{title}: {axis}"
+def _by(axis: str) -> str:
+    return "" if axis == "all" else f" by {axis}"
 
 
 def _of(axis: str) -> str:
@@ -94,15 +150,15 @@ def _design(found: Description) -> str:
 
 def _remarks(found: Description, has_axes: bool) -> list[str]:
     remarks = list(found.notes)
-    counted = {
-        f"{found.missing_scores:,} scores are missing.": found.missing_scores,
-        f"{found.repeated_pairs:,} pairs of item and rater were rated more than once; {found.duplicates} kept.":
+    numbers = {
+        f"Missing: {counted(found.missing_scores, 'score')}.": found.missing_scores,
+        f"Rated more than once: {counted(found.repeated_pairs, 'pair')} of item and rater; {found.duplicates} kept.":
             found.repeated_pairs if found.duplicates != "keep" else 0,  # else there is a note on it
-        f"{found.unrated_items:,} items have no rating.": found.unrated_items,
-        f"{found.unknown_raters:,} raters are not in the table of raters, so their groups are unknown.":
+        f"Without any rating: {counted(found.unrated_items, 'item')}.": found.unrated_items,
+        f"Not in the table of raters, so that their groups are unknown: {counted(found.unknown_raters, 'rater')}.":
             found.unknown_raters,
     }  # fmt: skip
-    remarks += [text for text, n in counted.items() if n]
+    remarks += [text for text, n in numbers.items() if n]
     if not found.has_raters:
         remarks.append(
             "The table holds totals, so nothing can be said about raters and groups. Give one row per rating to "

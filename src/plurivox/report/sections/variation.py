@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import polars as pl
 
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
+from plurivox.lenses.variation.words import stepped
 from plurivox.plots.layout import ALL_RATERS
-from plurivox.report.making import drawn, findings_of, remarks_of, table, tested_values, undefined_remarks
-from plurivox.report.parts import Block, Brief, DataTable, Figure, Prose, Section, slug
-from plurivox.results.wording import listed
+from plurivox.report.making import (
+    drawn,
+    findings_of,
+    headline,
+    remarks_of,
+    switched,
+    table,
+    tested_values,
+    undefined_remarks,
+)
+from plurivox.report.parts import (
+    CHECK,
+    COLLECT,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Prose,
+    Section,
+    Tile,
+    slug,
+)
+from plurivox.results.wording import counted, listed
 from plurivox.statistics.registry import names_of
 
 LEAD = (
@@ -55,6 +78,7 @@ ANCHORS = {
 }  # fmt: skip
 """Where the evidence is for what is not about leniency."""
 MAX_ROWS = 200
+MAX_SHOWN = 16  # groups in the first chart
 MAX_PARTS = 6  # parts of the items with a chart of their own
 MAX_CURVES = 6  # groups of an attribute up to which each has a curve
 
@@ -65,15 +89,97 @@ def section(brief: Brief) -> Section:
         remark = "Who rates higher cannot be told: nobody knows who gave the ratings."
         return Section("variation", "Who rates higher", LEAD, remarks=[remark])
     found: Variation = brief.ask("variation", adjust=_several_attributes(brief))
-    blocks: list[Block] = []
-    if found.axes:
-        blocks += [_forest(found), *_adjusted(found)]
-    blocks += [Prose(SHARES if found.axes else SHARES_OF_ALL), _shares(found), Prose(RELIABILITY), *_reliability(found)]
-    blocks += [*_again(found), *_over_time(found), *_parts(found), *_tables(found)]
-    findings = findings_of(found, "variation-forest", ANCHORS)
-    remarks = remarks_of(found) + undefined_remarks(found, "leniency")
-    title, lead = ("Who rates higher", LEAD) if found.axes else ("What scores vary by", EVERYBODY)
-    return Section("variation", title, lead, blocks, findings, remarks)
+    prose = Prose(SHARES if found.axes else SHARES_OF_ALL)
+    main: list[Block] = [_shares(found), _reliability(found)]
+    more: list[Block] = [prose, Prose(RELIABILITY), *_adjusted(found), *_of_groups(found), *_again(found)]
+    more += [*_over_time(found), *_parts(found), *_tables(found)]
+    anchor = "variation-forest" if found.axes else "variation-shares"
+    title, lead = ("Who rates higher, and what varies", LEAD) if found.axes else ("What scores vary by", EVERYBODY)
+    return Section(
+        "variation", title, lead, main, findings_of(found, anchor, ANCHORS),
+        remarks_of(found) + undefined_remarks(found, "leniency"), more, "", _tiles(found), _actions(found),
+        _lead_figure(found) if found.axes else None,
+    )  # fmt: skip
+
+
+def _lead_figure(found: Variation) -> Figure:
+    """Return who rates higher or lower, the lowest first, with what chance gives."""
+    title = headline(
+        found.statements(), "leniency", otherwise="No group is certain to rate the same items higher or lower"
+    )
+    return drawn(
+        "leniency_forest", found, "variation-forest", title,
+        "By how many points each group rates the same items higher, with 95 % intervals, over the values of random "
+        "groups of the same size.",
+        "Right of the line, a group rates higher than the others. The further a point lies outside its grey strip, the "
+        "less it looks like chance.",
+        order="value", max_groups=MAX_SHOWN, measure="Leniency: points above or below the others on the same items.",
+    )  # fmt: skip
+
+
+def _whole(frame: pl.DataFrame) -> dict[str, Any]:
+    """Return the first row of all raters and items."""
+    rows = frame.filter(pl.col("subset") == "all", pl.col("axis") == "all").iter_rows(named=True)
+    return next(rows, {})
+
+
+def _share_of(found: Variation, component: str) -> float:
+    """Return the share of a component in the variance of all raters' scores."""
+    share = _whole(found.components().filter(pl.col("component") == component)).get("share")
+    return math.nan if share is None else float(share)
+
+
+def _at_hand(found: Variation) -> tuple[float, float, int]:
+    """Return how reliable a mean of the raters at hand is, how many raters the target takes, and how many rate an item.
+
+    Means are held against the relative kind where all raters rate all items, else against the absolute one.
+    """
+    needed, sizes = _whole(found.needed()), _whole(found.components())
+    if not needed or math.isnan(needed["relative"]):
+        return math.nan, math.nan, 0
+    kind = "relative" if sizes["n_ratings"] == sizes["n_raters"] * sizes["n_items"] else "absolute"
+    k = max(1, round(needed["ratings_per_item"]))
+    one = float(_whole(found.reliability().filter(pl.col("k") == 1))[kind])
+    return stepped(one, k), float(needed[kind]), k
+
+
+def _tiles(found: Variation) -> list[Tile]:
+    """Return what share of the variance items have, and how reliable means are."""
+    item, rater = _share_of(found, "item"), _share_of(found, "rater")
+    tiles = []
+    if not math.isnan(item):
+        name = "of the variance in scores lies between items"
+        tiles.append(Tile(f"{item:.0%}", name, f"{rater:.0%} in raters' leniency", "variation-shares"))
+    reached, needed, k = _at_hand(found)
+    if k:
+        target = found.settings["target"]
+        takes = (
+            f"{target:g} takes {counted(int(needed), 'rater')}"
+            if math.isfinite(needed)
+            else f"{target:g} is out of reach"
+        )
+        name = f"reliability of an item's mean of {counted(k, 'rater')}"
+        tiles.append(Tile(f"{reached:.2f}", name, takes, "variation-reliability"))
+    return tiles
+
+
+def _actions(found: Variation) -> list[Action]:
+    """Return how many raters to collect where means are not reliable, and what leniency means for averages."""
+    actions = []
+    reached, needed, k = _at_hand(found)
+    target = found.settings["target"]
+    if k and reached < target and math.isfinite(needed):
+        text = (
+            f"about {counted(int(needed), 'rater')} for each item: a mean of {k} has a reliability of {reached:.2f}, "
+            f"and {target:g} takes {int(needed):,}."
+        )
+        actions.append(Action(COLLECT, text, "variation-reliability", 1))
+    claims = [one for one in found.statements() if one.claim and one.short and one.statistic == "leniency"]
+    if claims:
+        who = listed([one.subject for one in claims], 2)
+        text = f"averages over raters: {who} rate differently, so a mean depends on who rated."
+        actions.append(Action(CHECK, text, "variation-forest", 2))
+    return actions
 
 
 def _several_attributes(brief: Brief) -> bool:
@@ -81,21 +187,22 @@ def _several_attributes(brief: Brief) -> bool:
     return len({one for one in brief.axes if len(one) == 1} - {(name,) for name in brief.asked.several}) > 1
 
 
-def _forest(found: Variation, subset: str = "all", number: int = 0) -> Figure:
-    where = "" if subset == "all" else f" on {subset}"
+def _forest(found: Variation, subset: str, number: int) -> Figure:
     return drawn(
-        "leniency_forest", found, f"variation-part-{number}" if number else "variation-forest",
-        f"Leniency of each group{where}",
-        f"By how many points each group rates the same items higher{where}, with 95 % intervals, over the values of "
-        "random groups of the same size.",
-        "Right of the line, a group rates higher than the others. The further a point lies outside its grey strip, the "
-        "less it looks like chance.",
-        subset=subset,
+        "leniency_forest", found, f"variation-part-{number}", f"Leniency of each group on {subset}",
+        f"By how many points each group rates the same items higher on {subset}, with 95 % intervals, over the values "
+        "of random groups of the same size.",
+        "Right of the line, a group rates higher than the others.",
+        subset=subset, max_groups=MAX_SHOWN,
     )  # fmt: skip
 
 
-def _parts(found: Variation) -> list[Figure]:
-    return [_forest(found, subset, at) for at, subset in enumerate(found.subsets[1 : MAX_PARTS + 1], 1)]
+def _parts(found: Variation) -> list[Block]:
+    """Return leniency on parts of the items."""
+    parts = found.subsets[1 : MAX_PARTS + 1]
+    return switched(
+        "variation-parts", "Leniency on", [(one, _forest(found, one, at)) for at, one in enumerate(parts, 1)]
+    )
 
 
 def _adjusted(found: Variation) -> list[Block]:
@@ -113,36 +220,50 @@ def _adjusted(found: Variation) -> list[Block]:
 
 
 def _shares(found: Variation) -> Figure:
+    item, rater = _share_of(found, "item"), _share_of(found, "rater")
+    title = "What scores vary by cannot be told"
+    if not math.isnan(item):
+        title = f"{item:.0%} of the variance lies between items, {rater:.0%} in raters' leniency"
     return drawn(
-        "variance_shares", found, "variation-shares", "What scores vary by",
+        "variance_shares", found, "variation-shares", title,
         "One bar per attribute, divided into the shares of variance of item, rater, group, group × item and the rest."
         if found.axes
         else "One bar, divided into the shares of variance of item, rater and the rest.",
         "A long first part: items differ, and raters see it. A long second part: some raters give higher scores to "
         "everything." + " The parts of groups are how much the attribute matters in all." * bool(found.axes),
+        measure="Shares of the variance in scores.",
     )  # fmt: skip
 
 
-def _reliability(found: Variation) -> list[Block]:
-    blocks: list[Block] = [drawn(
-        "rater_reliability", found, "variation-reliability", "What more raters buy",
+def _reliability(found: Variation) -> Figure:
+    reached, needed, k = _at_hand(found)
+    title = "How reliable means are cannot be told"
+    if k:
+        takes = f"{counted(int(needed), 'rater')} reach" if math.isfinite(needed) else "No number of raters reaches"
+        title = f"{takes} a reliability of {found.settings['target']:g}; a mean of {k:,} has {reached:.2f}"
+    return drawn(
+        "rater_reliability", found, "variation-reliability", title,
         "Reliability of a mean against the number of raters, relative and absolute, with 95 % intervals.",
         "Where a curve crosses the dotted line, so many raters are enough. Where it is flat, more raters buy little.",
-    )]  # fmt: skip
-    return blocks + [_of_groups(found, axis) for axis in found.axes if 1 < _n_groups(found, axis) <= MAX_CURVES]
+        measure="Reliability of a mean of so many raters.",
+    )  # fmt: skip
+
+
+def _of_groups(found: Variation) -> list[Block]:
+    """Return what more raters of each group buy."""
+    axes = [axis for axis in found.axes if 1 < _n_groups(found, axis) <= MAX_CURVES]
+    return switched("variation-reliability-groups", "What more raters buy, by", [
+        (axis, drawn(
+            "rater_reliability", found, slug("variation-reliability", axis), f"What more raters of each {axis} buy",
+            f"Relative reliability of a mean against the number of raters, for groups of {axis}.",
+            "A higher curve: raters of that group agree more on which item is higher, so that fewer are enough.", axis,
+        ))
+        for axis in axes
+    ])  # fmt: skip
 
 
 def _n_groups(found: Variation, axis: str) -> int:
     return len({row.group for row in found.rows if row.axis == axis and row.kind == "group"})
-
-
-def _of_groups(found: Variation, axis: str) -> Figure:
-    return drawn(
-        "rater_reliability", found, slug("variation-reliability", axis), f"What more raters buy: {axis}",
-        f"Relative reliability of a mean against the number of raters, for groups of {axis}.",
-        "A higher curve: raters of that group agree more on which item is higher, so that fewer are enough.",
-        axis,
-    )  # fmt: skip
 
 
 def _again(found: Variation) -> list[Block]:

@@ -1,0 +1,121 @@
+"""The first screen: what was rated by whom, what stands, what is not certain, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plurivox.lenses.cohesion.words import OWN_VIEW
+from plurivox.report.parts import CAUTION, CHECK, COLLECT, Action, Figure, Finding, Section, Tile
+from plurivox.results.merging import merged
+from plurivox.results.result import Statement
+from plurivox.results.wording import counted, in_words
+
+MOST_CLAIMS, MOST_OPEN, MOST_ACTIONS, MOST_TILES = 5, 3, 3, 5
+NOTHING = "No difference between groups is certain"
+ALIKE = "That nothing stands out is no proof that groups are alike: small differences stay unseen where raters are few."
+CONSEQUENCE = (
+    ("leniency",), ("mpa", "wra", "hm", "drift"), ("closest_gap", "stand_in"), ("items",), ("rps", "cross_entropy"),
+    ("gai", "irr", "xrr"), ("dsi",), ("view_correlation",),
+)  # fmt: skip
+"""Statistics by how much follows from a claim; before all of them stands a view of one's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence, what stands behind it, and where its evidence is."""
+
+    text: str
+    detail: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a reader sees first.
+
+    Attributes
+    ----------
+    subject, agreement
+        What was rated by whom, and how far raters agree.
+    heading, claims, n_more
+        How many groups differ; what is claimed, at most five lines; and how many more lines there would be.
+    uncertain
+        What is not certain.
+    actions
+        What to collect, to check, and not to conclude.
+    tiles, figure
+        Key figures and the lead chart.
+    """
+
+    subject: str
+    agreement: str
+    heading: str
+    claims: Sequence[Line]
+    n_more: int
+    uncertain: Sequence[Line]
+    actions: Sequence[Action]
+    tiles: Sequence[Tile]
+    figure: Figure | None
+
+
+def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: set[tuple[str, str]]) -> Answer:
+    """Choose what goes to the first screen: from the findings at the top of the report, and from its sections."""
+    claims = sorted((one for one in findings if one.said.claim), key=lambda one: _rank(one.said))
+    anchors = {id(one.said): one.anchor for one in claims}
+    lines = [
+        Line(one.text, f"{one.p} after correction" if one.p else "", anchors[id(one.statements[0])])
+        for one in merged(one.said for one in claims)
+    ]
+    differ = {(one.said.axis, one.said.group) for one in claims} & groups
+    return Answer(
+        sections[0].lead,
+        next((one.sentence for one in sections if one.sentence), ""),
+        _heading(len(differ), len(groups)),
+        lines[:MOST_CLAIMS],
+        max(0, len(lines) - MOST_CLAIMS),
+        _uncertain(sections, len(differ), len(groups)),
+        _actions([one for section in sections for one in section.actions]),
+        [tile for section in sections for tile in section.tiles][:MOST_TILES],
+        next((one.lead_figure for one in sections if one.lead_figure is not None), None),
+    )
+
+
+def _rank(said: Statement) -> tuple[int, float]:
+    """Return where a claim stands: what follows most from first, then the surest."""
+    if said.short == OWN_VIEW:
+        return 0, -said.weight
+    places = [at for at, names in enumerate(CONSEQUENCE, 1) if said.statistic in names]
+    return (places[0] if places else len(CONSEQUENCE)), -said.weight
+
+
+def _heading(n_differ: int, n_groups: int) -> str:
+    if not n_groups:
+        return "What stands"
+    if not n_differ:
+        return NOTHING
+    verb = "differs" if n_differ == 1 else "differ"
+    return f"Of {counted(n_groups, 'group')} {in_words(n_differ)} {verb}"
+
+
+def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> list[Line]:
+    """Return what is open, that of groups first, and what nothing standing out does not mean."""
+    open_ = [one for section in sections for one in section.findings if one.said.standing == "open"]
+    open_.sort(key=lambda one: (not one.of_groups, -one.said.weight))
+    lines = [Line(one.text, "", one.anchor) for one in open_]
+    if n_groups and n_differ < n_groups:
+        others = ALIKE if not n_differ else (
+            f"Nothing is certain of the other {counted(n_groups - n_differ, 'group')}. {ALIKE}"
+        )  # fmt: skip
+        lines.insert(0, Line(others, "", sections[0].id))
+    return list({line.text: line for line in lines}.values())[:MOST_OPEN]
+
+
+def _actions(every: Sequence[Action]) -> list[Action]:
+    """Return at most one action of each kind, the first by rank; then others while there is room."""
+    order = sorted(every, key=lambda one: one.rank)
+    first = [next((one for one in order if one.kind == kind), None) for kind in (COLLECT, CHECK, CAUTION)]
+    chosen = [one for one in first if one is not None]
+    rest = [one for one in order if not any(one is other for other in chosen)]
+    kinds = (COLLECT, CHECK, CAUTION)
+    return sorted([*chosen, *rest][:MOST_ACTIONS], key=lambda one: kinds.index(one.kind))
