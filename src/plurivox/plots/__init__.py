@@ -3,7 +3,8 @@
 Every chart ``x(result)`` has its numbers as a table, ``x_data(result)``. Charts are imported when they are first used.
 Where a chart says nothing else, ``result`` is what the lens found; ``axis`` names the axis whose groups to show, by
 default those of all; ``subset`` is the question or set of items, by default the first, which is all items; and of more
-than ``max_groups`` groups the most notable are shown.
+than ``max_groups`` groups the most notable are shown. Charts are 680 pixels wide; ``with plots.sized(340):`` draws them
+for a phone, and any other width as well.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ _CHARTS = {
     "variation": ("adjusted_effects", "leniency_forest", "rater_reliability", "variance_shares"),
 }
 _HOMES = {name: module for module, charts in _CHARTS.items() for chart in charts for name in (chart, f"{chart}_data")}
-_HOMES |= {"responsiveness_study": "studies", "soft_study": "studies", "to_svg": "writing", "write_chart": "writing"}
+_HOMES |= {"responsiveness_study": "studies", "sized": "theme", "soft_study": "studies", "to_svg": "writing",
+           "write_chart": "writing"}  # fmt: skip
 __all__ = sorted(_HOMES)
 
 

@@ -7,16 +7,16 @@ from typing import Any
 import polars as pl
 
 from plurivox.lenses.soft.result import SoftScores
-from plurivox.plots.layout import inline, pixels, unique_labels
+from plurivox.plots.layout import inline, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import in_lines, looks, numbers_told, panel
-from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, WIDTH, blend, load_altair, saying, themed
+from plurivox.plots.pieces import Grid, legend, looks, panel, tips
+from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, blend, load_altair, saying, themed
 
 _MODELS = 6
 _THRESHOLDS = 6
-_ACROSS = 3
 _FEWEST = 5
-_WIDTH = (WIDTH - 150) // _ACROSS
+_PIT = {"from": "PIT from", "share": "share of ratings"}
+_KEPT = {"at least": "rating of at least"}
 
 
 @once
@@ -36,10 +36,11 @@ def pit_histograms(result: SoftScores) -> Any:
     labels = dict(zip(_shown(result), unique_labels(_shown(result), 24), strict=True))
     n_bars = data.filter(model=data["model"][0]).height
     top = max(0.2, 1.05 * max(data["ci high"]))
+    grid = Grid.of(len(labels), 130, most=3, each=44)
     panels = []
     for at, (model, label) in enumerate(labels.items()):
         base = alt.Chart(inline(data.filter(model=model)))
-        y = alt.Y("share:Q", title="share of ratings" if at % _ACROSS == 0 else None,
+        y = alt.Y("share:Q", title="share of ratings" if grid.starts(at) else None,
                   scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(format="%", tickCount=4))  # fmt: skip
         x = alt.X("from:Q", title="PIT", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3))
         middle = alt.X("middle:Q")
@@ -47,16 +48,16 @@ def pit_histograms(result: SoftScores) -> Any:
         ends = base.transform_calculate(middle="(datum.from + datum.to) / 2").mark_rule(strokeWidth=1.5, color=QUIET)
         fair = alt.Chart(alt.InlineData(values=[{"fair": 1 / n_bars}])).mark_rule(color=QUIET, strokeDash=[4, 3])
         layers = [
-            bars.encode(x=x, x2=alt.X2("to"), y=y, y2=alt.datum(0), tooltip=numbers_told("share")),
+            bars.encode(x=x, x2=alt.X2("to"), y=y, y2=alt.datum(0), tooltip=tips("model", "from", "to", "share", "ci low", "ci high", form=".2f", names=_PIT)),
             ends.encode(x=middle, y=alt.Y("ci low:Q"), y2=alt.Y2("ci high")),
             fair.encode(y=alt.Y("fair:Q")),
         ]
-        panels.append(panel(alt.layer(*layers), label, at, _WIDTH, 130))
+        panels.append(panel(alt.layer(*layers), label, at, grid.width, 130))
     text = _words(result) + (
         "Dashed: what is right. High at both ends: too sure. High in the middle: too vague. Higher to the right: "
         "ratings are higher than predicted. Upright lines: 95 % intervals over items. "
     )
-    return themed(in_lines(panels, _ACROSS, 18, 16), title, text)
+    return themed(grid.lines(panels), title, text)
 
 
 @once
@@ -86,30 +87,31 @@ def reliability_curves(result: SoftScores) -> Any:
     spread = [at / max(len(thresholds) - 1, 1) for at in range(len(thresholds))]
     colours = [blend(SEQUENCE[1], SEQUENCE[3], share) for share in spread]
     dashes = [[1, 0], [6, 2], [3, 2], [1, 2], [8, 2, 1, 2], [4, 4]]
-    columns = max(1, (WIDTH - 20) // (pixels(known.values()) + 44))
-    legend = alt.Legend(title="rating of at least", columns=columns, symbolType="stroke", symbolOpacity=1)
-    look = looks("label", list(known.values()), legend, color=colours, strokeDash=dashes)
+    names = list(known.values())
+    key = legend(names, title="rating of at least", symbolType="stroke")
+    look = looks("label", names, key, color=colours, strokeDash=dashes)
+    grid = Grid.of(len(labels), 130, most=3, each=44)
     panels = []
     for at, (model, label) in enumerate(labels.items()):
         base = alt.Chart(inline(placed.filter(model=model))).encode(
             x=alt.X("predicted:Q", title="predicted", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
             color=look["color"],
         )
-        y = alt.Y("observed:Q", title="observed" if at % _ACROSS == 0 else None, scale=alt.Scale(domain=[0, 1]))
+        y = alt.Y("observed:Q", title="observed" if grid.starts(at) else None, scale=alt.Scale(domain=[0, 1]))
         line = alt.Chart(alt.InlineData(values=[{"at": 0.0}, {"at": 1.0}])).mark_line(color=QUIET, strokeWidth=1)
-        tooltip = ["at least:N", *numbers_told("predicted", "observed"), "items:Q"]
+        told = tips("model", "at least", "predicted", "observed", "ci low", "ci high", "items", form=".2f", names=_KEPT)
         layers = [
             line.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")),
             base.mark_rule(strokeWidth=1, opacity=0.35).encode(y=alt.Y("ci low:Q"), y2=alt.Y2("ci high")),
             base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=look["strokeDash"]),
-            base.mark_point(filled=True, size=25, opacity=1).encode(y=y, tooltip=tooltip),
+            base.mark_point(filled=True, size=25, opacity=1).encode(y=y, tooltip=told),
         ]
-        panels.append(panel(alt.layer(*layers), label, at, _WIDTH, _WIDTH))
+        panels.append(panel(alt.layer(*layers), label, at, grid.width, min(grid.width, 240)))
     text = _words(result) + (
         "On the straight line what was predicted happens. Flatter than it: too sure; steeper: too vague. Upright "
         f"lines: 95 % intervals, counting items. Dots of fewer than {_FEWEST} items are not drawn. "
     )
-    return themed(in_lines(panels, _ACROSS, 18, 16), title, text)
+    return themed(grid.lines(panels), title, text)
 
 
 def _shown(result: SoftScores) -> list[str]:

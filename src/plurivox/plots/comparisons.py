@@ -10,10 +10,10 @@ import polars as pl
 
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
-from plurivox.plots.layout import defined, extent, inline, shorten, unique_labels
+from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import looks, numbers_told
-from plurivox.plots.theme import COLOURS, INK, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import Grid, across, looks, tips, vertical
+from plurivox.plots.theme import COLOURS, INK, LINE, SHAPES, load_altair, saying, themed
 from plurivox.results.wording import listed
 from plurivox.statistics.registry import LABELS
 
@@ -63,8 +63,11 @@ def metric_comparison(
     data = metric_comparison_data(result, axis, subset=subset, max_groups=max_groups)
     if defined(data, "value", "beside value").is_empty():
         return saying(title, "No group has both metrics." if data.height else "There is no group to show.")
-    panels = [_panel(data, first, second).properties(name=f"{first}_{second}") for first, second in _pairs()]
-    chart = alt.concat(*panels, columns=2, spacing=24)
+    grid = Grid.of(len(_pairs()), 200, most=2, each=52, gap=24)
+    panels = [
+        _panel(data, first, second, grid.width).properties(name=f"{first}_{second}") for first, second in _pairs()
+    ]
+    chart = alt.concat(*panels, columns=grid.n, spacing=grid.gap)
     shown = data.height // len(panels)
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
     what = "raters" if g.names_raters(axis) else "groups"
@@ -109,22 +112,18 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     if drawn.is_empty():
         return saying(title, g.RATERS_UNNAMED if g.names_raters(axis) else "There is no group to show.")
     groups = drawn["group"].unique(maintain_order=True).to_list()
-    names = dict(zip(groups, unique_labels(groups, 18), strict=True))
+    rows = Rows([("", group) for group in groups], unique_labels(groups))
     metrics = drawn["metric"].unique(maintain_order=True).to_list()
-    placed = drawn.with_columns(label=pl.col("group").replace_strict(names, return_dtype=pl.String))
-    look = looks(
-        "metric", metrics, alt.Legend(title=None, symbolOpacity=1, columns=len(metrics)),
-        color=COLOURS[: len(metrics)], shape=SHAPES[: len(metrics)],
-    )  # fmt: skip
-    base = alt.Chart(inline(placed)).encode(
-        x=alt.X("label:N", sort=list(names.values()), title=None, axis=alt.Axis(labelAngle=-40, labelLimit=120)),
-        y=alt.Y("beside the median:Q", title="beside the metric's median over groups"), color=look["color"],
-    )  # fmt: skip
-    tooltip = ["group:N", "metric:N", *numbers_told("value", "ci low", "ci high", "beside the median")]
-    chart = alt.layer(
-        base.mark_line(strokeWidth=1.6),
-        base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=tooltip),
-    ).properties(width=WIDTH - 110, height=260)
+    placed = rows.place(drawn.with_columns(axis=pl.lit("")))
+    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(metrics))
+    look = looks("metric", metrics, legend, color=COLOURS, shape=SHAPES)
+    width = rows.plot_width()
+    x = across("beside the metric's median over groups", extent([*drawn["beside the median"], 0.0]), width)
+    base = alt.Chart(inline(placed)).encode(y=rows.y(), x=x("beside the median"), color=look["color"])
+    told = tips("group", "metric", "value", "ci low", "ci high", "beside the median")
+    lines = base.mark_line(strokeWidth=1.6, orient="vertical")
+    dots = base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=told)
+    chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(width=width, height=rows.height)
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
     words = f"{g.shown_words(len(groups), len(groups), total)}Groups from the highest HM to the lowest."
     return themed(chart, title, words)
@@ -152,14 +151,14 @@ def _rows(result: Responsiveness, axis: str, subset: str) -> g.ByGroup:
     return g.rater_rows(result, subset, names) if g.names_raters(axis) else g.group_rows(result, names, axis, subset)
 
 
-def _panel(data: pl.DataFrame, first: str, second: str) -> Any:
+def _panel(data: pl.DataFrame, first: str, second: str, width: int) -> Any:
     alt = load_altair()
     own = data.filter(metric=LABELS[first], beside=LABELS[second])
     drawn = defined(own, "value", "beside value")
     x, y = (
         alt.Scale(domain=list(extent(drawn[column])), nice=False, zero=False) for column in ("beside value", "value")
     )
-    tooltip = [alt.Tooltip(f"{name}:Q", format=".3f") for name in ("value", "beside value")]
+    who = ["group"] if "group" in data.columns else []
     words = f"{LABELS[first]} and {LABELS[second]}: {_correlation(*own.select('r', 'r low', 'r high').row(0))}"
     return (
         alt.Chart(inline(drawn))
@@ -167,10 +166,10 @@ def _panel(data: pl.DataFrame, first: str, second: str) -> Any:
         .encode(
             x=alt.X("beside value:Q", title=LABELS[second], scale=x, axis=alt.Axis(tickCount=4)),
             y=alt.Y("value:Q", title=LABELS[first], scale=y, axis=alt.Axis(tickCount=4)),
-            tooltip=["group:N", *tooltip] if "group" in data.columns else tooltip,
+            tooltip=tips(*who, "value", "beside value", names={"value": LABELS[first], "beside value": LABELS[second]}),
         )
         .properties(
-            width=WIDTH // 2 - 70, height=150,
+            width=width, height=150,
             title=alt.TitleParams(words, anchor="start", fontSize=12, color=INK, frame="group"),
         )
     )  # fmt: skip

@@ -11,10 +11,11 @@ from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import looks, numbers_told
-from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import Grid, legend, looks, tips, titled
+from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, load_altair, saying, themed
 from plurivox.results.poles import Poles
 
+_METRICS = ("precision", "recall")
 _COLUMNS = {
     "axis": "axis", "group": "group", "score": "score", "position": "position", "precision": "precision",
     "recall": "recall", "n_items": "items", "n_ratings": "ratings", "share": "share of ratings", "rare": "few items",
@@ -61,11 +62,9 @@ def precision_recall(
         return saying(title, words)
     if defined(data, "precision").is_empty():
         return saying(title, "Precision and recall are undefined: no score meets a reference.")
-    alt = load_altair()
     placed, scales = _coloured(data)
-    panels = [_panel(placed, name, result, scales) for name in ("precision", "recall")]
-    chart = alt.hconcat(*panels, spacing=24)
-    return themed(chart, title, _words(result, axis, boundary, subset, data))
+    panels = [_panel(placed, name, result, scales) for name in _METRICS]
+    return themed(_grid().lines(panels), title, _words(result, axis, boundary, subset, data))
 
 
 @once
@@ -113,30 +112,49 @@ def precision_recall_spread(
     if data.is_empty():
         return saying(title, "Precision and recall are undefined: no score meets a reference.")
     alt = load_altair()
-    labels = dict(zip(result.settings["points"], unique_labels(result.settings["points"], 14), strict=True))
-    placed = data.with_columns(label=pl.col("score").replace_strict(labels, return_dtype=pl.String))
+    grid = _grid()
+    wide = max(2, min(18, round(0.6 * grid.width / len(result.settings["points"]))))
+    told = tips("metric", "score", "median", *_TOLD, names=_TOLD)
     panels = []
-    for name in ("precision", "recall"):
-        base = alt.Chart(inline(placed.filter(metric=name))).encode(
-            x=alt.X("label:N", sort=list(labels.values()), title="score", axis=alt.Axis(labelAngle=0)),
-            tooltip=["score:N", *numbers_told(*_QUANTILES), alt.Tooltip("n:Q", title=what)],
-        )
+    for name in _METRICS:
+        base = alt.Chart(inline(data.filter(metric=name))).encode(x=_scores(result, grid.width))
         value = alt.Scale(domain=[0, 1])
         ends = {"y": alt.Y("lowest tenth:Q", title=name, scale=value), "y2": alt.Y2("highest tenth")}
         box = {"y": alt.Y("lower quarter:Q", title=name, scale=value), "y2": alt.Y2("upper quarter")}
         panels.append(alt.layer(
             base.mark_rule(color=COLOURS[0], strokeWidth=1.5).encode(**ends),
-            base.mark_bar(color=COLOURS[0], opacity=0.45, width=18).encode(**box),
-            base.mark_tick(color=INK, thickness=2.5, width=18).encode(y=alt.Y("median:Q", title=name, scale=value)),
-        ).properties(width=WIDTH // 2 - 70, height=240, name=name))  # fmt: skip
+            base.mark_bar(color=COLOURS[0], opacity=0.45, width=wide).encode(**box, tooltip=told),
+            base.mark_tick(color=INK, thickness=2.5, width=wide).encode(y=alt.Y("median:Q", title=name, scale=value)),
+        ).properties(width=grid.width, height=240, name=name))  # fmt: skip
     n = int(data.select(pl.col("n").max()).item())
     words = f"Of {n:,} {what}: the middle 80 % (line), the middle half (bar), the median. "
-    return themed(alt.hconcat(*panels, spacing=24), title, words)
+    return themed(grid.lines(panels), title, words)
+
+
+_TOLD = {
+    "lowest tenth": "middle 80 % from", "highest tenth": "to", "lower quarter": "middle half from",
+    "upper quarter": "to",
+}  # fmt: skip
+
+
+def _grid() -> Grid:
+    return Grid.of(len(_METRICS), 220, each=56, gap=24)
+
+
+def _scores(result: Responsiveness, width: int) -> Any:
+    """Return the encoding of positions as scores from left to right, in so many pixels."""
+    alt = load_altair()
+    labels = unique_labels(result.settings["points"], 14)
+    crowded = pixels(labels) * len(labels) > width
+    axis = row_axis(
+        labels, title="score", labelAngle=-40 if crowded else 0, domain=True, ticks=True, labelOverlap=True,
+        labelAlign="right" if crowded else "center",
+    )  # fmt: skip
+    return alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(labels)))))
 
 
 def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the groups that have a curve with their ``label``, and what each looks like; all raters are dashed."""
-    alt = load_altair()
     known = data.filter(pl.col("precision").is_finite().any().over("axis", "group"))
     keys = known.select("axis", "group").unique(maintain_order=True)
     labels = unique_labels(keys["group"])
@@ -147,33 +165,25 @@ def _coloured(data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         shapes.append("stroke" if axis == "all" else SHAPES[number])
         dashes.append([4, 3] if axis == "all" else [1, 0])
         number += axis != "all"
-    legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(labels) + 40)), symbolOpacity=1)
-    scales = looks("label", labels, legend, color=colours, fill=colours, shape=shapes, strokeDash=dashes)
+    scales = looks("label", labels, legend(labels), color=colours, fill=colours, shape=shapes, strokeDash=dashes)
     names = keys.with_columns(label=pl.Series(labels, dtype=pl.String))
     return known.join(names, on=["axis", "group"], how="left", maintain_order="left"), scales
 
 
 def _panel(placed: pl.DataFrame, name: str, result: Responsiveness, scales: dict[str, Any]) -> Any:
     alt = load_altair()
-    points, high = result.settings["points"], Poles.of(result.settings).high
-    labels = unique_labels(points, 14)
-    width = WIDTH // 2 - 70
-    crowded = pixels(labels) * len(labels) > width
-    axis = row_axis(
-        labels, title="score", labelAngle=-40 if crowded else 0, domain=True, ticks=True, labelOverlap=True,
-        labelAlign="right" if crowded else "center",
-    )  # fmt: skip
+    high, width = Poles.of(result.settings).high, _grid().width
     meaning = {"precision": f"precision: {high} among those with the score", "recall": f"recall: share of all {high}"}
     base = alt.Chart(inline(placed)).encode(
-        x=alt.X("position:O", axis=axis, scale=alt.Scale(domain=list(range(len(points))))),
-        y=alt.Y(f"{name}:Q", title=meaning[name], scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
+        x=_scores(result, width),
+        y=alt.Y(f"{name}:Q", title=titled(meaning[name], 240), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
         color=scales["color"],
     )
     lines = base.mark_line(strokeWidth=1.8).encode(strokeDash=scales["strokeDash"])
     rare = {"condition": {"test": "datum['few items']", "value": 0}, "value": 1}
     dots = base.mark_point(size=45, opacity=1, strokeWidth=1.5).encode(
         shape=scales["shape"], fill=scales["fill"], fillOpacity=rare,
-        tooltip=["group:N", "score:N", *numbers_told(name), "items:Q"],
+        tooltip=tips("group", "score", name, "items"),
     )  # fmt: skip
     return alt.layer(lines, dots).properties(width=width, height=240, name=name)
 

@@ -14,8 +14,8 @@ from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, numbers_told, vertical
-from plurivox.plots.theme import QUIET, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import Grid, across, tips, vertical
+from plurivox.plots.theme import QUIET, load_altair, saying, themed
 from plurivox.results.poles import Poles
 from plurivox.results.result import GroupResult
 from plurivox.results.wording import interval_method
@@ -124,28 +124,30 @@ def forest(
     alt = load_altair()
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     names = drawn["statistic"].unique(maintain_order=True).to_list()
-    width = (WIDTH - rows.width - 20 * len(names)) // len(names)
-    scales = g.state_scales(drawn["finding"].to_list(), **rows.legend(28))
+    grid = Grid.of(len(names), _LEAST, first=rows.width + 22)
+    scales = g.state_scales(drawn["finding"].to_list(), rows)
     panels = [
         _panel(
-            rows.place(drawn.filter(statistic=name)), measured or name, rows, scales, neutral, labels=name == names[0]
-        ).properties(width=width, height=rows.height, name=f"panel_{at}")
+            rows.place(drawn.filter(statistic=name)), measured or name, rows, scales, neutral, grid.width,
+            labels=grid.starts(at),
+        ).properties(height=rows.height, name=f"panel_{at}")
         for at, name in enumerate(names)
-    ]
-    chart = panels[0] if len(panels) == 1 else alt.hconcat(*panels, spacing=20)
+    ]  # fmt: skip
+    chart = panels[0] if len(panels) == 1 else grid.lines(panels)
     return themed(chart, title, _legend(result, data, drawn, total, how, shuffled))
 
 
 def _panel(
-    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, *, labels: bool
-) -> Any:
+    placed: pl.DataFrame, name: str, rows: Rows, scales: tuple[Any, Any], neutral: float | None, width: int, *,
+    labels: bool,
+) -> Any:  # fmt: skip
     alt = load_altair()
     around, core = ([value for column in columns for value in placed[column]] for columns in (
         ("ci low", "ci high", "chance low", "chance high"), ("value", "chance")
     ))  # fmt: skip
     if neutral is not None:  # whether intervals hold it is to be seen
         core += [neutral, *placed["ci low"], *placed["ci high"]]
-    x = across(name, extent(core, around), 5)
+    x = across(name, extent(core, around), width, 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [] if neutral is None else [vertical(neutral, x)]
@@ -155,14 +157,15 @@ def _panel(
     ]
     layers.append(base.mark_tick(thickness=2, size=11, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance")))
     interval = base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour)
-    tooltip = ["axis:N", "group:N", "finding:N", *numbers_told(*_TOLD)]
+    tooltip = tips("group", "axis", *_TOLD, names={"value": name})
     point = base.mark_point(filled=True, size=65, opacity=1).encode(
         x=x("value"), color=colour, shape=shape, tooltip=tooltip
     )
-    return alt.layer(*layers, interval, point)
+    return alt.layer(*layers, interval, point).properties(width=width)
 
 
-_TOLD = ("value", "ci low", "ci high", "chance", "p", "p corrected")
+_LEAST = 150  # pixels that a panel takes
+_TOLD = ("value", "ci low", "ci high", "chance low", "chance high", "p", "p corrected", "finding")
 
 
 def _nothing(data: pl.DataFrame, axis: str | None) -> str:

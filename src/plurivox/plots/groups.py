@@ -14,6 +14,7 @@ import polars as pl
 from plurivox.axis import names_raters as names_raters
 from plurivox.engine.families import SIGNIFICANT
 from plurivox.errors import SelectionError
+from plurivox.plots.layout import Rows, legend_columns
 from plurivox.plots.pieces import looks
 from plurivox.plots.theme import COLOURS, INK, QUIET, load_altair
 from plurivox.results.result import GroupResult, Row
@@ -23,8 +24,9 @@ CHANCE = "not distinguishable from chance"
 BEFORE = "p < .05 before correction only"
 AFTER = "p < .05 after correction"
 UNTESTED = "not tested"
-_STATES = {CHANCE: (QUIET, "circle"), BEFORE: (COLOURS[1], "triangle-up"), AFTER: (COLOURS[0], "diamond"),
-           UNTESTED: (INK, "circle")}  # fmt: skip
+LOOKS = {CHANCE: (QUIET, "circle"), BEFORE: (COLOURS[1], "triangle-up"), AFTER: (COLOURS[0], "diamond"),
+         UNTESTED: (INK, "circle")}  # fmt: skip
+"""Colour and shape of what a test says, the same in every chart."""
 ByGroup = dict[tuple[str, str], dict[str, Row]]
 """The rows of each axis and group, by statistic."""
 Name = TypeVar("Name", str, str | None)
@@ -48,12 +50,14 @@ def state(row: Row) -> str:
     return BEFORE if row.p_value < SIGNIFICANT else CHANCE
 
 
-def state_scales(found: Sequence[str], **legend: Any) -> tuple[Any, Any]:
-    """Return colour and shape of the states in the column ``finding``; without tests there is no legend."""
-    states = [name for name in _STATES if name in found or (name != UNTESTED and set(found) - {UNTESTED})]
-    key = load_altair().Legend(title=None, symbolOpacity=1, **legend) if set(found) - {UNTESTED} else None
-    colours, shapes = ([_STATES[name][at] for name in states] for at in (0, 1))
-    scales = looks("finding", states, key, color=colours, shape=shapes)
+def state_scales(found: Sequence[str], rows: Rows | None = None, column: str = "finding", **more: Any) -> tuple[Any, Any]:
+    """Return colour and shape of states in a column; their legend stands above the rows, and not without tests."""
+    tested = set(found) - {UNTESTED}
+    states = [name for name in LOOKS if name in found or (name != UNTESTED and tested)]
+    place = {"columns": legend_columns(states)} if rows is None else rows.legend(states)
+    key = load_altair().Legend(title=None, symbolOpacity=1, **place, **more) if tested else None
+    colours, shapes = ([LOOKS[name][at] for name in states] for at in (0, 1))
+    scales = looks(column, states, key, color=colours, shape=shapes)
     return scales["color"], scales["shape"]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from plurivox.lenses.item.result import ItemView
-from plurivox.plots.layout import ALL_RATERS, Rows, inline, pixels, shorten, unique_labels
+from plurivox.plots.layout import ALL_RATERS, Rows, fitting, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import point_legend
-from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, WIDTH, diverging, load_altair, themed
+from plurivox.plots.pieces import few, point_legend, tips, titled
+from plurivox.plots.theme import INK, ON_DARK, ON_LIGHT, diverging, load_altair, themed
 from plurivox.results.wording import withheld_groups
 from plurivox.scale import few_points
 
@@ -48,20 +48,20 @@ def item_groups(view: ItemView, *, max_groups: int | None = 40) -> Any:
     placed = _stacked(rows.place(data), names)
     numbers = placed.group_by(*_KEYS, "row", maintain_order=True).agg(pl.col("ratings").sum())
     room = pixels([f"{n:,}" for n in numbers["ratings"]])
-    width = WIDTH - rows.width - 30 - room
+    width = rows.plot_width(room)
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     scale = alt.Scale(domain=[0, 1], nice=False)
     bars = base.mark_bar(height=13).encode(
-        x=alt.X("start:Q", title="share of ratings, lowest point at the left", scale=scale,
-                axis=alt.Axis(format="%", tickCount=5)),
+        x=alt.X("start:Q", title=titled("share of ratings, lowest point at the left", width), scale=scale,
+                axis=alt.Axis(format="%", tickCount=few(5, width))),
         x2=alt.X2("end"),
         color=alt.Color("label:N", sort=names, legend=point_legend(rows, names),
                         scale=alt.Scale(domain=names, range=diverging(len(names)))),
-        tooltip=["group:N", "point:N", "ratings:Q", alt.Tooltip("share:Q", format=".1%")],
+        tooltip=tips("group", "point", "share", "ratings", names={"share": "share of ratings"}),
     )  # fmt: skip
     marked = alt.Chart(inline(placed.filter(pl.col("most often")))).encode(y=rows.y())
     marks = marked.mark_point(filled=True, size=30, opacity=1, fill=ON_DARK, stroke=ON_LIGHT, strokeWidth=1).encode(
-        x=alt.X("middle:Q", scale=scale), tooltip=["group:N", "point:N", "ratings:Q"]
+        x=alt.X("middle:Q", scale=scale)
     )
     beside = alt.Chart(inline(numbers)).mark_text(align="right", fontSize=11, color=INK).encode(
         y=rows.y(), x=alt.value(width + room), text=alt.Text("ratings:Q", format=",d")
@@ -77,7 +77,7 @@ def _rows(data: pl.DataFrame) -> Rows:
     for (axis,), part in data.filter(pl.col("axis") != "all").group_by("axis", maintain_order=True):
         groups = part["group"].unique(maintain_order=True).to_list()
         keys += [(str(axis), None), *((str(axis), group) for group in groups)]
-        labels += [shorten(str(axis)), *unique_labels(groups)]
+        labels += [shorten(str(axis), fitting()), *unique_labels(groups)]
     return Rows(keys, labels)
 
 

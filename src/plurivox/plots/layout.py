@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.plots.theme import STEP, load_altair
+from plurivox.plots.measure import JOINERS, columns, in_columns, wide
+from plurivox.plots.theme import STEP, WIDTH, full_width, load_altair
 from plurivox.quoting import one_line
 
 LABEL = 28
-"""How long a label is at most, in Latin characters."""
+"""How long a label is at most in a chart of the usual width, in Latin characters."""
 ALL_RATERS = "all raters"
-_PIXELS = 6.0  # of a Latin character at the size of labels
-_JOINERS = "\u200c\u200d"  # they make Persian words and composed emoji
+_SHORTEST = 10
+_EDGES = 36  # what stands around a plot: padding, and half a number at its right end
+_SYMBOL = 30  # the mark of an entry in a legend, and the gap behind it
 
 
 def shorten(text: str, length: int = LABEL) -> str:
@@ -30,18 +31,20 @@ def shorten(text: str, length: int = LABEL) -> str:
     'a rather…'
     """
     line = _one_line(text)
-    return line if _columns(line) <= length else _start(line, length - 1).rstrip(_JOINERS + " ") + "…"
+    return line if columns(line) <= length else _start(line, length - 1).rstrip(JOINERS + " ") + "…"
 
 
 def unique_labels(names: Iterable[str], length: int = LABEL) -> list[str]:
     """Return a short label for each name, no two alike; names that start alike keep their end, too.
+
+    ``length`` is that in a chart of the usual width; in others it is longer or shorter.
 
     Examples
     --------
     >>> unique_labels(["the one and only", "the one and other", "neither"], 12)
     ['the on…only', 'the on…other', 'neither']
     """
-    every = list(names)
+    every, length = list(names), fitting(length)
     cut = Counter(shorten(name, length) for name in every)
     taken: set[str] = set()
     labels = []
@@ -58,16 +61,30 @@ def unique_labels(names: Iterable[str], length: int = LABEL) -> list[str]:
     return labels
 
 
-def pixels(labels: Iterable[str]) -> int:
-    """Return about how wide the widest label is."""
-    return math.ceil(max((_columns(label) for label in labels), default=0) * _PIXELS) + 8
+def fitting(length: int = LABEL) -> int:
+    """Return how long a label may be at the width asked for, if it may have ``length`` at the usual one.
+
+    Examples
+    --------
+    >>> from plurivox.plots.theme import sized
+    >>> with sized(340):
+    ...     fitting(28)
+    18
+    """
+    share = (full_width() - WIDTH) / WIDTH
+    return length if share == 0 else max(min(length, _SHORTEST), round(length * (1 + 0.71 * share)))
+
+
+def pixels(labels: Iterable[str], size: float = 11, *, bold: bool = False) -> int:
+    """Return how much room the widest label takes."""
+    return math.ceil(max((wide(label, size, bold=bold) for label in labels), default=0)) + 8
 
 
 def inline(frame: pl.DataFrame) -> Any:
     """Return a frame as the data of a chart; what is not finite becomes null."""
     alt = load_altair()
     numbers = pl.selectors.float()
-    clean = frame.with_columns(pl.when(numbers.is_finite()).then(numbers))
+    clean = frame.withcolumns(pl.when(numbers.is_finite()).then(numbers))
     return alt.InlineData(values=clean.to_dicts())
 
 
@@ -96,7 +113,7 @@ class Rows(NamedTuple):
         for axis, groups in blocks.items():
             if len(blocks) > 1 and axis != "all":
                 found.append((axis, None))
-                labels.append(shorten(axis))
+                labels.append(shorten(axis, fitting()))
             found += [(axis, group) for group in groups]
             labels += unique_labels(groups)
         return cls(found, labels)
@@ -113,8 +130,9 @@ class Rows(NamedTuple):
 
     @property
     def width(self) -> int:
-        """About how wide the labels are, in pixels."""
-        return pixels(self.labels)
+        """How wide the labels are, in pixels."""
+        bold = [self.labels[at] for at in self.headings]
+        return max(pixels(self.labels), pixels(bold, bold=True))
 
     def place(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with the ``row`` of each axis and group; those that are not laid out are left out."""
@@ -134,9 +152,15 @@ class Rows(NamedTuple):
             axis = row_axis(self.labels, labelFontWeight={"condition": bold, "value": "normal"})
         return alt.Y("row:O", scale=alt.Scale(domain=list(range(len(self.keys)))), axis=axis)
 
-    def legend(self, up: int, **more: Any) -> dict[str, Any]:
-        """Return what puts a legend above the labels, so many pixels up."""
-        return {"orient": "none", "direction": "horizontal", "legendX": -self.width, "legendY": -up, **more}
+    def plot_width(self, beside: int = 0) -> int:
+        """Return how wide a plot is with these labels, and so much beside it."""
+        return full_width() - self.width - _EDGES - beside
+
+    def legend(self, names: Sequence[str], **more: Any) -> dict[str, Any]:
+        """Return what puts a legend of these names above the labels, in as many lines as it takes."""
+        across = legend_columns(names)
+        place = {"legendX": -self.width, "legendY": -12 - 16 * -(-len(names) // across)}
+        return {"orient": "none", "direction": "horizontal", "columns": across, **place, **more}
 
     @property
     def height(self) -> Any:
@@ -144,11 +168,16 @@ class Rows(NamedTuple):
         return load_altair().Step(STEP)
 
 
+def legend_columns(names: Sequence[str], left: int = 10) -> int:
+    """Return how many entries of a legend stand beside each other if it starts so far from the left."""
+    return in_columns([wide(name, 12) + _SYMBOL for name in names], full_width() - 10 - left)
+
+
 def row_axis(labels: Sequence[str], **more: Any) -> Any:
     """Return an axis that writes a label for each position; labels are data, quoted as JSON in the expression."""
     alt = load_altair()
     plain = dict.fromkeys(("grid", "ticks", "domain", "aria"), False)
-    settings = {"title": None, "labelLimit": 200, "labelPadding": 6, **plain, **more}
+    settings = {"title": None, "labelLimit": 0, "labelPadding": 6, **plain, **more}
     return alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", **settings)
 
 
@@ -190,25 +219,19 @@ def _one_line(text: str) -> str:
     return one_line(text) or "(blank)"
 
 
-def _start(line: str, columns: int) -> str:
+def _start(line: str, room: int) -> str:
     """Return as many characters as fit into so many columns."""
     for at, character in enumerate(line):
-        columns -= _columns(character)
-        if columns < 0:
+        room -= columns(character)
+        if room < 0:
             return line[:at]
     return line
 
 
 def _both_ends(line: str, length: int) -> str:
     """Return start and end of a line that is too long."""
-    if _columns(line) <= length:
+    if columns(line) <= length:
         return line
     end = _start(line[::-1], (length - 1) // 2)[::-1]
-    return _start(line, length - 1 - _columns(end)).rstrip(_JOINERS + " ") + "…" + end.lstrip(_JOINERS + " ")
+    return _start(line, length - 1 - columns(end)).rstrip(JOINERS + " ") + "…" + end.lstrip(JOINERS + " ")
 
-
-def _columns(text: str) -> int:
-    return sum(
-        0 if unicodedata.combining(c) or c in _JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )

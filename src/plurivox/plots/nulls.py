@@ -10,11 +10,13 @@ import polars as pl
 from plurivox.plots import groups as g
 from plurivox.plots.layout import inline, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.theme import WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import Grid, tips
+from plurivox.plots.theme import load_altair, saying, themed
 from plurivox.results.result import GroupResult, Row, p_text
 
 N_BINS = 30
-_COLUMNS = 3
+_COLUMNS = 4
+_BARS = {"from": "shuffles from", "permutations": "number of shuffles"}
 _SCHEMA = (
     g.texts("axis", "group", "statistic")
     | g.numbers("from", "to")
@@ -74,16 +76,16 @@ def null_histograms(
         y=alt.Y("permutations:Q", axis=None, scale=alt.Scale(zero=True)),
         y2=alt.datum(0),
         color=colour,
-        tooltip=["group:N", "permutations:Q", "observed:Q", "p:Q"],
+        tooltip=tips("group", "axis", "from", "to", "permutations", "observed", "p", names=_BARS),
     )
     rule = base.mark_rule(strokeWidth=2.5, opacity=1).encode(x=alt.X("observed:Q", aggregate="min"), color=colour)
-    columns = min(_COLUMNS, len(labels))
+    grid = Grid.of(len(labels), 150, most=_COLUMNS)
     chart = (
         alt.layer(bars, rule)
-        .properties(width=(WIDTH - 30) // _COLUMNS - 20, height=70)
+        .properties(width=grid.width, height=70)
         .facet(
-            facet=alt.Facet("panel:N", sort=labels, title=None, header=alt.Header(labelAnchor="start", labelLimit=205)),
-            columns=columns, spacing={"row": 14, "column": 20},
+            facet=alt.Facet("panel:N", sort=labels, title=None, header=alt.Header(labelAnchor="start", labelLimit=grid.width)),
+            columns=grid.n, spacing={"row": 14, "column": grid.gap},
         )
         .resolve_scale(x="independent", y="independent")
     )  # fmt: skip

@@ -10,12 +10,13 @@ from plurivox.lenses.overview.run import Overview
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import point_legend
-from plurivox.plots.theme import COLOURS, INK, SEQUENCE, WIDTH, diverging, load_altair, saying, themed
+from plurivox.plots.pieces import few, point_legend, tips, titled
+from plurivox.plots.theme import COLOURS, INK, SEQUENCE, diverging, full_width, load_altair, narrow, saying, themed
 from plurivox.results.wording import withheld_words
 from plurivox.scale import few_points
 
 LARGEST = "the largest"
+_SPANS = {"raters to": "to", "items to": "to"}
 _SIZES = g.texts("axis", "group") | g.counts("raters", "items", "ratings")
 
 
@@ -42,19 +43,20 @@ def design(overview: Overview) -> Any:
     if data.is_empty():
         return saying(title, "The table holds counts per scale point, so that who rated what is unknown.")
     n_items, n_raters, seam = max(data["items to"]), max(data["raters to"]), 0.6  # pixels that neighbours overlap
-    width, height = WIDTH - 170, 240
+    width, height = full_width() - (76 if narrow() else 156), 240
     placed = data.with_columns(
         x=pl.col("items from") - 1, x2=pl.col("items to") + seam * n_items / width,
         y=pl.col("raters from") - 1, y2=pl.col("raters to") + seam * n_raters / height,
     )  # fmt: skip
     scale = alt.Scale(domain=[0, 0.5, 1], range=list(SEQUENCE[:3]), interpolate="rgb", clamp=True)
     legend = alt.Legend(
-        type="gradient", title="share rated", orient="right", format="%", values=[0, 0.5, 1], gradientLength=120
-    )
+        type="gradient", title="share rated", orient="top" if narrow() else "right", format="%", values=[0, 0.5, 1],
+        gradientLength=120,
+    )  # fmt: skip
     share = alt.Color("share rated:Q", scale=scale, legend=legend)
 
     def axis(title: str) -> Any:
-        return alt.Axis(title=title, grid=False, tickCount=6, format=",d", tickMinStep=1)
+        return alt.Axis(title=title, grid=False, tickCount=few(6, width), format=",d", tickMinStep=1)
 
     chart = (
         alt.Chart(inline(placed))
@@ -66,7 +68,7 @@ def design(overview: Overview) -> Any:
                     scale=alt.Scale(domain=[0, n_raters], nice=False, reverse=True)),
             y2=alt.Y2("y2"),
             color=share,
-            tooltip=[*(f"{name}:Q" for name in data.columns[:4]), alt.Tooltip("share rated:Q", format=".1%")],
+            tooltip=tips(*data.columns[:4], "share rated", form=",d", names=_SPANS),
         )
         .properties(width=width, height=height)
     )  # fmt: skip
@@ -89,15 +91,17 @@ def ratings_per_item(overview: Overview) -> Any:
     data, spread = ratings_per_item_data(overview), overview.description.per_item
     names = [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in data.select("from", "to").iter_rows()]
     placed = data.with_columns(bin=pl.Series(names, dtype=pl.String))
-    step = min(46, (WIDTH - 80) // len(names))
-    width = max(240, step * len(names))
+    step = min(46, (full_width() - 80) // len(names))
+    width = max(min(240, full_width() - 80), step * len(names))
     crowded = pixels(names) > step
     base = alt.Chart(inline(placed)).encode(
         x=alt.X("bin:O", sort=names, title="ratings of an item", scale=alt.Scale(paddingInner=0.08),
                 axis=alt.Axis(labelAngle=-40 if crowded else 0, ticks=False, grid=False)),
         y=alt.Y("items:Q", title="items", axis=alt.Axis(tickCount=5, tickMinStep=1, format=",d")),
     )  # fmt: skip
-    bars = base.mark_bar(color=COLOURS[0], size=step - 4).encode(tooltip=["from:Q", "to:Q", "items:Q"])
+    bars = base.mark_bar(color=COLOURS[0], size=max(step - 4, 1)).encode(
+        tooltip=tips("from", "to", "items", form=",d", names={"from": "ratings of an item from"})
+    )
     numbers = base.mark_text(color=INK, fontSize=11, dy=-7).encode(text=alt.Text("items:Q", format=",d"))
     chart = alt.layer(bars, numbers).properties(width=width, height=170)
     said = f"{spread.low:,} ratings each" if spread.low == spread.high else (
@@ -130,9 +134,9 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
         return saying(title, hidden or "Nothing is known of the raters by which to group them.")
     rows = Rows.of(data.select("axis", "group").iter_rows())
     base = alt.Chart(inline(rows.place(data))).encode(y=rows.y(), x=alt.X("raters:Q", axis=None))
-    bars = base.mark_bar(color=COLOURS[0], height=11).encode(tooltip=["axis:N", "group:N", "raters:Q", "ratings:Q"])
+    bars = base.mark_bar(color=COLOURS[0], height=11).encode(tooltip=tips("group", "axis", "raters", "items", "ratings"))
     numbers = base.mark_text(align="left", dx=4, color=INK, fontSize=11).encode(text=alt.Text("raters:Q", format=",d"))
-    chart = alt.layer(bars, numbers).properties(width=WIDTH - rows.width - 60, height=rows.height)
+    chart = alt.layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
     total = sum(len(axis.groups) for axis in axes)
     subtitle = _of_largest(data.height, total) + f"{overview.description.n_raters:,} raters. " + hidden
     unknown = {axis.name: axis.n_outside for axis in axes if axis.n_outside}
@@ -175,18 +179,19 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     rows = _with_all(data)
     placed = _stacked(rows.place(data), names)
     reach = max(max(placed["end"]), -min(placed["start"]), 0.05)
+    width = rows.plot_width()
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     bars = base.mark_bar(height=13).encode(
-        x=alt.X("start:Q", title="← lower points · share of ratings · higher points →",
+        x=alt.X("start:Q", title=titled("← lower points · share of ratings · higher points →", width),
                 scale=alt.Scale(domain=[-1.02 * reach, 1.02 * reach], nice=False),
-                axis=alt.Axis(tickCount=7, labelExpr="format(abs(datum.value), '.0%')")),
+                axis=alt.Axis(tickCount=few(7, width), labelExpr="format(abs(datum.value), '.0%')")),
         x2=alt.X2("end"),
         color=alt.Color("label:N", sort=names, legend=point_legend(rows, names),
                         scale=alt.Scale(domain=names, range=diverging(len(names)))),
-        tooltip=["group:N", "point:N", "ratings:Q", alt.Tooltip("share:Q", format=".1%")],
+        tooltip=tips("group", "point", "share", "ratings", names={"share": "share of ratings"}),
     )  # fmt: skip
     line = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=INK, strokeWidth=1).encode(x="zero:Q")
-    chart = alt.layer(bars, line).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    chart = alt.layer(bars, line).properties(width=width, height=rows.height)
     return themed(chart, title, _words(overview, axis, data) + _middle(names))
 
 
@@ -225,21 +230,32 @@ def response_styles(overview: Overview, axis: str | None = None, *, max_groups: 
         two = len(overview.description.points) <= 2 and overview.description.has_raters
         return saying(title, "On two points every rating is at an end." if two else "Who gave the ratings is unknown.")
     rows = _with_all(drawn)
+    width = rows.plot_width()
 
     def x(column: str) -> Any:
         return alt.X(
-            f"{column}:Q", title="share of a rater's ratings at either end of the scale",
-            scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=6),
+            f"{column}:Q", title=titled("share of a rater's ratings at either end of the scale", width),
+            scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=few(6, width)),
         )  # fmt: skip
 
     base = alt.Chart(inline(rows.place(drawn))).encode(y=rows.y())
-    line = base.mark_rule(strokeWidth=2, color=COLOURS[0], opacity=0.6).encode(x=x("ends 10 %"), x2=alt.X2("ends 90 %"))
-    shown = ["group:N", "raters:Q", *(alt.Tooltip(f"{name}:Q", format=".1%") for name in drawn.columns[3:])]
-    dot = base.mark_point(filled=True, size=65, opacity=1, color=COLOURS[0]).encode(x=x("ends median"), tooltip=shown)
-    chart = alt.layer(line, dot).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    colour, shape = g.LOOKS[g.UNTESTED]
+    line = base.mark_rule(strokeWidth=2, color=colour, opacity=0.6).encode(x=x("ends 10 %"), x2=alt.X2("ends 90 %"))
+    told = tips("group", *_STYLES, "raters", form=".1%", names=_STYLES)
+    dot = base.mark_point(filled=True, size=65, opacity=1, color=colour, shape=shape).encode(
+        x=x("ends median"), tooltip=told
+    )
+    chart = alt.layer(line, dot).properties(width=width, height=rows.height)
     return themed(
         chart, title, _words(overview, axis, data) + "Dot: the median rater; line: from 10 to 90 % of raters."
     )
+
+
+_STYLES = {
+    "ends median": "ratings at an end, of the median rater", "ends 10 %": "of raters the middle 80 % from",
+    "ends 90 %": "to", "middle median": "ratings in the middle, of the median rater",
+    "one score only": "raters who give one score only",
+}  # fmt: skip
 
 
 def _with_all(data: pl.DataFrame) -> Rows:

@@ -1,21 +1,69 @@
-"""What several charts are made of: axes, legends, looks of names, panels in lines."""
+"""What several charts are made of: axes, legends, looks of names, panels in lines, what is told of a mark."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from plurivox.plots.layout import Rows, inline, pixels
-from plurivox.plots.theme import COLOURS, INK, STEP, WIDTH, load_altair
+from plurivox.plots.layout import Rows, inline, legend_columns
+from plurivox.plots.measure import lines
+from plurivox.plots.theme import COLOURS, INK, STEP, full_width, load_altair
+
+_WORDS = {
+    "axis": "attribute", "who": "model", "ci low": "95 % interval from", "ci high": "to",
+    "alone low": "95 % interval from", "alone high": "to", "accounted for low": "95 % interval from",
+    "accounted for high": "to", "with themselves low": "95 % interval from", "with themselves high": "to",
+    "with each other low": "95 % interval from", "with each other high": "to", "chance": "by chance",
+    "chance low": "by chance from", "chance high": "to", "MPA low": "95 % interval from", "MPA high": "to",
+    "WRA low": "95 % interval from", "WRA high": "to", "p corrected": "p, corrected", "other": "with",
+}  # fmt: skip
+"""What readers see columns called beside a mark, where that is not their name; a "to" belongs to the "from" before it."""
+_TEXTS = (
+    "axis", "group", "other", "item", "text", "model", "who", "finding", "metric", "statistic", "component", "when",
+    "state", "point", "score", "what", "line", "at least", "MPA finding", "WRA finding", "region", "ratings of an item",
+    "with the largest GAI", "pattern", "prediction", "column", "source", "label",
+)  # fmt: skip
+_WHOLE = ("raters", "items", "ratings", "scores", "permutations", "rated items", "without an answer", "pairs", "K")
+_SHARES = ("share", "share rated", "share of prior", "wins")
+_GRADES = ("p", "p corrected")
 
 
-def across(title: str, ends: tuple[float, float], n_ticks: int = 6) -> Callable[[str], Any]:
-    """Return what encodes a column from left to right between two ends."""
+def tips(*columns: str, form: str = ".3f", names: Mapping[str, str] | None = None) -> list[Any]:
+    """Return what is told of a mark, in words: beside the pointer, and to those who cannot see it.
+
+    ``form`` is how numbers are written that are not counts, shares or p-values; ``names`` calls columns otherwise.
+    """
+    words = {**_WORDS, **(names or {})}
+    return [_tip(column, form, words.get(column, column)) for column in columns]
+
+
+def _tip(column: str, form: str, title: str) -> Any:
+    alt = load_altair()
+    if column in _TEXTS:
+        return alt.Tooltip(f"{column}:N", title=title)
+    kinds = ((_WHOLE, ",d"), (_SHARES, ".1%"), (_GRADES, ".2~g"))
+    return alt.Tooltip(f"{column}:Q", title=title, format=next((one for those, one in kinds if column in those), form))
+
+
+def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6) -> Callable[[str], Any]:
+    """Return what encodes a column from left to right between two ends, in so many pixels."""
     alt = load_altair()
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
-    return lambda column: alt.X(f"{column}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=n_ticks))
+    axis = alt.Axis(tickCount=few(n_ticks, room))
+    return lambda column: alt.X(f"{column}:Q", title=titled(title, room), scale=scale, axis=axis)
+
+
+def few(n_ticks: int, room: float) -> int:
+    """Return how many ticks stand on an axis of so many pixels."""
+    return max(2, min(n_ticks, int(room / 55)))
+
+
+def titled(title: str, room: float) -> str | list[str]:
+    """Return the title of an axis, in lines where it is longer than the axis."""
+    found = lines(title, max(room, 120))
+    return found if len(found) > 1 else title
 
 
 def vertical(value: float, x: Callable[[str], Any], colour: str = INK) -> Any:
@@ -27,11 +75,12 @@ def vertical(value: float, x: Callable[[str], Any], colour: str = INK) -> Any:
 def twice(placed: pl.DataFrame, rows: Rows, names: dict[str, str], x: Callable[[str], Any], layers: list[Any]) -> Any:
     """Draw two values of each row, one above the other, upon layers; names tell the columns and their words."""
     alt = load_altair()
-    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(28))
-    scales = looks("when", list(names.values()), legend, color=COLOURS[1::-1], shape=("square", "circle"))
-    for at, (name, words) in enumerate(names.items()):
-        layers = layers + _dots(placed, rows, name, words, x, scales, 4 * (2 * at - 1))
-    return alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=alt.Step(STEP + 6), name="twice")
+    words = list(names.values())
+    legend = alt.Legend(title=None, symbolOpacity=1, **rows.legend(words))
+    scales = looks("when", words, legend, color=COLOURS[1::-1], shape=("square", "circle"))
+    for at, (name, meaning) in enumerate(names.items()):
+        layers = layers + _dots(placed, rows, name, meaning, x, scales, 4 * (2 * at - 1))
+    return alt.layer(*layers).properties(width=rows.plot_width(), height=alt.Step(STEP + 6), name="twice")
 
 
 def _dots(
@@ -40,18 +89,13 @@ def _dots(
     """Return one of two dots of each row with its interval, so many pixels below the middle."""
     alt = load_altair()
     base = alt.Chart(inline(placed.with_columns(when=pl.lit(words)))).encode(y=rows.y(), color=scales["color"])
-    told = ["axis:N", "group:N", "when:N", *numbers_told(name, f"{name} low", f"{name} high")]
+    told = tips("group", "axis", name, f"{name} low", f"{name} high", "raters", names={name: words})
     return [
         base.mark_rule(strokeWidth=1.5, clip=True, yOffset=down).encode(x=x(f"{name} low"), x2=alt.X2(f"{name} high")),
         base.mark_point(filled=True, size=55, opacity=1, yOffset=down).encode(
             x=x(name), shape=scales["shape"], tooltip=told
         ),
     ]
-
-
-def numbers_told(*columns: str, form: str = ".3f") -> list[Any]:
-    """Return numbers that a reader sees beside the pointer."""
-    return [load_altair().Tooltip(f"{column}:Q", format=form) for column in columns]
 
 
 def looks(column: str, names: Sequence[str], legend: Any, **ranges: Sequence[Any]) -> dict[str, Any]:
@@ -66,21 +110,46 @@ def looks(column: str, names: Sequence[str], legend: Any, **ranges: Sequence[Any
     }
 
 
+def legend(names: Sequence[str], **more: Any) -> Any:
+    """Return a legend above a plot, in as many lines as it takes; it starts where the plot does."""
+    settings: dict[str, Any] = {"title": None, "symbolOpacity": 1, "columns": legend_columns(names, 60), **more}
+    return load_altair().Legend(**settings)
+
+
 def point_legend(rows: Rows, names: Sequence[str]) -> Any:
     """Return the legend of the points of a scale above the rows, in as many lines as it takes."""
-    columns = max(1, min(len(names), (WIDTH - 20) // (pixels(names) + 30)))
-    up = 14 + 16 * -(-len(names) // columns)
-    return load_altair().Legend(title=None, **rows.legend(up, columns=columns, symbolType="square"))
+    return load_altair().Legend(title=None, **rows.legend(names, symbolType="square"))
+
+
+class Grid(NamedTuple):
+    """Panels in lines: how many beside each other, how wide each is, and how far apart."""
+
+    n: int
+    width: int
+    gap: int
+
+    @classmethod
+    def of(cls, n_panels: int, least: int, *, most: int = 4, gap: int = 20, first: int = 0, each: int = 0) -> Grid:
+        """Return as many panels beside each other as fit, each of at least so many pixels.
+
+        ``first`` is what stands at the left of a line, ``each`` at the left of every panel, such as numbers of an axis.
+        """
+        room = full_width() - 14 - first
+        n = max(1, min(n_panels, most, (room + gap) // (least + each + gap)))
+        return cls(n, (room - (n - 1) * gap) // n - each, gap)
+
+    def lines(self, panels: Sequence[Any], beneath: int = 16) -> Any:
+        """Return the panels in their lines."""
+        alt = load_altair()
+        beside = [alt.hconcat(*panels[at : at + self.n], spacing=self.gap) for at in range(0, len(panels), self.n)]
+        return beside[0] if len(beside) == 1 else alt.vconcat(*beside, spacing=beneath)
+
+    def starts(self, at: int) -> bool:
+        """Tell whether a panel is the first of its line."""
+        return at % self.n == 0
 
 
 def panel(chart: Any, label: str, at: int, width: int, height: int, **heading: Any) -> Any:
     """Return a chart as a panel with its heading and a name that tests and styles can find."""
     title = load_altair().TitleParams(label, fontSize=12, anchor="start", **heading)
     return chart.properties(width=width, height=height, title=title, name=f"panel_{at}")
-
-
-def in_lines(panels: Sequence[Any], n: int, beside: int, beneath: int) -> Any:
-    """Return panels, so many beside each other, with so much room between them."""
-    alt = load_altair()
-    lines = [alt.hconcat(*panels[at : at + n], spacing=beside) for at in range(0, len(panels), n)]
-    return alt.vconcat(*lines, spacing=beneath)

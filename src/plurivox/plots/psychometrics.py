@@ -8,13 +8,14 @@ import polars as pl
 
 from plurivox.lenses.psychometrics.result import Psychometrics
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, pixels, shorten, unique_labels
+from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, looks, numbers_told
-from plurivox.plots.theme import COLOURS, QUIET, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import across, few, legend, looks, tips, titled
+from plurivox.plots.theme import COLOURS, QUIET, full_width, load_altair, saying, themed
 from plurivox.results.poles import Poles
 
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
+_ON_TICK = 1e-9  # how near a whole number a severity has its dot
 _SEVERITY = {"n_scores": "scores", "ci_low": "ci low", "ci_high": "ci high"}
 _SCALE = "how {how}, in standard deviations from the mean item"
 NO_MODEL = "There is no model to show: it needs three raters or groups, and ten items that two of them scored."
@@ -48,9 +49,10 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
         return saying(title, NO_MODEL)
     rows = Rows.listed(unique_labels(data["item"], 34))
     placed = data.with_columns(row=pl.Series(range(data.height)))
-    x = across(poles.fill(_SCALE), extent([*placed["ci low"], *placed["ci high"]]))
+    width = rows.plot_width()
+    x = across(poles.fill(_SCALE), extent([*placed["ci low"], *placed["ci high"]]), width)
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    tooltip = ["item:N", alt.Tooltip("severity:Q", format=".2f"), "scores:Q"]
+    tooltip = tips("item", "severity", "ci low", "ci high", "scores", form=".2f", names={"severity": poles.fill("how {how}")})
     layers = [
         base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
         base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x=x("severity"), tooltip=tooltip),
@@ -60,7 +62,7 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
     ends = f"The {n} items at the {poles.high} end and the {n} at the {poles.low} end, of {total.height:,}. "
     shown = ends if total.height > 2 * n else ""
     who = "raters" if g.names_raters(chosen) else f"groups of {shorten(chosen)}"
-    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    chart = alt.layer(*layers).properties(width=width, height=rows.height)
     return themed(chart, title, f"{shown}Line: 95 % interval, given the scores of {who}.")
 
 
@@ -100,17 +102,22 @@ def score_curves(result: Psychometrics, axis: str, *, subset: str | None = None,
     names = data["group"].unique(maintain_order=True).to_list()
     labels = unique_labels(names)
     placed = data.with_columns(label=pl.col("group").replace_strict(names, labels))
-    legend = alt.Legend(title=None, columns=max(1, (WIDTH - 20) // (pixels(labels) + 40)), symbolType="stroke")
-    look = looks("label", labels, legend, color=COLOURS, strokeDash=_DASHES)
+    look = looks("label", labels, legend(labels, symbolType="stroke"), color=COLOURS, strokeDash=_DASHES)
     values = result.settings["values"]
     y = alt.Y("expected score:Q", scale=alt.Scale(domain=[values[0], values[-1]]), axis=alt.Axis(tickCount=5))
-    lines = alt.Chart(inline(placed)).mark_line(strokeWidth=2).encode(
-        x=alt.X("severity:Q", title=poles.fill(_SCALE), scale=alt.Scale(nice=False)),
-        y=y, **look,
-        tooltip=["group:N", *numbers_told("severity", "expected score", form=".2f")],
+    width = full_width() - 76
+    x = alt.X(
+        "severity:Q", title=titled(poles.fill(_SCALE), width), scale=alt.Scale(nice=False),
+        axis=alt.Axis(tickCount=few(7, width)),
+    )  # fmt: skip
+    lines = alt.Chart(inline(placed)).mark_line(strokeWidth=2).encode(x=x, y=y, **look)
+    whole = placed.filter((pl.col("severity") - pl.col("severity").round()).abs() < _ON_TICK)
+    told = tips("group", "severity", "expected score", form=".2f", names={"severity": poles.fill("how {how}")})
+    dots = alt.Chart(inline(whole)).mark_point(filled=True, size=22, opacity=1).encode(
+        x=x, y=y, color=look["color"], tooltip=told
     )  # fmt: skip
     middle = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=QUIET, strokeDash=[2, 3]).encode(x="x:Q")
-    chart = alt.layer(middle, lines).properties(width=WIDTH - 80, height=260)
+    chart = alt.layer(middle, lines, dots).properties(width=width, height=260)
     total = len(g.group_rows(result, ("grm_a",), axis, subset))
     text = g.shown_words(len(names), len(names), total, "those whose discrimination differs most")
     return themed(chart, title, text + "Steep: small differences are told apart. High: high scores are given early.")

@@ -57,7 +57,7 @@ def repeat_agreement(result: Variation, statistic: str = "percent", *, max_group
         return saying(title, "Nobody rated an item again, or repeats were not kept.")
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     ends = [value for name in _AGAIN for end in ("", " low", " high") for value in drawn[f"{name}{end}"]]
-    chart = twice(rows.place(drawn), rows, _AGAIN, across(_TITLES[statistic], extent(ends)), [])
+    chart = twice(rows.place(drawn), rows, _AGAIN, across(_TITLES[statistic], extent(ends), rows.plot_width()), [])
     total = repeat_agreement_data(result, statistic, max_groups=None).height
     text = g.shown_words(drawn.height, data.height, total, "the largest")
     if drawn["with themselves low"].is_not_null().any():

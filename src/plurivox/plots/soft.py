@@ -11,10 +11,10 @@ from plurivox.lenses.soft.matching import MARGINAL, POSTERIOR_MEAN, REFERENCES, 
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.layout import Rows, defined, extent, inline, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import in_lines, looks, numbers_told
-from plurivox.plots.theme import COLOURS, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import Grid, few, legend, looks, tips
+from plurivox.plots.theme import COLOURS, QUIET, SHAPES, load_altair, saying, themed
 from plurivox.statistics.registry import LABELS
 from plurivox.statistics.soft_blocks import EMPIRICAL
 
@@ -58,37 +58,37 @@ def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
     placed = rows.place(drawn.with_columns(axis=pl.lit(""), group=pl.col("model")))
     known = placed["metric"].to_list()
     columns = [LABELS[name] for name in DRAWN[:4] if LABELS[name] in known or f"E[{LABELS[name]}]" in known]
-    width = (WIDTH - rows.width - 16 * len(columns)) // len(columns)
+    grid = Grid.of(len(columns), 100, gap=16, first=rows.width + 16)
     lines = []
     for kind, form in (("empirical", "{}"), ("expected", "E[{}]")):
         names = [form.format(name) for name in columns if form.format(name) in known]
         panels = [
-            _scores(placed.filter(metric=name), name, rows, labels=at == 0).properties(
-                width=width, height=rows.height, name=f"{kind}_{at}"
+            _scores(placed.filter(metric=name), name, rows, grid.width, labels=grid.starts(at)).properties(
+                width=grid.width, height=rows.height, name=f"{kind}_{at}"
             )
             for at, name in enumerate(names)
         ]
         if panels:
-            lines.append(alt.hconcat(*panels, spacing=16))
+            lines.append(grid.lines(panels, 14))
     return themed(alt.vconcat(*lines, spacing=14), title, _ranking_words(result, bin, drawn))
 
 
-def _scores(placed: pl.DataFrame, name: str, rows: Rows, *, labels: bool) -> Any:
+def _scores(placed: pl.DataFrame, name: str, rows: Rows, width: int, *, labels: bool) -> Any:
     alt = load_altair()
     axis_scale = _scale(name, placed["score"], [*placed["ci low"], *placed["ci high"]])
     model = f"indexof({list(REFERENCES)!r}, datum.model) < 0"
 
     def x(column: str) -> Any:
-        return alt.X(f"{column}:Q", title=name, scale=axis_scale, axis=alt.Axis(tickCount=3, format="~g"))
+        return alt.X(f"{column}:Q", title=name, scale=axis_scale, axis=alt.Axis(tickCount=few(3, width), format="~g"))
 
     base = alt.Chart(inline(placed)).encode(y=rows.y(labels=labels))
     colour = alt.condition(model, alt.value(COLOURS[0]), alt.value(QUIET))
-    tooltip = ["model:N", "metric:N", *numbers_told("score", "ci low", "ci high")]
+    tooltip = tips("model", "score", "ci low", "ci high", "items", names={"score": name})
     return alt.layer(
         base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour),
         base.mark_point(filled=True, size=60, opacity=1).encode(
             x=x("score"), color=colour, tooltip=tooltip,
-            shape=alt.condition(model, alt.value("circle"), alt.value("diamond")),
+            shape=alt.condition(model, alt.value("circle"), alt.value("square")),
         ),
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def _ranking_words(result: SoftScores, bin_: str, drawn: pl.DataFrame) -> str:
     text = _shown_words(result, drawn["model"].unique().to_list())
     text += "" if bin_ == ALL else f"Items with {bin_} ratings. "
     text += (
-        f"Further left is better. Circles: models, the lowest {LABELS[result.main]} on top; diamonds: predictions to "
+        f"Further left is better. Circles: models, the lowest {LABELS[result.main]} on top; squares: predictions to "
         "compare with. "
     )
     if drawn["ci low"].is_not_null().any():
@@ -187,6 +187,9 @@ def _panels(
     labels = dict(zip(shown, unique_labels(shown, _LABEL), strict=True))
     placed = drawn.with_columns(label=pl.col("model").replace_strict(labels))
     encoded = _encodings(shown, list(labels.values()))
+    grid = Grid.of(len(names), 200, most=2, gap=_GAP, each=60)
+    told = tips("model", "metric", "strength" if mark else "ratings of an item", "score", "ci low", "ci high", "items",
+                names={"strength": "prior weight of a point"})  # fmt: skip
     panels = []
     for at, name in enumerate(names):
         own = placed.filter(metric=name)
@@ -196,17 +199,16 @@ def _panels(
         y = alt.Y("score:Q", title=name, scale=scale, axis=alt.Axis(tickCount=5, format="~g"))
         base = alt.Chart(inline(own)).encode(x=x, color=encoded["color"])
         layers = [base.mark_line(strokeWidth=1.8, clip=True).encode(y=y, strokeDash=encoded["strokeDash"])]
+        dots = base.mark_point(filled=True, size=45 if points else 18, opacity=1, clip=True).encode(y=y, tooltip=told)
         if points:
             sure = alt.Chart(inline(models)).encode(x=x, color=encoded["color"]).mark_rule(strokeWidth=1.2, clip=True)
             layers.append(sure.encode(y=alt.Y("ci low:Q", scale=scale), y2=alt.Y2("ci high")))
-            tooltip = ["model:N", "ratings of an item:N", *numbers_told("score"), "items:Q"]
-            dots = base.mark_point(filled=True, size=45, opacity=1, clip=True)
-            layers.append(dots.encode(y=y, shape=encoded["shape"], tooltip=tooltip))
+        layers.append(dots.encode(shape=encoded["shape"]) if points else dots)
         if mark is not None:
             rule = alt.Chart(alt.InlineData(values=[{"strength": mark}])).mark_rule(color=QUIET, strokeWidth=1)
             layers.append(rule.encode(x=x))
-        panels.append(alt.layer(*layers).properties(width=(WIDTH - 2 * 60 - _GAP) // 2, height=170, name=f"panel_{at}"))
-    return themed(in_lines(panels, 2, _GAP, 16), title, subtitle)
+        panels.append(alt.layer(*layers).properties(width=grid.width, height=170, name=f"panel_{at}"))
+    return themed(grid.lines(panels), title, subtitle)
 
 
 def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Any:
@@ -222,16 +224,13 @@ def _scale(name: str, core: pl.Series, around: Sequence[float | None]) -> Any:
 
 def _encodings(shown: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
     """Return colour, dashes and shape of each prediction: models in colour, the others grey and dashed."""
-    alt = load_altair()
     colours, dashes, shapes = [], [], []
     for number, name in enumerate(shown):
         beside = name in REFERENCES
         colours.append(QUIET if beside else COLOURS[number % len(COLOURS)])
         dashes.append(_DASHES[name] if beside else [1, 0])
         shapes.append("stroke" if beside else SHAPES[number % len(SHAPES)])
-    columns = max(1, (WIDTH - 20) // (pixels(labels) + 44))
-    legend = alt.Legend(title=None, columns=columns, symbolOpacity=1, symbolSize=100)
-    return looks("label", labels, legend, color=colours, strokeDash=dashes, shape=shapes)
+    return looks("label", labels, legend(labels, symbolSize=100), color=colours, strokeDash=dashes, shape=shapes)
 
 
 _KINDS = {True: "empirical", False: "expected"}

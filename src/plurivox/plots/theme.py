@@ -1,11 +1,30 @@
-"""How all charts look: colours that everyone can tell apart, quiet axes, room to read."""
+"""How all charts look: colours that everyone can tell apart, quiet axes, room to read at any width.
+
+What a colour means is the same in every chart and every report:
+
+- **Standing out** (:data:`plurivox.plots.groups.LOOKS`): a blue diamond is beyond chance after correction, an orange
+  triangle before correction only, a grey circle is not distinguishable from chance, a black circle was not tested.
+- **The rating scale**: :data:`LOW_HUE` is its low end, :data:`HIGH_HUE` its high end, grey its middle, for points as for
+  means of ratings or answers.
+- **Agreement** (alpha, IRR, XRR): :data:`SEQUENCE` from :data:`AGREEMENT`'s low end to its high end, and clipped beyond,
+  whatever the values are, so that two pictures can be compared.
+- **Other amounts**: :data:`SEQUENCE` from little to much; shares from 0 to 1, distances over all that the result has.
+- **Series** (models, groups as lines): :data:`COLOURS` in order, each with a shape or dashes of its own; what they are
+  compared with (all raters, references) is grey and dashed, or a grey square.
+- **Chance** is a grey strip, never a coloured one; a single series that says nothing of a test is :data:`COLOURS`'s first.
+
+Charts are drawn for a light page, with nothing behind them.
+"""
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
-from plurivox.errors import MissingExtraError
+from plurivox.errors import InputError, MissingExtraError
+from plurivox.plots.measure import lines
 
 INK, QUIET = "#222222", "#767676"
 """All text and marks in black or grey; with the next two, what a dark page replaces."""
@@ -17,14 +36,59 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", INK
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 SEQUENCE = ("#eef4fa", "#56B4E9", "#0072B2", "#003f66")
 """From little to much in one hue, darker step by step, so that it reads in grey too."""
+AGREEMENT = (-0.2, 1.0)
+"""The ends of the colours of agreement, everywhere."""
 LOW_HUE, MIDDLE_HUE, HIGH_HUE = "#0072B2", "#d0d0d0", "#D55E00"
 """The ends and the middle of a scale, or of values around zero."""
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # charts are measured in it, so pages should show them in it
 WIDTH = 680
-"""How wide a chart is at most, in pixels."""
+"""How wide a chart is where nothing else is asked for, in pixels."""
+NARROW = 480
+"""Below this width, as on a phone, panels stand beneath each other, and words are fewer."""
+WIDTHS = (320, 2_000)
+"""The narrowest and the widest chart that can be asked for."""
 STEP = 18
 """How high a row is, in pixels."""
-_LINE_LENGTH = 112
+_ASKED: ContextVar[int] = ContextVar("width of charts", default=WIDTH)
+
+
+@contextmanager
+def sized(width: int) -> Iterator[None]:
+    """Draw charts as wide as asked: ``with plots.sized(340): chart = plots.gai_forest(result)``.
+
+    Labels, legends and panels then take the room there is, from about 330 pixels (a phone) to 1,000 and more; where
+    nothing is asked for, charts are 680 pixels wide. A chart keeps the width that it was made with.
+
+    Parameters
+    ----------
+    width
+        In pixels, axes and legends included.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> with pv.plots.sized(340):
+    ...     chart = pv.plots.ratings_per_item(pv.overview(pv.simulate(n_items=20, n_raters=10).ratings))
+    >>> chart.to_dict()["width"] < 340
+    True
+    """
+    if not WIDTHS[0] <= width <= WIDTHS[1]:
+        raise InputError(f"width is {width}", hint=f"Give a number of pixels from {WIDTHS[0]} to {WIDTHS[1]:,}.")
+    before = _ASKED.set(width)
+    try:
+        yield
+    finally:
+        _ASKED.reset(before)
+
+
+def full_width() -> int:
+    """Return how wide a chart is to be, in pixels."""
+    return _ASKED.get()
+
+
+def narrow() -> bool:
+    """Tell whether there is little room, as on a phone."""
+    return full_width() < NARROW
 
 
 def load_altair() -> Any:
@@ -39,12 +103,16 @@ def load_altair() -> Any:
 def themed(chart: Any, title: str, subtitle: str = "") -> Any:
     """Return the chart with its title and the common looks."""
     alt = load_altair()
-    lines = textwrap.wrap(subtitle, _LINE_LENGTH, break_on_hyphens=False)
-    heading = alt.TitleParams(title, subtitle=lines or alt.Undefined, anchor="start", offset=12, frame="bounds")
+    size, room = 14 if narrow() else 15, full_width() - 12
+    above = lines(title, room, size, bold=True)
+    heading = alt.TitleParams(
+        above if len(above) > 1 else title, subtitle=lines(subtitle, room, 12) or alt.Undefined, anchor="start",
+        offset=12, frame="bounds",
+    )  # fmt: skip
     return (
         chart.properties(title=heading)
         .configure(font=FONT, background="white")
-        .configure_title(fontSize=15, color=INK, subtitleColor=QUIET, subtitleFontSize=12)
+        .configure_title(fontSize=size, color=INK, subtitleColor=QUIET, subtitleFontSize=12)
         .configure_axis(
             labelColor=INK, titleColor=INK, labelFontSize=11, titleFontSize=11, titleFontWeight="normal", grid=True,
             gridColor=GRID, domainColor=LINE, tickColor=LINE,
@@ -62,13 +130,13 @@ def themed(chart: Any, title: str, subtitle: str = "") -> Any:
 def saying(title: str, text: str) -> Any:
     """Return a chart that says in words why there is nothing to draw."""
     alt = load_altair()
-    lines = textwrap.wrap(text, _LINE_LENGTH)
-    words = alt.InlineData(values=[{"line": at, "text": line} for at, line in enumerate(lines)])
+    said = lines(text, full_width() - 30, 12)
+    words = alt.InlineData(values=[{"line": at, "text": line} for at, line in enumerate(said)])
     chart = (
         alt.Chart(words)
         .mark_text(align="left", baseline="middle", color=QUIET, fontSize=12)
         .encode(x=alt.value(0), y=alt.Y("line:O", axis=None), text=alt.Text("text:N"))
-        .properties(width=WIDTH - 30, height=alt.Step(STEP))
+        .properties(width=full_width() - 30, height=alt.Step(STEP))
     )
     return themed(chart, title)
 

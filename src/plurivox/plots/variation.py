@@ -12,9 +12,9 @@ from plurivox.plots import groups as g
 from plurivox.plots.forests import forest, forest_data
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, looks, numbers_told, twice, vertical
+from plurivox.plots.pieces import across, few, legend, looks, tips, titled, twice, vertical
 from plurivox.plots.repeats import drift_forest, repeat_agreement
-from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, WIDTH, load_altair, saying, themed
+from plurivox.plots.theme import COLOURS, INK, ON_DARK, ON_LIGHT, QUIET, full_width, load_altair, narrow, saying, themed
 from plurivox.results.wording import interval_method
 
 ORDER = ("item", "rater", "group", "group_item", "rest")
@@ -24,6 +24,7 @@ _DARK = ("item",)  # fills that need light text
 _OF_GROUPS = ("group", "group_item")
 _BAR = 26  # height of a row of the stacked bar, which holds text
 _WHEN = {"alone": "this attribute alone", "accounted for": "with the other attributes accounted for"}
+_RELIABLE = {"line": "reliability", "raters": "raters", "low": "95 % interval from", "high": "to"}
 KINDS = {"relative": "relative: which item is higher", "absolute": "absolute: how high each item is"}
 """The two reliabilities, and what each is for."""
 
@@ -94,7 +95,7 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Any:
     placed = _stacked(drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left"))
     beside = _beside(placed, rows)
     room = 0 if beside is None else 2 * _COLUMN + 10
-    bar = _bar(placed, rows, WIDTH - rows.width - 30 - room)
+    bar = _bar(placed, rows, rows.plot_width(room))
     chart = bar if beside is None else alt.hconcat(bar, beside, spacing=10)
     return themed(chart, title, _shares_words(result, data, drawn))
 
@@ -112,19 +113,16 @@ def _bar(placed: pl.DataFrame, rows: Rows, width: int) -> Any:
     alt = load_altair()
     names = [COMPONENTS[name] for name in ORDER if COMPONENTS[name] in set(placed["component"])]
     fills = {COMPONENTS[name]: _FILL[name] for name in ORDER}
-    legend = alt.Legend(title=None, symbolType="square", **rows.legend(26))
+    legend = alt.Legend(title=None, symbolType="square", **rows.legend(names))
     fill = alt.Fill("component:N", legend=legend, scale=alt.Scale(domain=names, range=[fills[name] for name in names]))
-    axis = alt.Axis(format="%", tickCount=5)
+    axis = alt.Axis(format="%", tickCount=few(5, width))
 
     def x(column: str) -> Any:
-        return alt.X(f"{column}:Q", title="share of the variance in scores", scale=alt.Scale(domain=[0, 1]), axis=axis)
+        title = titled("share of the variance in scores", width)
+        return alt.X(f"{column}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=axis)
 
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    told = [
-        "axis:N",
-        "component:N",
-        *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("share", "ci low", "ci high")),
-    ]
+    told = tips("axis", "component", "share", "ci low", "ci high", form=".1%", names={"share": "share of the variance"})
     parts = base.mark_bar(height=18).encode(x=x("start"), x2=alt.X2("end"), fill=fill, tooltip=told)
     written = alt.Chart(inline(_labelled(placed, width))).encode(y=rows.y(), x=x("middle"), text="text:N")
     texts = [
@@ -268,10 +266,8 @@ def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
     hues = iter(COLOURS)
     colours = [QUIET if name in whole else next(hues) for name in names]
     dashes = [[4, 3] if name in whole or name == KINDS["absolute"] else [1, 0] for name in names]
-    legend = alt.Legend(
-        title=None, columns=max(1, (WIDTH - 20) // (pixels(names) + 40)), symbolType="stroke", symbolOpacity=1
-    )
-    scales = looks("line", names, legend, color=colours, strokeDash=dashes)
+    scales = looks("line", names, legend(names, symbolType="stroke"), color=colours, strokeDash=dashes)
+    width = full_width() - 70
     ticks = [k for k in (1, 2, 3, 5, 10, 20, 30, 50, 100) if k <= lines["raters"].max()]  # type: ignore[operator]
     x = alt.X(
         "raters:Q", title="raters whose mean is taken", scale=alt.Scale(type="log", nice=False),
@@ -285,16 +281,16 @@ def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
     layers = []
     if bands and defined(lines, "low", "high").height:
         layers.append(base.mark_area(opacity=0.18, clip=True).encode(y=y("low"), y2=alt.Y2("high")))
-    told = ["line:N", "raters:Q", *numbers_told("value")]
-    layers.append(base.mark_line(strokeWidth=2.2 if bands else 1.5).encode(
-        y=y("value"), strokeDash=scales["strokeDash"], tooltip=told
-    ))  # fmt: skip
+    told = tips("line", "raters", "value", "low", "high", names=_RELIABLE)
+    layers.append(base.mark_line(strokeWidth=2.2 if bands else 1.5).encode(y=y("value"), strokeDash=scales["strokeDash"]))
+    dots = alt.Chart(inline(lines.filter(pl.col("raters").is_in(ticks)))).mark_point(filled=True, size=28, opacity=1)
+    layers.append(dots.encode(x=x, y=y("value"), color=scales["color"], tooltip=told))
     goal = alt.Chart(alt.InlineData(values=[{"at": target, "text": f"target {target:g}"}])).encode(y=y("at"))
     layers.append(goal.mark_rule(color=INK, strokeWidth=1, strokeDash=[2, 3]))
     layers.append(goal.mark_text(color=INK, align="right", dx=-4, dy=-7, fontSize=11).encode(
-        x=alt.value(WIDTH - 70), text="text:N"
+        x=alt.value(width), text="text:N"
     ))  # fmt: skip
-    return alt.layer(*layers).properties(width=WIDTH - 70, height=260, name="curves")
+    return alt.layer(*layers).properties(width=width, height=260, name="curves")
 
 
 def _curve_words(
@@ -351,10 +347,13 @@ def adjusted_effects(result: Variation, *, subset: str | None = None, max_groups
     rows = rows._replace(labels=_with_reference(rows, drawn))
 
     ends = [value for name in _WHEN for end in (" low", " high") for value in drawn[f"{name}{end}"]]
-    x = across("points higher than the reference group", extent([*drawn["alone"], *drawn["accounted for"], 0.0, *ends]))
+    core = [*drawn["alone"], *drawn["accounted for"], 0.0, *ends]
+    x = across("points higher than the reference group", extent(core), rows.plot_width())
     placed = rows.place(drawn)
     held = alt.Chart(inline(placed.filter(pl.col("group") == pl.col("reference")))).encode(y=rows.y(), x=x("alone"))
-    layers = [vertical(0.0, x), held.mark_point(size=45, color=INK, opacity=1, strokeWidth=1.5)]
+    told = tips("group", "axis", "alone", "raters", names={"alone": "reference group, points"})
+    reference = held.mark_point(size=45, color=INK, opacity=1, strokeWidth=1.5).encode(tooltip=told)
+    layers = [vertical(0.0, x), reference]
     chart = twice(placed.filter(pl.col("group") != pl.col("reference")), rows, _WHEN, x, layers)
     total = _part(result.adjusted(), result, subset).height
     return themed(chart, title, _adjusted_words(result, data, drawn, total))
