@@ -69,9 +69,9 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Terms and what they mean, as a list."""
+    """Terms and what they mean, as a list: the id, the term and its meaning."""
 
-    entries: tuple[tuple[str, str], ...]
+    entries: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -15,10 +15,12 @@ import polars as pl
 
 from plurivox import __version__
 from plurivox.errors import MissingExtraError
-from plurivox.plots.theme import INK, QUIET
-from plurivox.plots.writing import to_svg
 from plurivox.quoting import harmless
-from plurivox.report.parts import Block, Brief, DataTable, Figure, Finding, Section
+from plurivox.report.answer import Answer
+from plurivox.report.parts import Block, Brief, Figure, Prose, Section, Switch, Terms
+from plurivox.report.pictures import pictures
+from plurivox.report.said import contents, said_of
+from plurivox.report.terms import Explained
 
 MAX_BEHIND = 300
 """Rows of the table behind a chart, at most."""
@@ -26,85 +28,84 @@ LONGEST = 300
 """Characters of a text that are shown; what is longer is cut, and said to be."""
 
 
-def page(brief: Brief, findings: Sequence[Finding], sections: Sequence[Section]) -> str:
-    """Return the whole file."""
+def page(brief: Brief, answer: Answer, sections: Sequence[Section]) -> str:
+    """Return the whole file, or, without sections, a page with the first screen alone."""
     environment = _environment()
     sections = with_unique_ids(sections)
     script = _asset("report.js")
     remarks = list(dict.fromkeys([*brief.remarks, *(text for one in sections for text in one.remarks)]))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = environment.get_template("report.html.j2").render(
-        title=brief.asked.title, findings=findings, sections=sections, style=_asset("report.css"), script=script,
-        script_digest=digest, version=__version__, remarks=remarks,
+        title=brief.asked.title, answer=answer, sections=sections, style=_asset("report.css"), script=script,
+        script_digest=digest, version=__version__, remarks=remarks, explained=Explained(linked=bool(sections)),
     )  # fmt: skip
     return harmless(text)
 
 
 def with_unique_ids(sections: Sequence[Section]) -> list[Section]:
     """Return the sections with an id of its own for each block; names without Latin letters make the same ones."""
-    taken = {"findings", "main", "theme", "print", "said", *(section.id for section in sections)}
-    found = []
+    taken = {"answer", "appendix", "main", "theme", "print", "said", "find", *(section.id for section in sections)}
+    taken |= {f"{section.id}-more" for section in sections}
+
+    def unique(block: Block) -> Block:
+        if isinstance(block, Prose | Terms):
+            return block
+        parts = ("", "-table", "-title") if isinstance(block, Figure) else ("",)
+        name, number = block.id, 2
+        while taken.intersection(name + part for part in parts):
+            name, number = f"{block.id}-{number}", number + 1
+        taken.update(name + part for part in parts)
+        if isinstance(block, Switch):
+            figures = [(label, replace(figure, id=unique(figure).id)) for label, figure in block.figures]  # type: ignore[union-attr]
+            return replace(block, id=name, figures=figures)
+        return replace(block, id=name)
+
     for section in sections:
-        blocks: list[Block] = []
-        for block in section.blocks:
-            if isinstance(block, DataTable | Figure):
-                parts = ("", "-table", "-title") if isinstance(block, Figure) else ("",)
-                name, number = block.id, 2
-                while taken.intersection(name + part for part in parts):
-                    name, number = f"{block.id}-{number}", number + 1
-                taken.update(name + part for part in parts)
-                block = replace(block, id=name)
-            blocks.append(block)
-        found.append(replace(section, blocks=blocks))
-    return found
+        if section.lead_figure is not None:
+            taken.update(section.lead_figure.id + part for part in ("", "-table", "-title"))
+    return [
+        replace(section, blocks=[unique(one) for one in section.blocks], more=[unique(one) for one in section.more])
+        for section in sections
+    ]
 
 
-def drawn(figure: Figure) -> dict[str, str]:
-    """Return a chart as SVG whose ink follows the page, light or dark, and its subtitle; the page has its title."""
-    chart = figure.chart.copy(deep=False)
-    subtitle = chart.title.subtitle
-    chart.title = type(chart.title)("")
-    svg = to_svg(chart, f"{figure.id}-svg")
-    for attribute in ("fill", "stroke"):
-        svg = svg.replace(f'{attribute}="{INK}"', f'{attribute}="currentColor"')
-        svg = svg.replace(f'{attribute}="{QUIET}"', f'{attribute}="currentColor" {attribute}-opacity="0.7"')
-    svg = svg.replace('stroke="#ececec"', 'stroke="currentColor" stroke-opacity="0.1"')
-    svg = svg.replace('stroke="#bbbbbb"', 'stroke="currentColor" stroke-opacity="0.35"')
-    svg = re.sub(r'(<rect width="[\d.]+" height="[\d.]+" fill=")white(")', r"\1none\2", svg, count=1)
-    lines = [subtitle] if isinstance(subtitle, str) else list(subtitle) if isinstance(subtitle, list) else []
-    return {"svg": svg, "subtitle": " ".join(lines)}
+def table_data(frame: pl.DataFrame, digits: Mapping[str, int]) -> str:
+    """Return a table as JSON that is safe inside a script element: for each column its name, kind, decimals and values.
 
-
-def rows_of(frame: pl.DataFrame, digits: Mapping[str, int]) -> list[list[dict[str, Any]]]:
-    """Return the cells of a table: what is shown, and the plain value if that differs."""
+    Texts that repeat are listed once and pointed at. Numbers have six digits; what is not a number is null.
+    """
     columns = []
     for column in frame.iter_columns():
-        places = digits.get(column.name, 3)
-        columns.append([_cell(value, places) for value in column.to_list()])
-    return [list(row) for row in zip(*columns, strict=True)]
+        numeric = column.dtype.is_numeric()
+        places = 0 if column.dtype.is_integer() else digits.get(column.name, 3)
+        values = [_value(value) for value in column.to_list()]
+        entry: dict[str, Any] = {"n": column.name, "v": values}
+        if numeric:
+            entry["d"] = places
+        else:
+            words = list(dict.fromkeys(values))
+            if len(words) < len(values) / 2:
+                places_of = {word: at for at, word in enumerate(words)}
+                entry |= {"w": words, "v": [places_of[value] for value in values]}
+        columns.append(entry)
+    text = json.dumps(columns, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
-def kinds_of(frame: pl.DataFrame) -> list[str]:
-    """Return for each column whether it holds numbers or text."""
-    return ["n" if dtype.is_numeric() else "t" for dtype in frame.dtypes]
-
-
-def _cell(value: Any, places: int) -> dict[str, Any]:
+def _value(value: Any) -> Any:
+    """Return a cell as JSON has it."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        return {"text": "–", "raw": ""}
+        return None
     if isinstance(value, bool):
-        return {"text": "yes" if value else "no"}
+        return "yes" if value else "no"
     if isinstance(value, int):
-        return {"text": f"{value:,}", "raw": str(value)} if abs(value) >= 1000 else {"text": str(value)}
+        return value
     if isinstance(value, float):
-        if math.isinf(value):
-            return {"text": "∞" if value > 0 else "−∞", "raw": str(value)}
-        shown = f"{round(value, places) + 0.0:,.{places}f}"
-        return {"text": shown, "raw": repr(value)}
+        return float(f"{value:.6g}") if math.isfinite(value) else "∞" if value > 0 else "−∞"
     text = str(value)
-    if len(text) > LONGEST:
-        return {"text": f"{text[:LONGEST]} … ({len(text):,} characters)"}
-    return {"text": text}
+    return f"{text[:LONGEST]} … ({len(text):,} characters)" if len(text) > LONGEST else text
 
 
 def _environment() -> Any:
@@ -116,7 +117,9 @@ def _environment() -> Any:
         loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.globals.update(rows_of=rows_of, kinds_of=kinds_of, drawn=drawn, max_behind=MAX_BEHIND)
+    environment.globals.update(
+        table_data=table_data, pictures=pictures, said_of=said_of, contents=contents, max_behind=MAX_BEHIND
+    )
     environment.tests["kind"] = lambda block, name: type(block).__name__ == name
     return environment
 

@@ -2,101 +2,205 @@
 (() => {
   const FIRST = 25;
   const root = document.documentElement;
-  const say = (text) => { document.getElementById("said").textContent = text; };
+  const byId = (id) => document.getElementById(id);
+  const say = (text) => { byId("said").textContent = text; };
+  const made = (tag, text, cls) => {
+    const one = document.createElement(tag);
+    if (text !== undefined) one.textContent = text;
+    if (cls) one.className = cls;
+    return one;
+  };
 
   // Light or dark: as the system has it, until the reader chooses.
-  const theme = document.getElementById("theme");
+  const theme = byId("theme");
   const setTheme = (dark) => {
     root.dataset.theme = dark ? "dark" : "light";
     theme.setAttribute("aria-pressed", String(dark));
     theme.textContent = dark ? "Light" : "Dark";
   };
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  setTheme(system.matches);
+  setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches);
   theme.addEventListener("click", () => setTheme(root.dataset.theme !== "dark"));
-  document.getElementById("print").addEventListener("click", () => window.print());
+  byId("print").addEventListener("click", () => window.print());
 
   const save = (name, blob) => {
-    const link = document.createElement("a");
+    const link = made("a");
     link.href = URL.createObjectURL(blob);
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
-  // Tables: the first rows until asked for all; sort, search, copy.
-  const value = (cell) => ("v" in cell.dataset ? cell.dataset.v : cell.textContent);
-  for (const box of document.querySelectorAll(".table")) {
-    const table = box.querySelector("table");
-    const body = table.tBodies[0];
-    const more = box.querySelector(".more");
-    const search = box.querySelector("[data-search]");
-    let all = false;
-    const show = () => {
-      const wanted = search ? search.value.trim().toLowerCase() : "";
-      let found = 0;
-      for (const row of body.rows) {
-        const hit = !wanted || row.textContent.toLowerCase().includes(wanted);
-        if (hit) found += 1;
-        row.hidden = !hit || (!all && found > FIRST);
-      }
-      more.hidden = all || found <= FIRST;
-      more.firstElementChild.textContent = `Show all ${found.toLocaleString("en")} rows`;
-      if (wanted) say(`${found} rows found`);
-    };
-    more.firstElementChild.addEventListener("click", () => { all = true; show(); });
-    if (search) search.addEventListener("input", show);
-    table.tHead.querySelectorAll("[data-sort]").forEach((button, column) => {
-      button.addEventListener("click", () => {
-        const head = button.parentElement;
-        const up = head.getAttribute("aria-sort") !== "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const numbers = head.classList.contains("n");
-        const key = (row) => {
-          const text = value(row.cells[column]);
-          return numbers ? (text === "" ? NaN : Number(text)) : text;
-        };
-        const rows = [...body.rows].map((row, place) => ({ row, place, key: key(row) }));
-        rows.sort((a, b) => {
-          if (numbers) {
-            if (Number.isNaN(a.key) || Number.isNaN(b.key)) return Number.isNaN(a.key) - Number.isNaN(b.key) || a.place - b.place;
-            return (up ? a.key - b.key : b.key - a.key) || a.place - b.place;
-          }
-          return (up ? 1 : -1) * a.key.localeCompare(b.key, "en", { numeric: true }) || a.place - b.place;
-        });
-        body.append(...rows.map((entry) => entry.row));
-        show();
-        say(`Sorted by ${button.textContent}, ${up ? "ascending" : "descending"}`);
+  // Tables are kept as data and drawn when they are first seen: the first rows until asked for all; sort, search, copy.
+  class Table {
+    constructor(box) {
+      this.box = box;
+      this.columns = JSON.parse(box.querySelector("script").textContent);
+      this.order = [...(this.columns[0] ? this.columns[0].v : []).keys()];
+      this.all = false;
+      this.more = box.querySelector(".more");
+      this.search = box.querySelector("[data-search]");
+      this.more.firstElementChild.addEventListener("click", () => { this.all = true; this.fill(); });
+      if (this.search) this.search.addEventListener("input", () => { this.fill(); say(`${this.found} rows found`); });
+      box.querySelector("[data-copy]").addEventListener("click", (event) => this.copy(event.currentTarget));
+    }
+
+    value(column, row) { return column.w ? column.w[column.v[row]] : column.v[row]; }
+
+    text(column, row) {
+      const value = this.value(column, row);
+      if (value === null) return "–";
+      if (typeof value !== "number") return value;
+      const places = { minimumFractionDigits: column.d, maximumFractionDigits: column.d };
+      const shown = value.toLocaleString("en", places);
+      return /^-[0.,]+$/.test(shown) ? shown.slice(1) : shown;
+    }
+
+    draw() {
+      if (this.body) return;
+      const table = made("table"), head = made("tr");
+      table.append(made("caption", this.box.querySelector(".scroll").getAttribute("aria-label"), "sr"));
+      this.columns.forEach((column, at) => {
+        const cell = made("th", undefined, "d" in column ? "n" : "t"), button = made("button", column.n);
+        cell.scope = "col";
+        button.type = "button";
+        button.addEventListener("click", () => this.sort(at, cell));
+        cell.append(button);
+        head.append(cell);
       });
-    });
-    box.querySelector("[data-copy]").addEventListener("click", async (event) => {
-      const quote = (text) => {
+      const top = made("thead");
+      top.append(head);
+      this.head = head;
+      this.body = made("tbody");
+      table.append(top, this.body);
+      this.box.querySelector(".scroll").append(table);
+      this.fill();
+    }
+
+    fill() {
+      const wanted = this.search ? this.search.value.trim().toLowerCase() : "";
+      const hit = (row) => !wanted || this.columns.some((column) => this.text(column, row).toLowerCase().includes(wanted));
+      const rows = this.order.filter(hit);
+      this.found = rows.length;
+      this.body.replaceChildren(...rows.slice(0, this.all ? rows.length : FIRST).map((row) => this.row(row)));
+      this.more.hidden = this.all || rows.length <= FIRST;
+      this.more.firstElementChild.textContent = `Show all ${rows.length.toLocaleString("en")} rows`;
+    }
+
+    row(row) {
+      const line = made("tr");
+      for (const column of this.columns) {
+        const cell = made("td", this.text(column, row), "d" in column ? "n" : "t");
+        if (!("d" in column)) cell.dir = "auto";
+        line.append(cell);
+      }
+      return line;
+    }
+
+    sort(at, cell) {
+      const column = this.columns[at], up = cell.getAttribute("aria-sort") !== "ascending";
+      for (const other of this.head.cells) other.removeAttribute("aria-sort");
+      cell.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const far = { "∞": Infinity, "−∞": -Infinity };
+      const key = (row) => { const value = this.value(column, row); return value in far ? far[value] : value; };
+      this.order.sort((a, b) => {
+        const [one, other] = [key(a), key(b)];
+        if (one === null || other === null) return (one === null) - (other === null) || a - b;
+        const step = "d" in column ? one - other : String(one).localeCompare(String(other), "en", { numeric: true });
+        return (up ? step : -step) || a - b;
+      });
+      this.fill();
+      say(`Sorted by ${column.n}, ${up ? "ascending" : "descending"}`);
+    }
+
+    async copy(button) {
+      const quote = (value) => {
+        const text = value === null ? "" : String(value);
         const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
         return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
       };
-      const lines = [[...table.tHead.rows[0].cells].map((cell) => cell.textContent), ...[...body.rows].map((row) => [...row.cells].map(value))];
+      const lines = [this.columns.map((column) => column.n)];
+      for (const row of this.order) lines.push(this.columns.map((column) => this.value(column, row)));
       const text = lines.map((line) => line.map(quote).join(",")).join("\n");
-      const button = event.currentTarget;
       try {
         await navigator.clipboard.writeText(text);
         button.textContent = "Copied";
       } catch {
-        save(`${box.id}.csv`, new Blob([text], { type: "text/csv" }));
+        save(`${this.box.id}.csv`, new Blob([text], { type: "text/csv" }));
         button.textContent = "Saved";
       }
       say(button.textContent);
       setTimeout(() => { button.textContent = "Copy as CSV"; }, 1500);
-    });
-    show();
+    }
+
+    says(wanted) { return this.columns.some((column) => (column.w || column.v).some((value) => String(value).toLowerCase().includes(wanted))); }
+  }
+  const tables = new Map([...document.querySelectorAll(".table")].map((box) => [box, new Table(box)]));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) { tables.get(entry.target).draw(); seen.unobserve(entry.target); }
+  }, { rootMargin: "600px" });
+  for (const box of tables.keys()) seen.observe(box);
+  window.addEventListener("beforeprint", () => {
+    for (const [box, table] of tables) if (box.offsetParent !== null) table.draw();
+  });
+
+  // A switch shows one chart of several.
+  for (const one of document.querySelectorAll(".switch")) {
+    const buttons = [...one.querySelectorAll("[data-show]")];
+    const show = (id) => {
+      for (const button of buttons) {
+        const on = button.dataset.show === id;
+        button.setAttribute("aria-pressed", String(on));
+        const choice = byId(button.dataset.show).parentElement;
+        choice.hidden = !on;
+        choice.classList.toggle("later", !on);
+      }
+    };
+    for (const button of buttons) button.addEventListener("click", () => { show(button.dataset.show); say(button.textContent); });
+    show(buttons[0].dataset.show);
+    one.addEventListener("reveal", (event) => show(event.detail));
   }
 
-  // Charts as files, in ink that is legible on white.
+  // The value of a mark, beside the pointer, and with the arrow keys once a chart has the focus.
+  const tip = byId("tip");
+  const point = (chart, mark) => {
+    for (const other of chart.querySelectorAll(".at")) other.classList.remove("at");
+    tip.hidden = !mark;
+    if (!mark) return;
+    tip.textContent = mark.getAttribute("aria-label");
+    const at = mark.getBoundingClientRect();
+    const left = Math.min(at.left + at.width / 2 + 8, root.clientWidth - tip.offsetWidth - 8);
+    tip.style.left = `${window.scrollX + Math.max(8, left)}px`;
+    tip.style.top = `${window.scrollY + at.top - tip.offsetHeight - 8}px`;
+  };
+  for (const chart of document.querySelectorAll(".chart")) {
+    const marks = () => [...chart.querySelectorAll('[role="graphics-symbol"][aria-label]')].filter((one) => one.getClientRects().length && !one.querySelector("[aria-label]"));
+    const value = chart.parentElement.querySelector(".value");
+    let place = -1;
+    chart.addEventListener("pointerover", (event) => {
+      const mark = event.target.closest("[aria-label]");
+      point(chart, mark && mark !== chart && mark.getAttribute("role") === "graphics-symbol" ? mark : null);
+    });
+    chart.addEventListener("pointerleave", () => point(chart, null));
+    chart.addEventListener("blur", () => point(chart, null));
+    chart.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") { place = -1; point(chart, null); }
+      const all = step ? marks() : [];
+      if (!all.length) return;
+      event.preventDefault();
+      place = (place + step + all.length) % all.length;
+      point(chart, all[place]);
+      all[place].classList.add("at");
+      value.textContent = all[place].getAttribute("aria-label");
+    });
+  }
+
+  // Charts as files, in the fonts and colours of a light page.
   for (const figure of document.querySelectorAll("figure")) {
     const source = () => {
-      const svg = figure.querySelector(".chart svg").cloneNode(true);
+      const svg = figure.querySelector(".on-wide svg").cloneNode(true);
       svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-      svg.setAttribute("color", "#222222");
+      svg.setAttribute("style", "font: 11px Arial, 'Liberation Sans', Helvetica, sans-serif; overflow: visible");
       return svg;
     };
     for (const button of figure.querySelectorAll("[data-save]")) {
@@ -108,7 +212,7 @@
         image.onload = () => {
           const scale = 2;
           const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-          const canvas = document.createElement("canvas");
+          const canvas = made("canvas");
           canvas.width = width * scale;
           canvas.height = height * scale;
           const context = canvas.getContext("2d");
@@ -123,11 +227,46 @@
     }
   }
 
-  // A finding leads to its evidence, and the keyboard goes along.
-  for (const link of document.querySelectorAll(".findings a, nav a")) {
-    link.addEventListener("click", () => {
-      const target = document.getElementById(link.getAttribute("href").slice(1));
-      if (target) { target.setAttribute("tabindex", "-1"); target.focus({ preventScroll: true }); }
+  // A link leads to its evidence, wherever that is folded away, and the keyboard goes along.
+  const reveal = (id) => {
+    const target = byId(id);
+    if (!target) return;
+    for (let one = target; one; one = one.parentElement) {
+      if (one.tagName === "DETAILS") one.open = true;
+      if (one.classList && one.classList.contains("switch")) {
+        const figure = target.closest("figure");
+        if (figure) one.dispatchEvent(new CustomEvent("reveal", { detail: figure.id }));
+      }
+    }
+    target.setAttribute("tabindex", "-1");
+    target.focus({ preventScroll: true });
+    target.scrollIntoView();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (link) reveal(link.getAttribute("href").slice(1));
+  });
+  if (location.hash) reveal(decodeURIComponent(location.hash.slice(1)));
+
+  // Search in the appendix: what does not hold the words is hidden.
+  const find = byId("find");
+  if (find) {
+    const blocks = [...document.querySelectorAll("#appendix .block")].filter((one) => !one.parentElement.closest("#appendix .block"));
+    find.addEventListener("input", () => {
+      const wanted = find.value.trim().toLowerCase();
+      let found = 0;
+      for (const block of blocks) {
+        const own = [...block.querySelectorAll(".table"), ...(block.matches(".table") ? [block] : [])];
+        const words = [...block.childNodes].map((one) => (one.tagName === "SCRIPT" ? "" : one.textContent)).join(" ").toLowerCase();
+        const hit = !wanted || words.includes(wanted) || own.some((box) => tables.get(box).says(wanted));
+        block.classList.toggle("missed", !hit);
+        block.hidden = !hit;
+        found += hit;
+      }
+      for (const part of document.querySelectorAll("#appendix section, #appendix .switch")) {
+        part.hidden = ![...part.querySelectorAll(".block")].some((one) => !one.hidden);
+      }
+      byId("hits").textContent = wanted ? `${found} of ${blocks.length} parts` : "";
     });
   }
 })();

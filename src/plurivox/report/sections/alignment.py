@@ -86,7 +86,12 @@ def section(brief: Brief) -> Section | None:
     findings = findings_of(found, "alignment-dots", _ANCHORS)
     more: list[Block] = [_accounts(found), *_heats(found), *_closest(found), *_answers(found), _alphas(found)]
     more += [*_stand_ins(found), *_judged(found), *_prompts(found), *_stability(found), *_positions(found)]
-    more += [_items(found, brief), _table(found), Prose(METHODS), Terms(TERMS)]
+    more += [
+        _items(found, brief),
+        _table(found),
+        Prose(METHODS),
+        Terms(tuple((slug("alignment-term", name), name, text) for name, text in TERMS)),
+    ]
     return Section(
         "alignment", "Whose view models reflect", LEAD, [_dots(found)], findings, remarks + remarks_of(found), more, "",
         _tiles(found), _actions(found),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import platform
 from importlib import metadata
+from typing import Any
 
 import polars as pl
 
 import plurivox
 from plurivox.axis import CROSS
 from plurivox.quoting import harmless
-from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms
+from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, Terms, slug
 from plurivox.results.wording import interval_method
-from plurivox.statistics.registry import STATISTICS
+from plurivox.statistics.registry import LABELS, STATISTICS
 
 PACKAGES = ("numpy", "numba", "polars", "altair")
 INTERVAL = "95 % interval"
@@ -36,20 +37,12 @@ TERMS = (
 
 def section(brief: Brief) -> Section:
     """Explain the numbers and how they were made."""
-    glossary = pl.DataFrame(
-        [
-            {
-                "name": one.name, "what it is": one.meaning, "equation": one.equation, "higher means": one.higher_means,
-                "reference": one.reference,
-            }
-            for one in STATISTICS.values()
-        ]
-    )  # fmt: skip
     blocks: list[Block] = [
-        Terms(tuple(one for one in TERMS if brief.axes or brief.study.inputs or one[0] == INTERVAL)),
-        DataTable("methods-statistics", "Every statistic", glossary, search=True),
+        Terms(tuple((slug("term", name), name, text) for name, text in TERMS
+                    if brief.axes or brief.study.inputs or name == INTERVAL)),
+        Terms(tuple((slug("term", name), LABELS[name], _explained(one)) for name, one in STATISTICS.items())),
         DataTable("methods-settings", "Settings", _settings(brief)),
-    ]
+    ]  # fmt: skip
     if brief.command:
         blocks.append(Prose(f"This file is made again, byte for byte, by: {brief.command}"))
     blocks.append(
@@ -60,6 +53,13 @@ def section(brief: Brief) -> Section:
     )
     lead = "What each number is, and how to make this report again."
     return Section("methods", "Methods and glossary", lead, more=blocks)
+
+
+def _explained(one: Any) -> str:
+    """Return what a statistic is, its equation, what a higher value means, and where it is from."""
+    parts = [one.meaning, one.equation and f"Equation: {one.equation}", one.higher_means and f"Higher: {one.higher_means}",
+             one.reference and f"From: {one.reference}"]  # fmt: skip
+    return " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
 
 
 def _settings(brief: Brief) -> pl.DataFrame:

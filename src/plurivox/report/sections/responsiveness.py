@@ -104,9 +104,7 @@ def _actions(found: Responsiveness, advice: Advice) -> list[Action]:
     actions = []
     low = [one for one in seen.values() if one.low_wra or one.low_mpa or one.against]
     if low:
-        listing = next(
-            name for name in ("advice-pairs", "advice") if name == "advice" or advice.table("pairs").height
-        )
+        listing = next(name for name in ("advice-pairs", "advice") if name == "advice" or advice.table("pairs").height)
         who = listed([named(one.axis, one.group) for one in low], 2)
         text = f"what {poles.high} means to {who}: go through items together before anybody is called wrong."
         actions.append(Action(CHECK, text, listing, 0))

@@ -1,0 +1,59 @@
+"""Charts as SVG for a page, without what its style says already; a dark page turns their lightness round."""
+
+from __future__ import annotations
+
+import re
+
+from plurivox.plots.writing import to_svg
+from plurivox.report.parts import Figure
+
+_IDLE = re.compile(
+    r' (?:font-family|class|aria-hidden|aria-roledescription|xmlns:xlink|version)="[^"]*"'
+    r'| (?:pointer-events="none"|opacity="1"|[xy]2="0"|stroke-width="1"|font-size="11px"|transform="translate\(0,0\)")'
+)
+"""Attributes that the style of the page sets for all charts, or that change nothing."""
+_BLANK = re.compile(r'<path[^>]*? d="(?:|M0,0h[\d.]*v[\d.]*h-?[\d.]*Z)"(?: display="none")?/>')
+_HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}")
+_TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_SAID = re.compile(r'((?:aria-label)="[^"]*")')
+
+
+def pictures(figure: Figure) -> dict[str, str]:
+    """Return a chart as two pictures, for a wide page and for a narrow one, and its subtitle."""
+    subtitle = figure.chart.title.subtitle
+    lines = [subtitle] if isinstance(subtitle, str) else list(subtitle) if isinstance(subtitle, list) else []
+    found = {"subtitle": " ".join(filter(None, [figure.measure, *lines]))}
+    for name, chart in (("wide", figure.chart), ("narrow", figure.narrow)):
+        untitled = chart.copy(deep=False)
+        untitled.title = type(untitled.title)("")  # the page has it
+        found[name] = slim(to_svg(untitled, f"{figure.id}-{name}"))
+    return found
+
+
+def slim(svg: str) -> str:
+    """Return a picture without what its page says already.
+
+    Examples
+    --------
+    >>> slim('<svg class="marks"><g class="a"><path class="background" d=""/></g><text x="0.123">0.123</text></svg>')
+    '<svg><text x="0.12">0.123</text></svg>'
+    """
+    svg = _TAG.sub(lambda found: _tag(found[0]), svg)
+    svg = _BLANK.sub("", svg)
+    before = None
+    while before != svg:
+        before, svg = svg, _HOLLOW.sub("", svg)
+    return svg
+
+
+def _tag(tag: str) -> str:
+    """Return an element's start without idle attributes and with numbers of one decimal; what it says stays as it is."""
+    parts = _SAID.split(_IDLE.sub("", tag))
+    for at in range(0, len(parts), 2):
+        parts[at] = _NUMBER.sub(_rounded, parts[at])
+    return "".join(parts)
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,48 @@
+"""Terms that a reader may not know: explained where they are first used, and listed in the glossary."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from plurivox.report.parts import slug
+from plurivox.statistics.registry import LABELS, STATISTICS
+
+TERMS = {LABELS[name]: (slug("term", name), one.meaning) for name, one in STATISTICS.items()}
+"""By how sentences call it, the id and the meaning of each statistic."""
+TERMS["alpha"] = TERMS[LABELS["irr"]]
+TERMS["leniency"] = TERMS[LABELS["leniency"]]
+_WORDS = re.compile("|".join(rf"(?<!\\w){re.escape(word)}(?!\\w)" for word in sorted(TERMS, key=len, reverse=True)))
+
+
+class Explained:
+    """Turns text into HTML in which each term has its meaning beside it where it is first used.
+
+    Examples
+    --------
+    >>> explained = Explained(linked=True)
+    >>> "#term-gai" in explained("GAI < 1"), explained("GAI < 1")
+    (True, 'GAI &lt; 1')
+    """
+
+    def __init__(self, *, linked: bool) -> None:
+        self._linked = linked
+        self._seen: set[str] = set()
+
+    def __call__(self, text: str) -> str:
+        """Return a text as HTML."""
+        pieces, at = [], 0
+        for found in _WORDS.finditer(text):
+            name, meaning = TERMS[found[0]]
+            if name in self._seen:
+                continue
+            self._seen.add(name)
+            pieces += [escape(text[at : found.start()]), self._marked(found[0], name, meaning)]
+            at = found.end()
+        return "".join(pieces) + escape(text[at:])
+
+    def _marked(self, word: str, name: str, meaning: str) -> str:
+        title = escape(meaning)
+        if self._linked:
+            return f'<a class="term" href="#{name}" title="{title}">{escape(word)}</a>'
+        return f'<abbr title="{title}">{escape(word)}</abbr>'
