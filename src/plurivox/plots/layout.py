@@ -18,7 +18,7 @@ LABEL = 28
 """How long a label is at most in a chart of the usual width, in Latin characters."""
 ALL_RATERS = "all raters"
 _SHORTEST = 10
-_EDGES = 36  # what stands around a plot: padding, and half a number at its right end
+_EDGES = 26  # what stands around a plot: padding, and half a number at its right end
 _SYMBOL = 30  # the mark of an entry in a legend, and the gap behind it
 
 
@@ -84,7 +84,7 @@ def inline(frame: pl.DataFrame) -> Any:
     """Return a frame as the data of a chart; what is not finite becomes null."""
     alt = load_altair()
     numbers = pl.selectors.float()
-    clean = frame.withcolumns(pl.when(numbers.is_finite()).then(numbers))
+    clean = frame.with_columns(pl.when(numbers.is_finite()).then(numbers))
     return alt.InlineData(values=clean.to_dicts())
 
 

@@ -94,9 +94,10 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Any:
     rows = Rows([("all" if axis == ALL_RATERS else axis, axis) for axis in axes], unique_labels(axes))
     placed = _stacked(drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left"))
     beside = _beside(placed, rows)
-    room = 0 if beside is None else 2 * _COLUMN + 10
+    room = 0 if beside is None or narrow() else 2 * _COLUMN + 10
     bar = _bar(placed, rows, rows.plot_width(room))
-    chart = bar if beside is None else alt.hconcat(bar, beside, spacing=10)
+    put = alt.vconcat if narrow() else alt.hconcat
+    chart = bar if beside is None else put(bar, beside, spacing=10)
     return themed(chart, title, _shares_words(result, data, drawn))
 
 
@@ -160,8 +161,8 @@ def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
     return (
         alt.Chart(alt.InlineData(values=cells))
         .mark_text(fontSize=11, color=INK)
-        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=False), text="text:N")
-        .properties(width=2 * _COLUMN, height=alt.Step(_BAR), name="of_groups")
+        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=narrow()), text="text:N")
+        .properties(width=rows.plot_width() if narrow() else 2 * _COLUMN, height=alt.Step(_BAR), name="of_groups")
     )
 
 
