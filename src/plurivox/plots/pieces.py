@@ -58,7 +58,7 @@ def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6)
 
 def few(n_ticks: int, room: float) -> int:
     """Return how many ticks stand on an axis of so many pixels."""
-    return max(2, min(n_ticks, int(room / 55)))
+    return max(3, min(n_ticks, int(room / 55)))
 
 
 def titled(title: str, room: float) -> str | list[str]:
