@@ -23,6 +23,7 @@ _CHARTS = {
     "forests": ("gai_forest", "responsiveness_forest", "scale_forest"),
     "item_views": ("item_groups",),
     "items": ("items_divided", "items_uncertain"),
+    "leniency": ("leniency_forest",),
     "matrices": ("dsi_ranking", "xrr_matrix"),
     "nulls": ("null_histograms",),
     "overview": ("design", "group_sizes", "ratings_per_item", "response_styles", "scale_use"),
@@ -31,7 +32,7 @@ _CHARTS = {
     "reproduce": ("reproduction",),
     "repeats": ("drift_forest", "repeat_agreement"),
     "soft": ("prior_sensitivity", "soft_by_bin", "soft_ranking"),
-    "variation": ("adjusted_effects", "leniency_forest", "rater_reliability", "variance_shares"),
+    "variation": ("adjusted_effects", "rater_reliability", "variance_shares"),
 }
 _HOMES = {name: module for module, charts in _CHARTS.items() for chart in charts for name in (chart, f"{chart}_data")}
 _HOMES |= {"responsiveness_study": "studies", "sized": "theme", "soft_study": "studies", "to_svg": "writing",

@@ -11,20 +11,19 @@ from plurivox.axis import CROSS
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
-from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, shorten
+from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, fitting, inline, pixels, shorten
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, in_lines, looks, panel
-from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, WIDTH, load_altair, saying, themed
-from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, with_unit, withheld_on
+from plurivox.plots.pieces import Grid, across, few, looks, panel, tips, titled
+from plurivox.plots.theme import COLOURS, HIGH_HUE, INK, LINE, QUIET, load_altair, saying, themed
+from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, values_of, with_unit, withheld_on
 
 MAX_ROWS = 44
 MAX_PANELS = 9
 _GROUP = "a group"
+_FAR = {"what": "item with", "distance": "points from the mode", "share": "share of items"}
 _STATES = {
     "answered": COLOURS[0], "refused": COLOURS[4], "unreadable": COLOURS[1], "failed": QUIET, "missing": LINE,
 }  # fmt: skip
-_ACROSS = 3
-_WIDTH = (WIDTH - 150) // _ACROSS
 
 
 @once
@@ -57,17 +56,18 @@ def alignment_dots(
     alt = load_altair()
     placed, labels, bold = _dot_rows(drawn, voices)
     rows = Rows([(ALL if at in bold else "", str(at)) for at in range(len(labels))], labels)
-    x = across(with_unit(statistic), extent(placed["value"], [*placed["ci low"], *placed["ci high"]]))
+    width = rows.plot_width()
+    x = across(with_unit(statistic), extent(placed["value"], [*placed["ci low"], *placed["ci high"]]), width)
     kinds = [ALL_RATERS, _GROUP] if (placed["of"] == _GROUP).any() else [ALL_RATERS]
-    key = alt.Legend(title=None, symbolOpacity=1, **rows.legend(26)) if len(kinds) > 1 else None
-    look = looks("of", kinds, key, color=(COLOURS[0], COLOURS[4]), shape=("circle", "diamond"))
+    key = alt.Legend(title=None, symbolOpacity=1, **rows.legend(kinds)) if len(kinds) > 1 else None
+    look = looks("of", kinds, key, color=(INK, COLOURS[2]), shape=("circle", "square"))
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    tooltip = [*told("value", "ci low", "ci high"), "axis:N", "group:N", "raters:Q", "items:Q"]
+    tooltip = tips("who", "group", "axis", "value", "ci low", "ci high", "raters", "items", names={"value": name})
     layers = [
         base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=look["color"]),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x("value"), tooltip=tooltip, **look),
     ]
-    chart = alt.layer(*layers).properties(width=WIDTH - rows.width - 30, height=rows.height)
+    chart = alt.layer(*layers).properties(width=width, height=rows.height)
     text = voices.words() + which + ("Higher is closer. " if statistic in CLOSER else "Further left is closer. ")
     if drawn["ci low"].is_not_null().any():
         text += f"Line: 95 % interval from {found.settings['bootstrap']:,} draws of items. "
@@ -107,16 +107,16 @@ def refusals(found: Alignment, subset: str = ALL, *, max_models: int | None = MA
     whole = data.filter(state="answered").with_columns(scored=pl.Series(scored, dtype=pl.String))
     if defined(placed, "share").is_empty():
         return saying(title, "There is no rated item.")
-    legend = alt.Legend(title=None, **rows.legend(26, symbolType="square"))
-    width = WIDTH - rows.width - pixels(scored) - 30
+    legend = alt.Legend(title=None, **rows.legend(used, symbolType="square"))
+    width = rows.plot_width(pixels(scored) - 14)
     bars = alt.Chart(inline(placed)).mark_bar(height=12).encode(
         y=rows.y(),
-        x=alt.X("start:Q", title="share of the rated items", scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format="%", tickCount=5)),
+        x=alt.X("start:Q", title=titled("share of the rated items", width), scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format="%", tickCount=few(5, width))),
         x2=alt.X2("end"),
         color=alt.Color("state:N", legend=legend, sort=used,
                         scale=alt.Scale(domain=used, range=[_STATES[state] for state in used])),
-        tooltip=[*told(), "state:N", "items:Q", "rated items:Q", alt.Tooltip("share:Q", format=".1%")],
+        tooltip=tips("who", "state", "share", "items", "rated items", names={"share": "share of the rated items"}),
     )  # fmt: skip
     text = alt.Chart(inline(whole)).mark_text(align="left", color=INK, fontSize=11)
     beside = text.encode(y=rows.y(), x=alt.value(width + 10), text="scored:N")
@@ -141,7 +141,8 @@ def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS)
     alt = load_altair()
     top = max(len(found.settings["labels"]) - 1, 1)
     silent = top * 1.16 if top > 6 else top + 1.0
-    size = max(1.0, min(16.0, 0.8 * _WIDTH / (2.0 * (silent + top * 0.1))))
+    grid = Grid.of(len(voices.labels), 130, most=4, each=42)
+    size = max(1.0, min(16.0, 0.8 * grid.width / (2.0 * (silent + top * 0.1))))
     highest = 1.05 * max(data["share"])
     placed = data.with_columns(
         at=pl.col("distance").fill_null(silent),
@@ -156,13 +157,13 @@ def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS)
         own = placed.filter(voice=at)
         x = alt.X("at:Q", title="points from the mode", axis=x_axis,
                   scale=alt.Scale(domain=[-0.06 * silent, silent * 1.06], nice=False))  # fmt: skip
-        y = alt.Y("share:Q", title="share of items" if at % _ACROSS == 0 else None,
+        y = alt.Y("share:Q", title="share of items" if grid.starts(at) else None,
                   scale=alt.Scale(domain=[0, highest], nice=False), axis=alt.Axis(format="%", tickCount=4))  # fmt: skip
-        tooltip = [*told(), "what:N", "distance:Q", "items:Q", alt.Tooltip("share:Q", format=".1%")]
+        tooltip = tips("who", "what", "distance", "share", "items", form="~g", names=_FAR)
         bars = alt.Chart(inline(own)).mark_bar(size=size).encode(x=x, y=y, color=colour, tooltip=tooltip)
-        panels.append(panel(bars, label, at, _WIDTH, 110, color=INK))
+        panels.append(panel(bars, label, at, grid.width, 110, color=INK))
     text = voices.words() + "Orange: no answer (refused or unreadable). Halves come from ties of two modes. "
-    return themed(in_lines(panels, _ACROSS, 18, 14), title, text)
+    return themed(grid.lines(panels), title, text)
 
 
 def _dots(found: Alignment, statistic: str, axis: str | None, max_rows: int) -> tuple[Voices, pl.DataFrame, str]:
@@ -197,7 +198,8 @@ def _dot_rows(drawn: pl.DataFrame, voices: Voices) -> tuple[pl.DataFrame, list[s
             names.append(voices.labels[voice])
         else:
             told_by_name = not several or CROSS in axis  # the groups of a crossing name their attributes' values
-            names.append(shorten(group) if told_by_name else f"{shorten(group, 22)} ({shorten(axis, 12)})")
+            short = f"{shorten(group, fitting(22))} ({shorten(axis, fitting(12))})"
+            names.append(shorten(group, fitting()) if told_by_name else short)
     placed = drawn.with_columns(
         row=pl.int_range(pl.len()), of=pl.when(pl.col("axis") == ALL).then(pl.lit(ALL_RATERS)).otherwise(pl.lit(_GROUP))
     )

@@ -12,15 +12,31 @@ from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, defined, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import numbers_told
-from plurivox.plots.theme import HIGH_HUE, INK, ON_DARK, ON_LIGHT, SEQUENCE, WIDTH, load_altair, saying, themed
-from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, told, values_of, withheld_on
+from plurivox.plots.pieces import tips, titled
+from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
+from plurivox.plots.theme import (
+    AGREEMENT,
+    HIGH_HUE,
+    INK,
+    LOW_HUE,
+    MIDDLE_HUE,
+    ON_DARK,
+    ON_LIGHT,
+    SEQUENCE,
+    full_width,
+    load_altair,
+    narrow,
+    saying,
+    themed,
+)
+from plurivox.plots.voices import CLOSER, Voices, axes_of, tidy, values_of, withheld_on
 
 MAX_MODELS, MAX_GROUPS = 30, 24
 _STEP, _HIGH, _GAP = 46, 22, 16
 _READABLE = 27  # pixels that a cell needs for its number
 _LABEL = 22
 _LEAST_RANGE = 0.15
+_MARGIN = {"margin at equal sizes": "lead at equal sizes"}
 _CLOSEST = "the closest group of each model and axis, each pair of groups on the items that both rated"
 
 
@@ -70,8 +86,9 @@ def alignment_heat(
             pl.col("claim").fill_null(False).replace_strict({True: "*", False: ""}),
         ),
     )  # fmt: skip
-    tooltip = [*told("value", "ci low", "ci high", "p", "p corrected"), "axis:N", "group:N", "items:Q"]
-    chart = _matrix(marked, voices.labels, _range(cells["value"]), tooltip, legend=name)
+    told = ("who", "group", "axis", "value", "ci low", "ci high", "p", "p corrected", "items")
+    colours = AGREEMENT if statistic == "xrr" else _range(values_of(found, statistic)["value"])  # one for all axes
+    chart = _matrix(marked, voices.labels, colours, tips(*told, names={"value": name}), legend=name)
     return themed(chart, title, _heat_words(found, voices, cells, statistic, axes_of(found, axis)))
 
 
@@ -99,7 +116,8 @@ def alignment_wins(
         why = "Items were not drawn anew." if cells.height else "There are no two groups to compare."
         return saying(title, why)
     marked = cells.with_columns(value=pl.col("wins"), text=pl.col("wins").map_elements(_percent, pl.String))
-    tooltip = [*told("wins", form=".1%"), "group:N", *told("value", "margin", "margin at equal sizes")[1:], "raters:Q"]
+    told = ("who", "group", "wins", "margin", "margin at equal sizes", "raters")
+    tooltip = tips(*told, names={"wins": "closest in", "margin": "lead over the next", **_MARGIN})
     chart = _matrix(marked, voices.labels, (0.0, 1.0), tooltip, legend="share of draws")
     many = _shown_groups(found, cells, [axis])
     text = f"Share of {found.settings['bootstrap']:,} draws of items in which a group is the closest; ties are shared. "
@@ -108,12 +126,18 @@ def alignment_wins(
 
 
 @once
-def alignment_items_data(found: Alignment, *, max_models: int | None = MAX_MODELS) -> pl.DataFrame:
-    """Return what :func:`alignment_items` draws: a row for each model and item, or band of items."""
+def _band_rows(found: Alignment, max_models: int | None) -> pl.DataFrame:
     return tidy(Voices.of(found, max_models).place(found.bands()))
 
 
-def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS) -> Any:
+def alignment_items_data(
+    found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None
+) -> pl.DataFrame:
+    """Return what :func:`alignment_items` draws: a row for each model and item, or band of items."""
+    return with_texts(_band_rows(found, max_models), texts)
+
+
+def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None) -> Any:
     """Draw what each model answers to each item, beside the mean rating, by which items are sorted.
 
     Of more items than fit, neighbours are put together, and a cell is the mean of their answers.
@@ -122,6 +146,8 @@ def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS) ->
     ----------
     max_models
         If there are more models, those closest to all raters are shown.
+    texts
+        What items say, by id.
     """
     title = "What models answer, item by item"
     voices, bands = Voices.of(found, max_models), found.bands()
@@ -137,37 +163,43 @@ def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS) ->
         {"n_items": "items", "rating": "mean rating", "answer": "mean answer", "n_silent": "without an answer"}
     )
     names = humans["item"].to_list()
-    chart = _items(cells, names, [ALL_RATERS, *voices.labels], found.settings["values"])
+    labels = None if None in names else item_labels(names, texts, _LABEL)
+    shown = cells.drop("item") if labels is None else cut(with_texts(cells, texts))
+    chart = _items(shown, len(names), labels, [ALL_RATERS, *voices.labels], found.settings["values"])
     return themed(chart, title, voices.words() + _band_words(found, humans["n_items"].to_list(), cells))
 
 
-def _items(cells: pl.DataFrame, names: Sequence[str | None], rows: Sequence[str], values: Sequence[float]) -> Any:
+def _items(
+    cells: pl.DataFrame, n: int, labels: Sequence[str] | None, rows: Sequence[str], values: Sequence[float]
+) -> Any:
     """Draw cells, items from left to right."""
     alt = load_altair()
-    step = max(4, min(_STEP, (WIDTH - pixels(rows) - 14) // len(names)))
-    axis = alt.Axis(title="items, from the lowest mean rating to the highest", labels=False, ticks=False, domain=False)
-    if step >= _READABLE - 12 and None not in names:
+    step = max(3, min(_STEP, (full_width() - pixels(rows) - 20) // n))
+    ordered = titled("items, from the lowest mean rating to the highest", step * n)
+    axis = alt.Axis(title=ordered, labels=False, ticks=False, domain=False)
+    if step >= _READABLE - 12 and labels is not None:
         slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
-        axis = row_axis(unique_labels([str(name) for name in names], _LABEL), **slanted)
-    across = alt.Scale(domain=list(range(len(names))), paddingInner=0.04, paddingOuter=0)
+        axis = row_axis(labels, **slanted)
+    across = alt.Scale(domain=list(range(n)), paddingInner=0.04, paddingOuter=0)
     down = alt.Scale(domain=list(range(len(rows))), paddingInner=0.04, paddingOuter=0)
-    numbers = numbers_told("mean answer", "mean rating", form=".2f")
-    shown = cells.select(pl.exclude("item")) if None in names else cells
+    ends = alt.Scale(
+        domain=[values[0], (values[0] + values[-1]) / 2, values[-1]], range=[LOW_HUE, MIDDLE_HUE, HIGH_HUE],
+        interpolate="rgb",
+    )  # fmt: skip
+    key = alt.Legend(title="point of the scale", gradientLength=120, tickCount=4)
+    told = tips("who", *told_of(cells), "mean answer", "mean rating", "items", "without an answer", form=".2f")
     return (
-        alt.Chart(inline(shown))
+        alt.Chart(inline(cells))
         .transform_filter("isValid(datum.value)")
         .mark_rect()
         .encode(
             x=alt.X("band:O", scale=across, axis=axis),
             y=alt.Y("voice:O", scale=down, axis=row_axis(rows)),
-            color=_colour((values[0], values[-1]), "point of the scale"),
-            tooltip=[
-                alt.Tooltip("who:N", title="model"), *(["item:N"] if "item" in shown.columns else []), *numbers,
-                "items:Q", "without an answer:Q",
-            ],
+            color=alt.Color("value:Q", scale=ends, legend=key),
+            tooltip=told,
         )
         .properties(width=alt.Step(step), height=alt.Step(_HIGH))
-    )  # fmt: skip
+    )
 
 
 def _band_words(found: Alignment, sizes: Sequence[int], cells: pl.DataFrame) -> str:
@@ -255,12 +287,12 @@ class _Panel(NamedTuple):
 def _matrix(cells: pl.DataFrame, rows: Sequence[str], values: tuple[float, float], tooltip: Any, legend: str) -> Any:
     """Draw cells with their text, a panel for each axis, as many beside each other as fit."""
     alt = load_altair()
-    room = WIDTH - pixels(rows) - 14
+    room = full_width() - pixels(rows) - 20
     panels = []
     for (axis,), own in cells.group_by("axis", maintain_order=True):
         groups = own["group"].unique(maintain_order=True).to_list()
         labels = unique_labels(groups, _LABEL)
-        beside = _STEP + _GAP + _overhang(labels, 8)  # all raters fit to the left
+        beside = 0 if narrow() else _STEP + _GAP + _overhang(labels, 8)  # all raters fit to the left
         step = max(8, min(_STEP, (room - beside) // len(groups)))
         panels.append(_Panel(str(axis), groups, labels, step))
     readable = all(panel.step >= _READABLE for panel in panels)
@@ -327,8 +359,9 @@ def _colour(values: tuple[float, float], legend: str | None) -> Any:
     low, high = values
     parts = len(SEQUENCE) - 1
     scale = alt.Scale(
-        domain=[low + (high - low) * at / parts for at in range(parts + 1)], range=list(SEQUENCE), interpolate="rgb"
-    )
+        domain=[low + (high - low) * at / parts for at in range(parts + 1)], range=list(SEQUENCE), interpolate="rgb",
+        clamp=True,
+    )  # fmt: skip
     key = None if legend is None else alt.Legend(title=shorten(legend), gradientLength=120, tickCount=4)
     return alt.Color("value:Q", scale=scale, legend=key)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -134,7 +134,7 @@ def forest(
         for at, name in enumerate(names)
     ]  # fmt: skip
     chart = panels[0] if len(panels) == 1 else grid.lines(panels)
-    return themed(chart, title, _legend(result, data, drawn, total, how, shuffled))
+    return themed(chart, title, forest_words(result, data, drawn, total, how, shuffled))
 
 
 def _panel(
@@ -151,21 +151,29 @@ def _panel(
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [] if neutral is None else [vertical(neutral, x)]
-    layers += [
-        base.mark_bar(height=11, color=QUIET, opacity=opacity, clip=True).encode(x=x(first), x2=alt.X2(last))
-        for first, last, opacity in _BANDS
-    ]
-    layers.append(base.mark_tick(thickness=2, size=11, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance")))
+    layers += chance_strips(base, x, 11)
     interval = base.mark_rule(strokeWidth=1.5, clip=True).encode(x=x("ci low"), x2=alt.X2("ci high"), color=colour)
-    tooltip = tips("group", "axis", *_TOLD, names={"value": name})
+    tooltip = tips("group", "axis", *TOLD, names={"value": name})
     point = base.mark_point(filled=True, size=65, opacity=1).encode(
         x=x("value"), color=colour, shape=shape, tooltip=tooltip
     )
     return alt.layer(*layers, interval, point).properties(width=width)
 
 
+def chance_strips(base: Any, x: Callable[[str], Any], height: int) -> list[Any]:
+    """Return where shuffled raters lie: two strips of a height, and a tick at their median."""
+    alt = load_altair()
+    strips = [
+        base.mark_bar(height=height, color=QUIET, opacity=opacity, clip=True).encode(x=x(first), x2=alt.X2(last))
+        for first, last, opacity in _BANDS
+    ]
+    tick = base.mark_tick(thickness=2, size=height, color=QUIET, opacity=0.9, clip=True).encode(x=x("chance"))
+    return [*strips, tick]
+
+
 _LEAST = 150  # pixels that a panel takes
-_TOLD = ("value", "ci low", "ci high", "chance low", "chance high", "p", "p corrected", "finding")
+TOLD = ("value", "ci low", "ci high", "chance low", "chance high", "p", "p corrected", "finding")
+"""What is told of a value in a forest."""
 
 
 def _nothing(data: pl.DataFrame, axis: str | None) -> str:
@@ -177,9 +185,11 @@ def _nothing(data: pl.DataFrame, axis: str | None) -> str:
     return f"The value is undefined for every group{f': {shorten(reasons[0], 200)}' if len(reasons) == 1 else ''}."
 
 
-def _legend(
-    result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None, shuffled: str
-) -> str:
+def forest_words(
+    result: GroupResult, data: pl.DataFrame, drawn: pl.DataFrame, total: int, how: str | None = None,
+    shuffled: str = "shuffled raters",
+) -> str:  # fmt: skip
+    """Tell what a forest shows, what its strips and lines are, and what it leaves out."""
     keys = ["axis", "group"]
     shown = drawn.select(keys).n_unique()
     which = g.NOTABLE if how is None else "those that differ most from the median group"

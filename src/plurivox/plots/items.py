@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.words import claimed, comparisons
-from plurivox.plots.layout import Rows, extent, inline, pixels, shorten, unique_labels
+from plurivox.plots import groups as g
+from plurivox.plots.layout import Rows, extent, fitting, inline, pixels, shorten, unique_labels
 from plurivox.plots.once import once
-from plurivox.plots.pieces import across, numbers_told, vertical
-from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import across, looks, tips, vertical
+from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
+from plurivox.plots.theme import COLOURS, INK, QUIET, WIDTH, full_width, load_altair, narrow, saying, themed
 from plurivox.results.text import p_cell
 
 DIVIDED = {
@@ -23,13 +26,17 @@ CERTAIN, CHANCE = "beyond chance", "not beyond chance"
 _NAME = 24
 
 
-@once
-def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
+def items_divided_data(items: Items, n: int = 20, *, texts: Texts = None) -> pl.DataFrame:
     """Return what :func:`items_divided` draws: the clearest differences between a group and the others on an item.
 
     ``chance`` is the raw difference that the largest of all exceeds in 5 of 100 shuffles, for an item and groups like
     these; null where it would tell single ratings.
     """
+    return with_texts(_divided(items, n), texts)
+
+
+@once
+def _divided(items: Items, n: int) -> pl.DataFrame:
     largest = items.settings["largest_z_by_chance"]
     error = pl.when(pl.col("z").abs() > _LEAST).then((pl.col("difference") / pl.col("z")).abs())
     sure = claimed(items).select("item", "axis").with_columns(finding=pl.lit(CERTAIN))
@@ -38,56 +45,103 @@ def items_divided_data(items: Items, n: int = 20) -> pl.DataFrame:
     return found.with_columns(pl.col("finding").fill_null(CHANCE)).rename(DIVIDED)
 
 
-def items_divided(items: Items, n: int = 20) -> Any:
-    """Draw the ``n`` clearest differences between a group and the others on an item, and what chance gives."""
-    alt = load_altair()
+def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
+    """Draw the ``n`` clearest differences between a group and the others on an item, and what chance gives.
+
+    Parameters
+    ----------
+    texts
+        What items say, by id; the start of it then stands beside the id.
+    """
     title = "Differences between groups on items"
-    data = items_divided_data(items, n)
+    data = items_divided_data(items, n, texts=texts)
     if data.is_empty():
         return saying(title, "No item has two ratings from a group and two from the others.")
-    twice = data["item"].is_duplicated()
-    names = [f"{shorten(item, 18)}, {shorten(axis, 14)}" if again else item
-             for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
-    rows = Rows.listed(unique_labels(names, 34))
+    rows = Rows.listed(_rows_of(data, texts))
     groups = data["group"].unique(maintain_order=True)
-    short = dict(zip(groups, unique_labels(groups, _NAME), strict=True))
-    placed = data.with_columns(
+    short = dict(zip(groups, unique_labels(groups, 19 if narrow() else _NAME), strict=True))
+    placed = cut(data).with_columns(
         row=pl.Series(range(data.height)), named=pl.col("group").replace_strict(short), low=-pl.col("chance"),
         p=pl.col("p corrected").map_elements(p_cell, return_dtype=pl.String, skip_nulls=False),
     )  # fmt: skip
-    room = pixels(placed["named"]) + 12
+    beside = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
+    return themed(_beside(_differences(placed), placed, rows, beside[: 1 if narrow() else 2]), title, _divided_words(items, data))
+
+
+def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
+    """Return the labels of dividing items, with the axis where an item divides by several."""
+    if texts is not None and not data["item"].is_duplicated().any():
+        return item_labels(data["item"].to_list(), texts)
+    twice = data["item"].is_duplicated()
+    axes = [f"{shorten(item, fitting(18))}, {shorten(axis, fitting(14))}" if again else item
+            for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
+    if texts is None:
+        return unique_labels(axes, _SHORT if narrow() else 34)
+    return item_labels(axes, dict(zip(axes, (texts.get(str(item), "") for item in data["item"]), strict=True)))
+
+
+def _differences(placed: pl.DataFrame) -> _Layers:
+    def layers(base: Any, width: int) -> list[Any]:
+        alt = load_altair()
+        ends = [*placed["low"], *placed["chance"], *placed["difference"], *placed["shrunken"], 0.0]
+        x = across("difference from the others", extent(ends), width)
+        told = tips(*told_of(placed), "axis", "group", "shrunken", "difference", "chance", "p corrected", "finding", names=_TOLD)
+        looks_like = [g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE]]
+        look = looks("finding", [CERTAIN, CHANCE], None, color=[one[0] for one in looks_like], shape=[one[1] for one in looks_like])
+        return [
+            base.mark_bar(height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2=alt.X2("chance")),
+            vertical(0.0, x, QUIET),
+            base.mark_tick(thickness=2, size=11, color=INK).encode(x=x("difference")),
+            base.mark_point(filled=True, size=60, opacity=1).encode(x=x("shrunken"), tooltip=told, **look),
+        ]
+
+    return layers
+
+
+_Layers = Callable[[Any, int], list[Any]]
+"""What draws rows: from a chart of them and its width to layers."""
+
+
+class _Column(NamedTuple):
+    """Text beside the rows of a chart."""
+
+    field: str
+    head: str
+    width: int
+    align: str = "right"
+    form: str | None = None
+
+
+def _beside(layers: _Layers, placed: pl.DataFrame, rows: Rows, columns: Sequence[_Column]) -> Any:
+    """Draw rows with columns of text beside them."""
+    alt = load_altair()
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    x = across("difference from the others", extent([*placed["low"], *placed["chance"], *placed["difference"],
-                                                    *placed["shrunken"], 0.0]))  # fmt: skip
-    tooltip = ["item:N", "axis:N", "group:N", *numbers_told("difference", "shrunken", "p corrected")]
-    colour = alt.Color("finding:N", legend=None, scale=alt.Scale(domain=[CERTAIN, CHANCE], range=[COLOURS[0], QUIET]))
-    layers = [
-        base.mark_bar(height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2=alt.X2("chance")),
-        vertical(0.0, x, QUIET),
-        base.mark_tick(thickness=2, size=11, color=INK).encode(x=x("difference"), tooltip=tooltip),
-        base.mark_point(filled=True, size=60, opacity=1).encode(x=x("shrunken"), color=colour, tooltip=tooltip),
-    ]
-    beside = [
-        base.mark_text(align=align, fontSize=11, color=INK).encode(x=alt.value(at), text=text, y=rows.y(labels=False))
-        .properties(width=width, height=rows.height, title=alt.TitleParams(head, fontSize=11, fontWeight="normal",
-                    anchor=anchor, color=INK))
-        for text, head, align, at, width, anchor in (("named:N", "group", "left", 0, room, "start"),
-                                                     ("p:N", "p", "right", _P, _P, "end"))
-    ]  # fmt: skip
-    width = WIDTH - rows.width - 30 - room - _P - 16
-    chart = alt.hconcat(alt.layer(*layers).properties(width=width, height=rows.height), *beside, spacing=8)
-    return themed(chart, title, _divided_words(items, data))
+    width = rows.plot_width(sum(one.width + 8 for one in columns))
+    drawn = [alt.layer(*layers(base, width)).properties(width=width, height=rows.height)]
+    for one in columns:
+        text = base.mark_text(align=one.align, fontSize=11, color=INK).encode(
+            x=alt.value(0 if one.align == "left" else one.width), y=rows.y(labels=False),
+            text=alt.Text(one.field, format=one.form or alt.Undefined),
+        )  # fmt: skip
+        head = alt.TitleParams(one.head, fontSize=11, fontWeight="normal", color=INK,
+                               anchor="start" if one.align == "left" else "end")  # fmt: skip
+        drawn.append(text.properties(width=one.width, height=rows.height, title=head))
+    return alt.hconcat(*drawn, spacing=8)
 
 
 _LEAST = 1e-9  # a z below this has no standard error to read off
-_P = 44
+_SHORT = 22  # of a label where there is little room
+_TOLD = {
+    "shrunken": "difference, shrunken for chance", "difference": "difference as it is", "chance": "by chance up to",
+}  # fmt: skip
 
 
 def _divided_words(items: Items, data: pl.DataFrame) -> str:
     """Tell what the chart of dividing items shows."""
     total, largest = items.divided.height, items.settings["largest_z_by_chance"]
     shown = f"{data.height:,} of {total:,} items and axes shown, the clearest first. " if data.height < total else ""
-    marks = "Circle: the difference, shrunken for chance; tick: as it is, where enough ratings allow to show it."
+    marks = "Dot: the difference, shrunken for chance, a blue diamond where it is beyond chance; tick: as it is, where "
+    marks += "enough ratings allow to show it."
     if largest is None:
         return f"{shown}{marks}"
     over = f"p is {comparisons(items.settings)}."
@@ -101,42 +155,36 @@ _UNCERTAIN = {
 }  # fmt: skip
 
 
-@once
-def items_uncertain_data(items: Items, n: int = 20) -> pl.DataFrame:
+def items_uncertain_data(items: Items, n: int = 20, *, texts: Texts = None) -> pl.DataFrame:
     """Return what :func:`items_uncertain` draws: the items that one more rating tells most about."""
+    return with_texts(_uncertain(items, n), texts)
+
+
+@once
+def _uncertain(items: Items, n: int) -> pl.DataFrame:
     return items.uncertain.head(n).rename(_UNCERTAIN)
 
 
-def items_uncertain(items: Items, n: int = 20) -> Any:
-    """Draw the ``n`` items that deserve more ratings: where their mean score lies, and how sure that is."""
-    alt = load_altair()
+def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
+    """Draw the ``n`` items that deserve more ratings: where their mean score lies, and how sure that is.
+
+    Parameters
+    ----------
+    texts
+        What items say, by id; the start of it then stands beside the id.
+    """
     title = "Items that deserve more ratings"
-    data = items_uncertain_data(items, n)
+    data = items_uncertain_data(items, n, texts=texts)
     if data.is_empty():
         return saying(title, "There is no item.")
-    rows = Rows.listed(unique_labels(data["item"], 34))
-    placed = data.with_columns(row=pl.Series(range(data.height)))
-    x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]))
-    base = alt.Chart(inline(placed)).encode(y=rows.y())
-    tooltip = ["item:N", "ratings:Q", *numbers_told("mean", "gain of one more", "share of prior")]
-    layers = [
-        base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
-        base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
-            x=x("expected mean"), tooltip=tooltip
-        ),
-        base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=x("mean")),
-    ]
-    columns = [("ratings", ",d"), ("share of prior", ".0%"), ("gain of one more", ".3f"), ("ratings needed", ",d")]
-    room = 56
-    beside = [
-        base.mark_text(align="right", fontSize=11, color=INK)
-        .encode(x=alt.value(room), text=alt.Text(f"{column}:Q", format=form), y=rows.y(labels=False))
-        .properties(width=room, height=rows.height, title=alt.TitleParams(_HEADS[column], fontSize=11,
-                    fontWeight="normal", anchor="end", color=INK))
-        for column, form in columns
+    rows = Rows.listed(item_labels(data["item"].to_list(), texts, _SHORT if narrow() else 34))
+    placed = cut(data).with_columns(row=pl.Series(range(data.height)))
+    columns = [
+        _Column(f"{name}:Q", head, 56, form=form)
+        for name, head, form in (("ratings", "ratings", ",d"), ("share of prior", "prior", ".0%"),
+                                 ("gain of one more", "gain", ".3f"), ("ratings needed", "needed", ",d"))
     ]  # fmt: skip
-    width = WIDTH - rows.width - 30 - len(columns) * (room + 8)
-    chart = alt.hconcat(alt.layer(*layers).properties(width=width, height=rows.height), *beside, spacing=8)
+    chart = _beside(_expected(placed), placed, rows, columns[: 1 if narrow() or texts is not None and full_width() <= WIDTH else 4])
     total = items.uncertain.height
     shown = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
     text = "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
@@ -145,4 +193,22 @@ def items_uncertain(items: Items, n: int = 20) -> Any:
     return themed(chart, title, shown + text)
 
 
-_HEADS = {"ratings": "ratings", "share of prior": "prior", "gain of one more": "gain", "ratings needed": "needed"}
+def _expected(placed: pl.DataFrame) -> _Layers:
+    def layers(base: Any, width: int) -> list[Any]:
+        alt = load_altair()
+        x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]), width)
+        told = tips(*told_of(placed), *_OF_ITEM, names={"mean": "mean of the ratings", "ratings needed": "ratings needed"})
+        return [
+            base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
+            base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(
+                x=x("expected mean"), tooltip=told
+            ),
+            base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=x("mean")),
+        ]
+
+    return layers
+
+
+_OF_ITEM = (
+    "expected mean", "ci low", "ci high", "mean", "ratings", "share of prior", "gain of one more", "ratings needed",
+)  # fmt: skip

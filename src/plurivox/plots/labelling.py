@@ -9,6 +9,7 @@ import polars as pl
 
 from plurivox.plots.groups import AFTER, BEFORE
 from plurivox.plots.layout import pixels, unique_labels
+from plurivox.plots.measure import lines
 
 REGIONS = {
     (True, True): "grades finely, tells apart",
@@ -34,6 +35,10 @@ class Frame(NamedTuple):
         across = (x - self.x[0]) / (self.x[1] - self.x[0])
         up = (y - self.y[0]) / (self.y[1] - self.y[0])
         return across * self.width, (1 - up) * self.height
+
+    def region(self, words: str) -> list[str]:
+        """Return the words of a corner, in lines that leave room for those of the other."""
+        return lines(words, self.width / 2 - 12, 12)
 
     def from_pixels(self, x: float, y: float) -> tuple[float, float]:
         """Undo :meth:`to_pixels`."""
@@ -64,17 +69,20 @@ def labelled(data: pl.DataFrame, frame: Frame, split: tuple[float, float]) -> pl
     """
     names = unique_labels(data["group"], 24)
     centres = [frame.to_pixels(x, y) for x, y in data.select("MPA", "WRA").iter_rows()]
-    corner = pixels([max(REGIONS.values(), key=len)])
+    said = [frame.region(words) for words in REGIONS.values()]
+    corner, high = pixels([line for own in said for line in own], 12), 10 + 14 * max(map(len, said))
     taken = [_Box(x - 5, y - 5, x + 5, y + 5) for x, y in centres]
     taken += [
-        _Box(left, top, left + corner, top + 24) for left in (0, frame.width - corner) for top in (0, frame.height - 24)
+        _Box(left, top, left + corner, top + high)
+        for left in (0, frame.width - corner)
+        for top in (0, frame.height - high)
     ]
-    lines = _lines(data, frame, split)
+    strokes = _lines(data, frame, split)
     spots: list[tuple[float | None, float | None, str | None]] = [(None, None, None)] * len(names)
     for at in _order(data, centres, frame.to_pixels(*split)):
         places = [place for place in _places(*centres[at], pixels([names[at]])) if place.box.inside(frame)]
         places = [place for place in places if not any(place.box.meets(other) for other in taken)]
-        clear = [place for place in places if not any(place.box.meets(line) for line in lines)]
+        clear = [place for place in places if not any(place.box.meets(line) for line in strokes)]
         if places:
             best = (clear or places)[0]
             taken.append(best.box)

@@ -18,7 +18,7 @@ LABEL = 28
 """How long a label is at most in a chart of the usual width, in Latin characters."""
 ALL_RATERS = "all raters"
 _SHORTEST = 10
-_EDGES = 36  # what stands around a plot: padding, and half a number at its right end
+_EDGES = 26  # what stands around a plot: padding, and half a number at its right end
 _SYMBOL = 30  # the mark of an entry in a legend, and the gap behind it
 
 
@@ -84,7 +84,7 @@ def inline(frame: pl.DataFrame) -> Any:
     """Return a frame as the data of a chart; what is not finite becomes null."""
     alt = load_altair()
     numbers = pl.selectors.float()
-    clean = frame.withcolumns(pl.when(numbers.is_finite()).then(numbers))
+    clean = frame.with_columns(pl.when(numbers.is_finite()).then(numbers))
     return alt.InlineData(values=clean.to_dicts())
 
 
@@ -96,11 +96,13 @@ def defined(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 class Rows(NamedTuple):
     """The rows of a chart from top to bottom: their keys, labels, and which are headings of a block.
 
-    A key is (axis, group), of a heading (axis, None); positions count from 0.
+    A key is (axis, group), of a heading (axis, None); positions count from 0. ``up`` is how far above the rows their
+    legend is, where something else stands between.
     """
 
     keys: list[tuple[str, str | None]]
     labels: list[str]
+    up: int = 0
 
     @classmethod
     def of(cls, keys: Iterable[tuple[str, str]]) -> Rows:
@@ -156,10 +158,14 @@ class Rows(NamedTuple):
         """Return how wide a plot is with these labels, and so much beside it."""
         return full_width() - self.width - _EDGES - beside
 
+    def above(self, up: int) -> Rows:
+        """Return the same rows with so many pixels between them and their legend."""
+        return self._replace(up=up)
+
     def legend(self, names: Sequence[str], **more: Any) -> dict[str, Any]:
         """Return what puts a legend of these names above the labels, in as many lines as it takes."""
         across = legend_columns(names)
-        place = {"legendX": -self.width, "legendY": -12 - 16 * -(-len(names) // across)}
+        place = {"legendX": -self.width, "legendY": -12 - self.up - 16 * -(-len(names) // across)}
         return {"orient": "none", "direction": "horizontal", "columns": across, **place, **more}
 
     @property

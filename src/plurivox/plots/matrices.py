@@ -8,29 +8,31 @@ import polars as pl
 
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.layout import LABEL, Rows, defined, extent, fitting, inline, pixels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
+from plurivox.plots.pieces import across, tips
 from plurivox.plots.theme import (
-    HIGH_HUE,
+    AGREEMENT,
     INK,
-    LOW_HUE,
-    MIDDLE_HUE,
     ON_DARK,
     ON_LIGHT,
     QUIET,
     SEQUENCE,
-    WIDTH,
+    full_width,
     load_altair,
+    narrow,
     saying,
     themed,
 )
 from plurivox.results.result import Row, p_text
 
+_CELL = {"statistic": "measure", "value": "agreement"}
 _STARS = {g.BEFORE: "*", g.AFTER: "**"}
 _READABLE = 24  # pixels that a cell needs for its value
 _CORNER = 6  # from so many groups on, the empty corner has room for the legend
-_LEAST_RANGE = 0.15
+_SMALLEST = 11  # pixels of a cell, at least
 _PAIRS = ("axis", "group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", "raters", "note")
+_MOST = {"group": "group with the largest GAI"}
 _RANKED = ("axis", "group", "value", "chance", "p", "p corrected", "finding", "note")
 
 
@@ -48,6 +50,8 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> A
     It needs ``cohesion(…, pairs=True)``; of many groups those with the most notable pairs are shown.
     """
     title = f"Agreement within and between groups of {shorten(axis)}, {result.settings['level']} level"
+    fit = (full_width() - 6 * fitting(LABEL)) // _SMALLEST
+    max_groups = fit if max_groups is None else min(max_groups, fit)
     data = xrr_matrix_data(result, axis, max_groups=max_groups)
     drawn = defined(data, "value")
     if drawn.is_empty():
@@ -61,13 +65,14 @@ def xrr_matrix(result: Cohesion, axis: str, *, max_groups: int | None = 40) -> A
         column=pl.col("group").replace_strict(places, return_dtype=pl.Int64),
         shown=pl.format("{}{}", pl.col("value").round(2).map_elements(_short, pl.String), _stars()),
     )
-    room = WIDTH - pixels(labels) - (20 if len(names) >= _CORNER else 90)
+    room = full_width() - pixels(labels) - (24 if len(names) >= _CORNER or narrow() else 96)
     step = max(10, min(52, room // len(names)))
     chart = _cells(placed, labels, step)
     total = len({row.group for row in _pair_rows(result, axis)})
     subtitle = (
         g.shown_words(len(names), len(names), total, "those of the pairs with the smallest p")
-        + "XRR of two groups, IRR of each on the diagonal; 1 is full agreement, 0 what chance gives. "
+        + "XRR of two groups, IRR of each on the diagonal; 1 is full agreement, 0 what chance gives. Colours "
+        f"go from {AGREEMENT[0]:g} to {AGREEMENT[1]:g} in every such picture. ".replace("-", "−")
     )
     if data["p"].is_not_null().any():
         subtitle += "* differs from shuffled raters with p < .05, ** also after correction. "
@@ -93,19 +98,17 @@ def dsi_ranking(result: Cohesion) -> Any:
         return saying(title, "No axis has a group with a GAI.")
     axes = drawn["axis"].to_list()
     tests = ["" if p is None else f", {p_text(p)}" for p in drawn["p"]]
-    words = [f"{shorten(group)}{test}" for group, test in zip(drawn["group"], tests, strict=True)]
+    words = [f"{shorten(group, fitting(20 if narrow() else LABEL))}{test}" for group, test in zip(drawn["group"], tests, strict=True)]
     rows = Rows([("", name) for name in axes], unique_labels(axes))
     placed = drawn.with_columns(row=pl.Series(range(len(axes))), words=pl.Series(words))
-    width = WIDTH - rows.width - pixels(words) - 30
-    low, high = extent([*drawn["DSI"], *drawn["chance"]])
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    colour, shape = g.state_scales(drawn["finding"].to_list(), **rows.legend(28))
+    width = rows.plot_width(pixels(words))
+    x = across("DSI, the largest GAI of the axis", extent([*drawn["DSI"], *drawn["chance"]]), width, 5)
+    colour, shape = g.state_scales(drawn["finding"].to_list(), rows)
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    value = alt.X("DSI:Q", title="DSI, the largest GAI of the axis", scale=scale, axis=alt.Axis(tickCount=5))
-    line = base.mark_rule(color=QUIET, opacity=0.5).encode(x=alt.X("chance:Q", scale=scale), x2=alt.X2("DSI"))
-    tick = base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=alt.X("chance:Q", scale=scale))
+    line = base.mark_rule(color=QUIET, opacity=0.5).encode(x=x("chance"), x2=alt.X2("DSI"))
+    tick = base.mark_tick(thickness=2, size=11, color=QUIET).encode(x=x("chance"))
     point = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=value, color=colour, shape=shape, tooltip=["axis:N", "group:N", "DSI:Q", "chance:Q", "p:Q"]
+        x=x("DSI"), color=colour, shape=shape, tooltip=tips(*_RANKED[:2], "DSI", *_RANKED[3:7], names=_MOST)
     )
     text = base.mark_text(align="left", color=INK, fontSize=11, limit=260).encode(
         x=alt.value(width + 12), text=alt.Text("words:N")
@@ -149,27 +152,20 @@ def _short(value: float) -> str:
 
 def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
     alt = load_altair()
-    low, high = min(placed["value"]), max(placed["value"])
-    if low < -0.25 * high:
-        reach = max(-low, high)
-        colours = alt.Scale(domain=[-reach, 0, reach], range=[LOW_HUE, MIDDLE_HUE, HIGH_HUE], interpolate="rgb")
-        dark = f"abs(datum.value) > {0.72 * reach}"
-    else:
-        spare = max(0.0, _LEAST_RANGE - (high - low)) / 2  # so that small differences look small
-        low, high = low - min(spare, max(low, 0.0)), high + spare
-        colours = alt.Scale(domain=_steps(low, high), range=list(SEQUENCE), interpolate="rgb")
-        dark = f"datum.value > {low + 0.6 * (high - low)}"
+    low, high = AGREEMENT
+    colours = alt.Scale(domain=_steps(low, high), range=list(SEQUENCE), interpolate="rgb", clamp=True)
+    dark = f"datum.value > {low + 0.6 * (high - low)}"
     slanted = {"labelAngle": -45 if step > 20 else -90, "labelAlign": "right", "labelBaseline": "middle"}
     positions = alt.Scale(domain=list(range(len(labels))), paddingInner=0.04, paddingOuter=0)
     base = alt.Chart(inline(placed)).encode(
         x=alt.X("column:O", scale=positions, axis=row_axis(labels, **slanted)),
         y=alt.Y("row:O", scale=positions, axis=row_axis(labels, labelFontSize=11 if step > 13 else 10)),
     )
-    where = "top-right" if len(labels) >= _CORNER else "right"
-    legend = alt.Legend(title="agreement", orient=where, gradientLength=90, titleLimit=80, tickCount=4)
+    where = "top-right" if len(labels) >= _CORNER else "top" if narrow() else "right"
+    legend = alt.Legend(title="agreement", orient=where, gradientLength=90, titleLimit=80, values=_steps(low, high), format=".1f")
     cells = base.mark_rect().encode(
         color=alt.Color("value:Q", scale=colours, legend=legend),
-        tooltip=["group:N", "other:N", "statistic:N", alt.Tooltip("value:Q", format=".3f"), "p:Q", "finding:N"],
+        tooltip=tips("group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", names=_CELL),
     )
     layers = [cells]
     if step >= _READABLE:
@@ -182,4 +178,4 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
 
 def _steps(low: float, high: float) -> list[float]:
     parts = len(SEQUENCE) - 1
-    return [low + (high - low) * at / parts for at in range(parts)] + [high]
+    return [round(low + (high - low) * at / parts, 3) for at in range(parts + 1)]

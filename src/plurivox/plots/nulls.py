@@ -66,7 +66,7 @@ def null_histograms(
     labels = _labels(groups)
     placed = data.join(
         groups.select("axis", "group", panel=pl.Series(labels)), on=["axis", "group"], how="left", maintain_order="left"
-    )
+    ).with_columns(first=pl.int_range(pl.len()).over("axis", "group") == 0)
     colour, _ = g.state_scales(data["finding"].to_list(), symbolType="square")
     base = alt.Chart(inline(placed))
     scale = alt.Scale(zero=False, nice=False, padding=8)
@@ -76,10 +76,12 @@ def null_histograms(
         y=alt.Y("permutations:Q", axis=None, scale=alt.Scale(zero=True)),
         y2=alt.datum(0),
         color=colour,
-        tooltip=tips("group", "axis", "from", "to", "permutations", "observed", "p", names=_BARS),
+        tooltip=tips("group", "from", "to", "permutations", names=_BARS),
     )
-    rule = base.mark_rule(strokeWidth=2.5, opacity=1).encode(x=alt.X("observed:Q", aggregate="min"), color=colour)
-    grid = Grid.of(len(labels), 150, most=_COLUMNS)
+    told = tips("group", "axis", "observed", "chance", "p", "p corrected", "finding", names={"observed": f"{name} observed"})
+    once_each = base.transform_filter("datum.first").mark_rule(strokeWidth=2.5, opacity=1)
+    rule = once_each.encode(x=alt.X("observed:Q", title=None), color=colour, tooltip=told)
+    grid = Grid.of(len(labels), 140, most=_COLUMNS, first=12)
     chart = (
         alt.layer(bars, rule)
         .properties(width=grid.width, height=70)

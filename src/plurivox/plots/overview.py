@@ -43,6 +43,7 @@ def design(overview: Overview) -> Any:
     if data.is_empty():
         return saying(title, "The table holds counts per scale point, so that who rated what is unknown.")
     n_items, n_raters, seam = max(data["items to"]), max(data["raters to"]), 0.6  # pixels that neighbours overlap
+    data = _whole(data)
     width, height = full_width() - (76 if narrow() else 156), 240
     placed = data.with_columns(
         x=pl.col("items from") - 1, x2=pl.col("items to") + seam * n_items / width,
@@ -75,6 +76,14 @@ def design(overview: Overview) -> Any:
     size = f"{about.n_raters:,} raters × {about.n_items:,} items"
     how = "fully crossed: everybody rated everything." if about.crossed else f"sparse: {_percent(about.density)} rated."
     return themed(chart, title, f"{size}, {how}")
+
+
+def _whole(data: pl.DataFrame) -> pl.DataFrame:
+    """Return one rectangle where all are alike, as in a study in which everybody rated everything."""
+    if data["share rated"].n_unique() > 1:
+        return data
+    starts, ends = (pl.col("raters from", "items from").min(), pl.col("raters to", "items to").max())
+    return data.select(starts, ends, pl.col("share rated").first()).select(data.columns)
 
 
 @once

@@ -23,9 +23,10 @@ _WORDS = {
 _TEXTS = (
     "axis", "group", "other", "item", "text", "model", "who", "finding", "metric", "statistic", "component", "when",
     "state", "point", "score", "what", "line", "at least", "MPA finding", "WRA finding", "region", "ratings of an item",
-    "with the largest GAI", "pattern", "prediction", "column", "source", "label",
+    "with the largest GAI", "pattern", "prediction", "column", "source", "row",
 )  # fmt: skip
-_WHOLE = ("raters", "items", "ratings", "scores", "permutations", "rated items", "without an answer", "pairs", "K")
+_WHOLE = ("raters", "items", "ratings", "scores", "permutations", "rated items", "without an answer", "pairs",
+          "ratings needed")  # fmt: skip
 _SHARES = ("share", "share rated", "share of prior", "wins")
 _GRADES = ("p", "p corrected")
 
@@ -57,7 +58,7 @@ def across(title: str, ends: tuple[float, float], room: float, n_ticks: int = 6)
 
 def few(n_ticks: int, room: float) -> int:
     """Return how many ticks stand on an axis of so many pixels."""
-    return max(2, min(n_ticks, int(room / 55)))
+    return max(3, min(n_ticks, int(room / 55)))
 
 
 def titled(title: str, room: float) -> str | list[str]:

@@ -11,16 +11,19 @@ import polars as pl
 from plurivox.lenses.responsiveness.result import Responsiveness
 from plurivox.plots import groups as g
 from plurivox.plots.labelling import REGIONS, Frame, labelled
-from plurivox.plots.layout import defined, extent, inline, unique_labels
+from plurivox.plots.layout import defined, extent, inline
 from plurivox.plots.once import once
-from plurivox.plots.pieces import looks, numbers_told
-from plurivox.plots.theme import COLOURS, INK, QUIET, SHAPES, WIDTH, load_altair, saying, themed
+from plurivox.plots.pieces import few, tips, titled
+from plurivox.plots.theme import COLOURS, INK, QUIET, full_width, load_altair, narrow, saying, themed
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.wording import interval_method
 
 MAX_RATERS = 2000
-_HEIGHT = 400
+_STRONGEST = (g.AFTER, g.BEFORE, g.CHANCE)
+_TOLD = (
+    "group", "axis", "MPA", "MPA low", "MPA high", "MPA finding", "WRA", "WRA low", "WRA high", "WRA finding", "region",
+)  # fmt: skip
 _MANY = 15  # points, whose whiskers are fainter
 _PLANE = (
     g.texts("axis", "group")
@@ -74,7 +77,8 @@ def mpa_wra_plane(
     raters = _of_raters(result, axis)
     rows = g.rater_rows(result, subset) if raters else g.group_rows(result, ("mpa", "wra"), axis, subset)
     split = _split(result, rows, subset)
-    frame = Frame(WIDTH - 70, _HEIGHT, _range(drawn, "MPA", split.mpa, raters), _range(drawn, "WRA", split.wra, raters))
+    ends = (_range(drawn, name, middle, raters) for name, middle in (("MPA", split.mpa), ("WRA", split.wra)))
+    frame = Frame(full_width() - 76, 340 if narrow() else 400, *ends)
     poles = Poles.of(result.settings)
     layers = _regions(frame, split, poles)
     placed = drawn if raters else labelled(drawn, frame, (split.mpa, split.wra))
@@ -136,7 +140,8 @@ def _axes(frame: Frame, poles: Poles) -> dict[str, Any]:
     alt = load_altair()
     return {
         name: kind(
-            f"{column}:Q", title=f"{column}: {words}", axis=alt.Axis(tickCount=6, grid=False), scale=_scale(domain)
+            f"{column}:Q", title=titled(f"{column}: {words}", frame.width), scale=_scale(domain),
+            axis=alt.Axis(tickCount=few(6, frame.width), grid=False),
         )
         for name, kind, column, domain, words in (
             ("x", alt.X, "MPA", frame.x, poles.fill("do higher scores mean {more}? →")),
@@ -158,9 +163,10 @@ def _regions(frame: Frame, split: _Split, poles: Poles) -> list[Any]:
     axes = _axes(frame, poles)
     layers = [dashes.encode(x=axes["x"]), dashes.encode(y=axes["y"])]
     for (right, up), words in REGIONS.items():
-        text = alt.Chart(alt.InlineData(values=[{"region": words}])).mark_text(
-            align="right" if right else "left", baseline="top" if up else "bottom",
-            color=QUIET, fontSize=12, fontStyle="italic",
+        said = frame.region(words)
+        text = alt.Chart(alt.InlineData(values=[{"region": "\n".join(said)}])).mark_text(
+            align="right" if right else "left", baseline="top" if up else "bottom", lineBreak="\n", lineHeight=14,
+            color=QUIET, fontSize=12, fontStyle="italic", dy=0 if up else -14 * (len(said) - 1),
         )  # fmt: skip
         layers.append(
             text.encode(
@@ -177,21 +183,16 @@ def _dots(frame: Frame, drawn: pl.DataFrame, poles: Poles) -> list[Any]:
     dots = alt.Chart(inline(drawn.select("MPA", "WRA"))).mark_point(
         filled=True, size=36, opacity=0.35, color=COLOURS[0], clip=True
     )
-    return [dots.encode(**_axes(frame, poles))]
+    return [dots.encode(**_axes(frame, poles), tooltip=tips("MPA", "WRA"))]
 
 
 def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[Any]:
-    """Return points with whiskers and the names that find room, coloured by axis."""
+    """Return points with whiskers and the names that find room, coloured by how far either value stands out."""
     alt = load_altair()
-    names = labelled_points["axis"].unique(maintain_order=True).to_list()
-    kinds = dict(zip(names, unique_labels(names), strict=True))
-    coloured = 1 < len(names) <= len(COLOURS)
-    placed = labelled_points.with_columns(kind=pl.col("axis").replace_strict(kinds))
-    colour, shape = alt.value(COLOURS[0]), alt.value("circle")
-    if coloured:
-        legend = alt.Legend(title=None, symbolOpacity=1)
-        look = looks("kind", list(kinds.values()), legend, color=COLOURS, shape=SHAPES)
-        colour, shape = look["color"], look["shape"]
+    pairs = labelled_points.select("MPA finding", "WRA finding").iter_rows()
+    states = [next((state for state in _STRONGEST if state in pair), g.UNTESTED) for pair in pairs]
+    placed = labelled_points.with_columns(finding=pl.Series(states, dtype=pl.String))
+    colour, shape = g.state_scales(states)
     base, axes = alt.Chart(inline(placed)), _axes(frame, poles)
     domain_x, domain_y = (_scale(domain) for domain in (frame.x, frame.y))
     whisker = {"strokeWidth": 1, "opacity": 0.35 if placed.height <= _MANY else 0.15, "clip": True}
@@ -201,7 +202,7 @@ def _groups(frame: Frame, labelled_points: pl.DataFrame, poles: Poles) -> list[A
     along = base.mark_rule(**whisker).encode(
         x=axes["x"], y=alt.Y("WRA low:Q", scale=domain_y), y2=alt.Y2("WRA high"), color=colour
     )
-    tooltip = ["axis:N", "group:N", *numbers_told("MPA", "WRA"), "region:N"]
+    tooltip = tips(*_TOLD)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(**axes, color=colour, shape=shape, tooltip=tooltip)
     named = alt.Chart(inline(defined(placed, "label x")))
     texts = [

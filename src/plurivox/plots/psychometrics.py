@@ -11,6 +11,7 @@ from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, few, legend, looks, tips, titled
+from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
 from plurivox.plots.theme import COLOURS, QUIET, full_width, load_altair, saying, themed
 from plurivox.results.poles import Poles
 
@@ -21,9 +22,15 @@ _SCALE = "how {how}, in standard deviations from the mean item"
 NO_MODEL = "There is no model to show: it needs three raters or groups, and ten items that two of them scored."
 
 
-@once
-def item_severity_data(result: Psychometrics, axis: str | None = None, n: int = 10) -> pl.DataFrame:
+def item_severity_data(
+    result: Psychometrics, axis: str | None = None, n: int = 10, *, texts: Texts = None
+) -> pl.DataFrame:
     """Return what :func:`item_severity` draws: the most and the least severe items, in order."""
+    return with_texts(_severity(result, axis, n), texts)
+
+
+@once
+def _severity(result: Psychometrics, axis: str | None, n: int) -> pl.DataFrame:
     g.check_axis(result, axis)
     whole = result.severity().filter((pl.col("axis") == _axis(result, axis)) & (pl.col("subset") == "all"))
     ordered = defined(whole, "severity").sort("severity", descending=True, maintain_order=True)
@@ -31,7 +38,7 @@ def item_severity_data(result: Psychometrics, axis: str | None = None, n: int = 
     return shown.select("item", "severity", "ci_low", "ci_high", "n_scores").rename(_SEVERITY)
 
 
-def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -> Any:
+def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *, texts: Texts = None) -> Any:
     """Draw the severity that the model gives to the most and the least severe items, with 95 % intervals.
 
     Parameters
@@ -40,19 +47,21 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10) -
         By whose scores; by default the axis with the most raters or groups in its model.
     n
         How many items to show at either end.
+    texts
+        What items say, by id; the start of it then stands beside the id.
     """
     alt = load_altair()
     poles = Poles.of(result.settings)
     title = poles.fill("How {how} items are, by the graded response model")
-    data = item_severity_data(result, axis, n)
+    data = item_severity_data(result, axis, n, texts=texts)
     if data.is_empty():
         return saying(title, NO_MODEL)
-    rows = Rows.listed(unique_labels(data["item"], 34))
-    placed = data.with_columns(row=pl.Series(range(data.height)))
+    rows = Rows.listed(item_labels(data["item"].to_list(), texts))
+    placed = cut(data).with_columns(row=pl.Series(range(data.height)))
     width = rows.plot_width()
     x = across(poles.fill(_SCALE), extent([*placed["ci low"], *placed["ci high"]]), width)
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    tooltip = tips("item", "severity", "ci low", "ci high", "scores", form=".2f", names={"severity": poles.fill("how {how}")})
+    tooltip = tips(*told_of(placed), "severity", "ci low", "ci high", "scores", form=".2f", names={"severity": poles.fill("how {how}")})
     layers = [
         base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
         base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x=x("severity"), tooltip=tooltip),

@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from plurivox.plots.pieces import numbers_told
-from plurivox.plots.theme import COLOURS, load_altair, themed
+from plurivox.plots.layout import pixels
+from plurivox.plots.pieces import Grid, legend, tips
+from plurivox.plots.theme import COLOURS, load_altair, narrow, themed
 from plurivox.reproduce.record import Reproduction
 from plurivox.statistics.registry import LABELS
 
@@ -47,18 +48,20 @@ def _panels(alt: Any, name: str, part: pl.DataFrame, *, both: bool) -> Any:
     alike = not both and max(map(abs, part["value"])) <= 1
     rows = part["row"].unique(maintain_order=True).to_list()
     columns = part["column"].unique(maintain_order=True).to_list()
+    limit = 110 if narrow() else 260
+    grid = Grid.of(len(columns), 90, most=MOST_COLUMNS, first=min(pixels(rows), limit) + 34)
     look = alt.Scale(domain=[PUBLISHED, OURS], range=[COLOURS[1], COLOURS[0]])
     base = alt.Chart().encode(
         x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=3)),
-        y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=260, grid=True)),
-        color=alt.Color("source:N", title=None, scale=look, legend=alt.Legend() if both else None),
-        tooltip=["row:N", "column:N", "source:N", *numbers_told("value", "difference")],
+        y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=limit, grid=True)),
+        color=alt.Color("source:N", title=None, scale=look, legend=legend([PUBLISHED, OURS]) if both else None),
+        tooltip=tips("row", "column", "source", "value", "difference", names={"row": "of", "column": "what"}),
     )
     ring = base.transform_filter(alt.datum.source == PUBLISHED).mark_point(size=90, strokeWidth=2, filled=False)
     dot = base.transform_filter(alt.datum.source == OURS).mark_point(size=22, filled=True, opacity=1)
     return (
         alt.layer(ring, dot, data=part)
-        .properties(width=130, height=alt.Step(13))
-        .facet(facet=alt.Facet("column:N", title=None, sort=columns), columns=MOST_COLUMNS, title=name)
+        .properties(width=min(grid.width, 180), height=alt.Step(13))
+        .facet(facet=alt.Facet("column:N", title=None, sort=columns), columns=grid.n, title=name)
         .resolve_scale(x="shared" if alike else "independent")
     )

@@ -23,6 +23,7 @@ DRAWN = ("rps", "cross_entropy", "js", "emd", "expected_rps", "expected_cross_en
 _EXPECTED = DRAWN[4:]
 _DASHES = {UNIFORM: [1, 3], MARGINAL: [5, 3], POSTERIOR_MEAN: [8, 3, 1, 3]}
 _LABEL = 22
+_STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)  # of priors, which have a number on the axis and a dot
 _GAP = 28
 _FAR = 4
 
@@ -168,7 +169,7 @@ def prior_sensitivity(result: SoftScores) -> Any:
     alt = load_altair()
     x = alt.X(
         "strength:Q", title="prior weight of a point", scale=alt.Scale(type="log"),
-        axis=alt.Axis(values=[0.01, 0.1, 1, 10, 100], format="~g"),
+        axis=alt.Axis(values=list(_STRENGTHS), format="~g"),
     )  # fmt: skip
     used = sum(result.settings["prior"]) / len(result.settings["prior"])
     text = _shown_words(result, drawn["model"].unique().to_list())
@@ -199,7 +200,9 @@ def _panels(
         y = alt.Y("score:Q", title=name, scale=scale, axis=alt.Axis(tickCount=5, format="~g"))
         base = alt.Chart(inline(own)).encode(x=x, color=encoded["color"])
         layers = [base.mark_line(strokeWidth=1.8, clip=True).encode(y=y, strokeDash=encoded["strokeDash"])]
-        dots = base.mark_point(filled=True, size=45 if points else 18, opacity=1, clip=True).encode(y=y, tooltip=told)
+        few_dots = own if points else own.filter(pl.col("strength").is_in(_STRENGTHS))
+        dots = alt.Chart(inline(few_dots)).mark_point(filled=True, size=45 if points else 22, opacity=1, clip=True)
+        dots = dots.encode(x=x, color=encoded["color"], y=y, tooltip=told)
         if points:
             sure = alt.Chart(inline(models)).encode(x=x, color=encoded["color"]).mark_rule(strokeWidth=1.2, clip=True)
             layers.append(sure.encode(y=alt.Y("ci low:Q", scale=scale), y2=alt.Y2("ci high")))

@@ -7,10 +7,12 @@ from typing import Any
 import polars as pl
 
 from plurivox.plots.layout import inline
-from plurivox.plots.pieces import in_lines, looks, numbers_told
+from plurivox.plots.pieces import Grid, legend, looks, tips
 from plurivox.plots.theme import COLOURS, SHAPES, load_altair, themed
 from plurivox.statistics.registry import LABELS
 from plurivox.studies import METRICS, ResponsivenessStudy, SoftStudy
+
+_BAND = {"statistic": "metric", "top": "highest score", "ci_low": "95 % interval from", "ci_high": "to"}
 
 
 def responsiveness_study(found: ResponsivenessStudy) -> Any:
@@ -19,8 +21,8 @@ def responsiveness_study(found: ResponsivenessStudy) -> Any:
     names = {pattern: pattern.replace("_", " ") for pattern in found.settings["patterns"]}
     frame = found.to_frame().with_columns(pl.col("pattern").replace(names), pl.col("statistic").replace(METRICS))
     patterns = list(names.values())
-    legend = alt.Legend(title=None, symbolOpacity=1)
-    look = looks("pattern", patterns, legend, color=COLOURS)
+    look = looks("pattern", patterns, legend(patterns), color=COLOURS)
+    grid = Grid.of(len(METRICS), 120, each=34)
     shape = alt.Shape("pattern:N", title=None, scale=alt.Scale(domain=patterns, range=SHAPES[: len(patterns)]))
     base = alt.Chart(frame).encode(
         x=alt.X("top:Q", title="highest score K", axis=alt.Axis(values=found.settings["tops"], grid=False)),
@@ -29,12 +31,12 @@ def responsiveness_study(found: ResponsivenessStudy) -> Any:
     value = alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 1]))
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("ci_low:Q", title=None), y2="ci_high:Q")
     line = base.mark_line(strokeWidth=2).encode(y=value)
-    tooltip = ["pattern:N", "statistic:N", alt.Tooltip("top:Q", title="K"), *numbers_told("value")]
+    tooltip = tips("pattern", "statistic", "top", "value", "ci_low", "ci_high", names=_BAND)
     point = base.mark_point(filled=True, size=50, opacity=1).encode(y=value, shape=shape, tooltip=tooltip)
     panels = (
         alt.layer(band, line, point)
-        .properties(width=150, height=130)
-        .facet(facet=alt.Facet("statistic:N", sort=list(METRICS.values()), title=None), columns=4)
+        .properties(width=grid.width, height=130)
+        .facet(facet=alt.Facet("statistic:N", sort=list(METRICS.values()), title=None), columns=grid.n)
         .resolve_axis(x="independent")
     )
     asked = found.settings
@@ -47,8 +49,8 @@ def soft_study(found: SoftStudy) -> Any:
     """Draw each expected score over the number of ratings, one line per prediction; dotted, what it goes to."""
     alt = load_altair()
     frame, names = found.to_frame(), list(found.settings["predictions"])
-    legend = alt.Legend(title=None, symbolOpacity=1)
-    look = looks("prediction", names, legend, color=COLOURS, shape=SHAPES)
+    look = looks("prediction", names, legend(names), color=COLOURS, shape=SHAPES)
+    grid = Grid.of(frame["statistic"].n_unique(), 150, most=3, gap=28, each=52)
     sizes = frame["n_ratings"].unique().sort().to_list()
     x = alt.X(
         "n_ratings:Q",
@@ -65,12 +67,12 @@ def soft_study(found: SoftStudy) -> Any:
         base = alt.Chart(inline(own)).encode(color=look["color"])
         limit = base.mark_rule(strokeDash=[2, 3], strokeWidth=1.2).encode(y=alt.Y("limit:Q"))
         line = base.mark_line(strokeWidth=2).encode(x=x, y=y)
-        tooltip = ["prediction:N", "n_ratings:Q", *numbers_told("value", "limit")]
+        tooltip = tips("prediction", "n_ratings", "value", "limit", names={"n_ratings": "ratings", "value": label})
         point = base.mark_point(filled=True, size=50, opacity=1).encode(x=x, y=y, shape=look["shape"], tooltip=tooltip)
-        panels.append(alt.layer(limit, line, point).properties(width=200, height=150, name=f"panel_{at}"))
+        panels.append(alt.layer(limit, line, point).properties(width=grid.width, height=150, name=f"panel_{at}"))
     counts = ", ".join(map(str, found.settings["counts"]))
     told = (
         f"Expected scores, prior weight {found.settings['prior']:g} of a point, of the same shares of ratings, "
         f"{counts} and multiples of it. Dotted: the score against the shares themselves. Lower is better."
     )
-    return themed(in_lines(panels, 3, 28, 16), "The same shares of more ratings", told)
+    return themed(grid.lines(panels), "The same shares of more ratings", told)

@@ -1,4 +1,4 @@
-"""Who rates higher, what scores vary by, and what more raters would buy."""
+"""What scores vary by, what more raters would buy, and groups before and after other attributes are accounted for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import polars as pl
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
 from plurivox.plots import groups as g
-from plurivox.plots.forests import forest, forest_data
 from plurivox.plots.layout import ALL_RATERS, Rows, defined, extent, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.leniency import leniency_forest
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, few, legend, looks, tips, titled, twice, vertical
 from plurivox.plots.repeats import drift_forest, repeat_agreement
@@ -27,36 +27,6 @@ _WHEN = {"alone": "this attribute alone", "accounted for": "with the other attri
 _RELIABLE = {"line": "reliability", "raters": "raters", "low": "95 % interval from", "high": "to"}
 KINDS = {"relative": "relative: which item is higher", "absolute": "absolute: how high each item is"}
 """The two reliabilities, and what each is for."""
-
-
-# Who rates higher -----------------------------------------------------------------------------------------------------
-
-
-@once
-def leniency_forest_data(
-    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
-) -> pl.DataFrame:
-    """Return what :func:`leniency_forest` draws: one row per group, undefined values included."""
-    return forest_data(result, ("leniency",), axis, subset, max_groups)
-
-
-def leniency_forest(
-    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40
-) -> Any:
-    """Draw by how many points each group rates the same items higher than the others, upon what shuffled raters give.
-
-    Examples
-    --------
-    >>> import plurivox as pv
-    >>> study = pv.simulate(n_items=30, n_raters=40, seed=1)
-    >>> chart = leniency_forest(pv.variation(study.ratings, "age", permutations=19))
-    >>> chart.to_dict()["title"]["text"]
-    'Who rates higher on the same items, in points of the scale'
-    """
-    data = leniency_forest_data(result, axis, subset=subset, max_groups=max_groups)
-    title = "Who rates higher on the same items, in points of the scale"
-    total = len(g.group_rows(result, ("leniency",), axis, subset))
-    return forest(result, data, title, axis, total, neutral=0.0, measured="points higher than the others")
 
 
 # What scores vary by --------------------------------------------------------------------------------------------------
@@ -94,9 +64,10 @@ def variance_shares(result: Variation, *, subset: str | None = None) -> Any:
     rows = Rows([("all" if axis == ALL_RATERS else axis, axis) for axis in axes], unique_labels(axes))
     placed = _stacked(drawn.join(pl.DataFrame({"axis": axes}).with_row_index("row"), on="axis", maintain_order="left"))
     beside = _beside(placed, rows)
-    room = 0 if beside is None else 2 * _COLUMN + 10
+    room = 0 if beside is None or narrow() else 2 * _COLUMN + 10
     bar = _bar(placed, rows, rows.plot_width(room))
-    chart = bar if beside is None else alt.hconcat(bar, beside, spacing=10)
+    put = alt.vconcat if narrow() else alt.hconcat
+    chart = bar if beside is None else put(bar, beside, spacing=10)
     return themed(chart, title, _shares_words(result, data, drawn))
 
 
@@ -160,8 +131,8 @@ def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
     return (
         alt.Chart(alt.InlineData(values=cells))
         .mark_text(fontSize=11, color=INK)
-        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=False), text="text:N")
-        .properties(width=2 * _COLUMN, height=alt.Step(_BAR), name="of_groups")
+        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=narrow()), text="text:N")
+        .properties(width=rows.plot_width() if narrow() else 2 * _COLUMN, height=alt.Step(_BAR), name="of_groups")
     )
 
 

@@ -13,8 +13,6 @@ from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
 from plurivox.plots.layout import ALL_RATERS, LABEL, unique_labels
-from plurivox.plots.pieces import numbers_told
-from plurivox.plots.theme import load_altair
 from plurivox.results.wording import withheld_words
 
 CLOSER = ("xrr", "mpa", "wra")
@@ -114,8 +112,3 @@ def withheld_on(found: Alignment, axes: Sequence[str]) -> str:
     """Tell how many groups of some axes are withheld, and why."""
     n, revealing = (sum(counts.get(axis, 0) for axis in axes) for counts in (found.withheld, found.revealing))
     return withheld_words(n, revealing, found.settings["min_group_size"])
-
-
-def told(*columns: str, form: str = ".3f") -> list[Any]:
-    """Return what a reader sees beside the pointer: who it is, then numbers."""
-    return [load_altair().Tooltip("who:N", title="model"), *numbers_told(*columns, form=form)]

@@ -10,10 +10,13 @@ from typing import Any
 
 from plurivox.errors import InputError, MissingExtraError
 from plurivox.files import write_bytes
+from plurivox.plots.describing import described
 from plurivox.plots.theme import load_altair
 
 FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_KIND = re.compile(r' aria-roledescription="[^"]*"')  # that a mark is a "rect mark" helps nobody
+_HEARD = re.compile(r' (?:role|aria-label)="[^"]*"')
 _ID = re.compile(r'(?<=\sid=")[^"]*(?=")|(?<=url\(#)[^)]*(?=\))|(?<=href="#)[^"]*(?=")')
 
 
@@ -58,6 +61,8 @@ def chart_bytes(chart: Any, kind: str) -> bytes:
 def to_svg(chart: Any, prefix: str) -> str:
     """Return a chart as SVG for a page: no background, ids that start with ``prefix``, the same text each time.
 
+    Each mark that shows a value has it in words as its ``aria-label``; of more than 700 marks, none has.
+
     Parameters
     ----------
     chart
@@ -77,7 +82,7 @@ def to_svg(chart: Any, prefix: str) -> str:
         raise MissingExtraError("pictures of charts need vl-convert", "report") from None
     if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
         raise InputError(f"prefix is {prefix!r}", hint="Give a word of letters, digits and hyphens.")
-    spec = chart.to_dict()
+    spec = described(chart.to_dict())
     spec["background"] = None
     spec.get("config", {}).pop("background", None)
     version = ".".join(load_altair().SCHEMA_VERSION.split(".")[:2])
@@ -87,7 +92,13 @@ def to_svg(chart: Any, prefix: str) -> str:
     def numbered(found: re.Match[str]) -> str:
         return ids.setdefault(found[0], f"{prefix}-{len(ids) + 1}")
 
-    return _TAG.sub(lambda tag: _ID.sub(numbered, tag[0]), svg)
+    return _TAG.sub(lambda tag: _ID.sub(numbered, _heard(tag[0])), svg)
+
+
+def _heard(tag: str) -> str:
+    """Return a tag without what a page says better: titles are text already."""
+    plain = _KIND.sub("", tag)
+    return _HEARD.sub("", plain) if 'role-title-' in plain else plain
 
 
 class _InsideScript(json.JSONEncoder):

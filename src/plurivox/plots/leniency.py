@@ -1,0 +1,120 @@
+"""Who rates the same items higher: by attribute, or all groups in one list from the lowest to the highest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import polars as pl
+
+from plurivox.lenses.variation.result import Variation
+from plurivox.plots import groups as g
+from plurivox.plots.forests import TOLD, chance_strips, forest, forest_data, forest_words
+from plurivox.plots.layout import Rows, defined, extent, fitting, inline, unique_labels
+from plurivox.plots.measure import columns, wide
+from plurivox.plots.once import once
+from plurivox.plots.pieces import across, tips
+from plurivox.plots.theme import GRID, INK, QUIET, load_altair, themed
+from plurivox.results.wording import named
+
+MOST_IN_ONE_LIST = 24
+"""Groups that one list holds, at most."""
+Order = Literal["attribute", "value"]
+_TITLE = "Who rates higher on the same items, in points of the scale"
+_MEASURED = "points higher than the others"
+_SIDES = ("rate lower ←", "→ rate higher")
+_STEP = 27
+_LABEL = 32
+_NUMBER = 46  # pixels of a column of values
+
+
+@once
+def leniency_forest_data(
+    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40,
+    order: Order = "attribute",
+) -> pl.DataFrame:  # fmt: skip
+    """Return what :func:`leniency_forest` draws: one row per group, undefined values included."""
+    if order == "attribute":
+        return forest_data(result, ("leniency",), axis, subset, max_groups)
+    most = MOST_IN_ONE_LIST if max_groups is None else min(max_groups, MOST_IN_ONE_LIST)
+    found = forest_data(result, ("leniency",), axis, subset, most)
+    return found.sort(pl.col("value").fill_nan(None), nulls_last=True, maintain_order=True)
+
+
+def leniency_forest(
+    result: Variation, axis: str | None = None, *, subset: str | None = None, max_groups: int | None = 40,
+    order: Order = "attribute",
+) -> Any:  # fmt: skip
+    """Draw by how many points each group rates the same items higher than the others, upon what shuffled raters give.
+
+    Parameters
+    ----------
+    order
+        ``"attribute"``: the groups of each attribute beneath its name, the highest first. ``"value"``: one list of all,
+        from the lowest to the highest, of at most 24 groups; of more, the most notable.
+
+    Examples
+    --------
+    >>> import plurivox as pv
+    >>> study = pv.simulate(n_items=30, n_raters=40, seed=1)
+    >>> chart = leniency_forest(pv.variation(study.ratings, "age", permutations=19))
+    >>> chart.to_dict()["title"]["text"]
+    'Who rates higher on the same items, in points of the scale'
+    """
+    data = leniency_forest_data(result, axis, subset=subset, max_groups=max_groups, order=order)
+    total = len(g.group_rows(result, ("leniency",), axis, subset))
+    drawn = defined(data, "value")
+    if order == "attribute" or drawn.is_empty():
+        return forest(result, data, _TITLE, axis, total, neutral=0.0, measured=_MEASURED)
+    return themed(_list(drawn), _TITLE, forest_words(result, data, drawn, total))
+
+
+def _list(drawn: pl.DataFrame) -> Any:
+    """Draw groups beneath each other, with a line at zero that says what its two sides mean, and values beside."""
+    alt = load_altair()
+    names = [_name(axis, group) for axis, group in drawn.select("axis", "group").iter_rows()]
+    rows = Rows.listed(unique_labels(names, _LABEL))
+    width = rows.plot_width(_NUMBER)
+    x = across(_MEASURED, _ends(drawn, width), width, 7)
+    placed = drawn.with_columns(
+        row=pl.int_range(pl.len()), shown=pl.Series([f"{value:+.2f}".replace("-", "−") for value in drawn["value"]])
+    )
+    base = alt.Chart(inline(placed)).encode(y=rows.y())
+    colour, shape = g.state_scales(drawn["finding"].to_list(), rows.above(20))
+    guides = base.mark_rule(color=GRID, strokeWidth=1).encode(x=alt.value(0), x2=alt.value(width))
+    interval = base.mark_rule(strokeWidth=2.5, strokeCap="round", clip=True).encode(
+        x=x("ci low"), x2=alt.X2("ci high"), color=colour
+    )
+    points = base.mark_point(filled=True, size=130, opacity=1).encode(
+        x=x("value"), color=colour, shape=shape, tooltip=tips("group", "axis", *TOLD, names={"value": _MEASURED})
+    )
+    numbers = base.mark_text(align="right", fontSize=12, color=INK).encode(x=alt.value(width + _NUMBER), text="shown:N")
+    layers = [guides, *chance_strips(base, x, 15), *_zero(x), interval, points, numbers]
+    return alt.layer(*layers).properties(width=width, height=alt.Step(_STEP), name="list")
+
+
+def _name(axis: str, group: str) -> str:
+    """Return a group with its attribute, or alone where there is no room for both."""
+    both = named(axis, group)
+    return both if columns(both) <= fitting(_LABEL) else group
+
+
+def _ends(drawn: pl.DataFrame, width: int) -> tuple[float, float]:
+    """Return the ends of the axis, with room for words on both sides of zero."""
+    low, high = extent(
+        [*drawn["value"], 0.0, *drawn["ci low"], *drawn["ci high"]], [*drawn["chance low"], *drawn["chance high"]]
+    )
+    share = min(0.45, (max(wide(words, 12) for words in _SIDES) + 10) / width)
+    return min(low, -high * share / (1 - share)), max(high, -low * share / (1 - share))
+
+
+def _zero(x: Any) -> list[Any]:
+    """Return the line at zero and, above it, what its sides mean."""
+    alt = load_altair()
+    line = alt.Chart(alt.InlineData(values=[{"at": 0.0}])).encode(x=x("at"))
+    sides = [
+        alt.Chart(alt.InlineData(values=[{"at": 0.0, "side": words}]))
+        .mark_text(align=align, dx=dx, fontSize=12, color=QUIET, baseline="bottom")
+        .encode(x=x("at"), y=alt.value(-5), text="side:N")
+        for words, align, dx in zip(_SIDES, ("right", "left"), (-7, 7), strict=True)
+    ]
+    return [line.mark_rule(color=INK, strokeWidth=1.5), *sides]

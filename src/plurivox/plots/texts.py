@@ -1,0 +1,50 @@
+"""What items say: the start of a text beside the id, and more of it beside the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from plurivox.plots.layout import shorten, unique_labels
+
+Texts = Mapping[str, str] | None
+"""The texts of items by id, or None."""
+MOST = 200
+"""Characters of a text that are told of a mark."""
+_ID = 16
+_BOTH = 46
+
+
+def with_texts(frame: pl.DataFrame, texts: Texts) -> pl.DataFrame:
+    """Return a frame of items with the ``text`` of each behind its id, as far as it is known."""
+    if texts is None:
+        return frame
+    found = pl.Series("text", [texts.get(str(item)) for item in frame["item"]], dtype=pl.String)
+    return frame.insert_column(frame.get_column_index("item") + 1, found)
+
+
+def cut(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame for a chart, which needs not all of a long text."""
+    if "text" not in frame.columns:
+        return frame
+    short = [None if text is None else shorten(text, MOST) for text in frame["text"]]
+    return frame.with_columns(text=pl.Series(short, dtype=pl.String))
+
+
+def item_labels(items: Sequence[str], texts: Texts, length: int = 34) -> list[str]:
+    """Return a label for each item, no two alike: its id, and the start of its text where that is known.
+
+    Examples
+    --------
+    >>> item_labels(["7", "8"], {"7": "Who are you?"})
+    ['7 · Who are you?', '8']
+    """
+    known = [(texts or {}).get(str(item), "") for item in items]
+    names = [f"{shorten(item, _ID)} · {text}" if text.strip() else item for item, text in zip(items, known, strict=True)]
+    return unique_labels(names, length if texts is None else _BOTH)
+
+
+def told_of(frame: pl.DataFrame) -> list[str]:
+    """Return which columns tell what an item is."""
+    return [name for name in ("item", "text") if name in frame.columns]
