@@ -130,9 +130,7 @@ def _band_rows(found: Alignment, max_models: int | None) -> pl.DataFrame:
     return tidy(Voices.of(found, max_models).place(found.bands()))
 
 
-def alignment_items_data(
-    found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None
-) -> pl.DataFrame:
+def alignment_items_data(found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None) -> pl.DataFrame:
     """Return what :func:`alignment_items` draws: a row for each model and item, or band of items."""
     return with_texts(_band_rows(found, max_models), texts)
 

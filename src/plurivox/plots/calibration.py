@@ -48,7 +48,13 @@ def pit_histograms(result: SoftScores) -> Any:
         ends = base.transform_calculate(middle="(datum.from + datum.to) / 2").mark_rule(strokeWidth=1.5, color=QUIET)
         fair = alt.Chart(alt.InlineData(values=[{"fair": 1 / n_bars}])).mark_rule(color=QUIET, strokeDash=[4, 3])
         layers = [
-            bars.encode(x=x, x2=alt.X2("to"), y=y, y2=alt.datum(0), tooltip=tips("model", "from", "to", "share", "ci low", "ci high", form=".2f", names=_PIT)),
+            bars.encode(
+                x=x,
+                x2=alt.X2("to"),
+                y=y,
+                y2=alt.datum(0),
+                tooltip=tips("model", "from", "to", "share", "ci low", "ci high", form=".2f", names=_PIT),
+            ),
             ends.encode(x=middle, y=alt.Y("ci low:Q"), y2=alt.Y2("ci high")),
             fair.encode(y=alt.Y("fair:Q")),
         ]

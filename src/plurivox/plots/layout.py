@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections import Counter
@@ -85,7 +86,18 @@ def inline(frame: pl.DataFrame) -> Any:
     alt = load_altair()
     numbers = pl.selectors.float()
     clean = frame.with_columns(pl.when(numbers.is_finite()).then(numbers))
-    return alt.InlineData(values=clean.to_dicts())
+    return _shared(alt)(values=clean.to_dicts())
+
+
+@functools.cache
+def _shared(alt: Any) -> Any:
+    """Return a kind of data that nobody changes, so that each part of a chart has the same rows and no copy of them."""
+
+    class Shared(alt.InlineData):  # type: ignore[misc]
+        def __deepcopy__(self, memo: Any) -> Any:
+            return self
+
+    return Shared
 
 
 def defined(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
@@ -240,4 +252,3 @@ def _both_ends(line: str, length: int) -> str:
         return line
     end = _start(line[::-1], (length - 1) // 2)[::-1]
     return _start(line, length - 1 - columns(end)).rstrip(JOINERS + " ") + "…" + end.lstrip(JOINERS + " ")
-

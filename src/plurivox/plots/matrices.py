@@ -8,7 +8,18 @@ import polars as pl
 
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.plots import groups as g
-from plurivox.plots.layout import LABEL, Rows, defined, extent, fitting, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.layout import (
+    LABEL,
+    Rows,
+    defined,
+    extent,
+    fitting,
+    inline,
+    pixels,
+    row_axis,
+    shorten,
+    unique_labels,
+)
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, tips
 from plurivox.plots.theme import (
@@ -98,7 +109,10 @@ def dsi_ranking(result: Cohesion) -> Any:
         return saying(title, "No axis has a group with a GAI.")
     axes = drawn["axis"].to_list()
     tests = ["" if p is None else f", {p_text(p)}" for p in drawn["p"]]
-    words = [f"{shorten(group, fitting(20 if narrow() else LABEL))}{test}" for group, test in zip(drawn["group"], tests, strict=True)]
+    words = [
+        f"{shorten(group, fitting(20 if narrow() else LABEL))}{test}"
+        for group, test in zip(drawn["group"], tests, strict=True)
+    ]
     rows = Rows([("", name) for name in axes], unique_labels(axes))
     placed = drawn.with_columns(row=pl.Series(range(len(axes))), words=pl.Series(words))
     width = rows.plot_width(pixels(words))
@@ -162,7 +176,9 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
         y=alt.Y("row:O", scale=positions, axis=row_axis(labels, labelFontSize=11 if step > 13 else 10)),
     )
     where = "top-right" if len(labels) >= _CORNER else "top" if narrow() else "right"
-    legend = alt.Legend(title="agreement", orient=where, gradientLength=90, titleLimit=80, values=_steps(low, high), format=".1f")
+    legend = alt.Legend(
+        title="agreement", orient=where, gradientLength=90, titleLimit=80, values=_steps(low, high), format=".1f"
+    )
     cells = base.mark_rect().encode(
         color=alt.Color("value:Q", scale=colours, legend=legend),
         tooltip=tips("group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", names=_CELL),

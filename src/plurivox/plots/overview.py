@@ -143,7 +143,9 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
         return saying(title, hidden or "Nothing is known of the raters by which to group them.")
     rows = Rows.of(data.select("axis", "group").iter_rows())
     base = alt.Chart(inline(rows.place(data))).encode(y=rows.y(), x=alt.X("raters:Q", axis=None))
-    bars = base.mark_bar(color=COLOURS[0], height=11).encode(tooltip=tips("group", "axis", "raters", "items", "ratings"))
+    bars = base.mark_bar(color=COLOURS[0], height=11).encode(
+        tooltip=tips("group", "axis", "raters", "items", "ratings")
+    )
     numbers = base.mark_text(align="left", dx=4, color=INK, fontSize=11).encode(text=alt.Text("raters:Q", format=",d"))
     chart = alt.layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
     total = sum(len(axis.groups) for axis in axes)

@@ -21,7 +21,7 @@ def with_texts(frame: pl.DataFrame, texts: Texts) -> pl.DataFrame:
     if texts is None:
         return frame
     found = pl.Series("text", [texts.get(str(item)) for item in frame["item"]], dtype=pl.String)
-    return frame.insert_column(frame.get_column_index("item") + 1, found)
+    return frame.clone().insert_column(frame.get_column_index("item") + 1, found)  # what was given stays as it is
 
 
 def cut(frame: pl.DataFrame) -> pl.DataFrame:
@@ -41,7 +41,9 @@ def item_labels(items: Sequence[str], texts: Texts, length: int = 34) -> list[st
     ['7 · Who are you?', '8']
     """
     known = [(texts or {}).get(str(item), "") for item in items]
-    names = [f"{shorten(item, _ID)} · {text}" if text.strip() else item for item, text in zip(items, known, strict=True)]
+    names = [
+        f"{shorten(item, _ID)} · {text}" if text.strip() else item for item, text in zip(items, known, strict=True)
+    ]
     return unique_labels(names, length if texts is None else _BOTH)
 
 

@@ -20,6 +20,9 @@ CONSEQUENCE = (
 )  # fmt: skip
 """Statistics by how much follows from a claim; before all of them stands a view of one's own."""
 
+OF_NOBODY = ("items", "dsi")
+"""Statistics whose claims name a group and are about items or attributes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -67,7 +70,10 @@ def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: 
         Line(one.text, f"{one.p} after correction" if one.p else "", anchors[id(one.statements[0])])
         for one in merged(one.said for one in claims)
     ]
-    differ = {(one.said.axis, one.said.group) for one in claims} & groups
+    differ = {
+        (one.said.axis, one.said.group) for one in claims if one.of_groups and one.said.statistic not in OF_NOBODY
+    }
+    groups = groups | differ
     return Answer(
         sections[0].lead,
         next((one.sentence for one in sections if one.sentence), ""),
@@ -102,7 +108,9 @@ def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> lis
     """Return what is open, that of groups first, and what nothing standing out does not mean."""
     open_ = [one for section in sections for one in section.findings if one.said.standing == "open"]
     open_.sort(key=lambda one: (not one.of_groups, -one.said.weight))
-    lines = [Line(one.text, "", one.anchor) for one in open_]
+    lines = [
+        Line(f"{one.said.subject} {one.said.short}." if one.said.short else one.text, "", one.anchor) for one in open_
+    ]
     if n_groups and n_differ < n_groups:
         others = ALIKE if not n_differ else (
             f"Nothing is certain of the other {counted(n_groups - n_differ, 'group')}. {ALIKE}"

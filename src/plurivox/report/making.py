@@ -14,8 +14,8 @@ from plurivox.results.merging import merged
 from plurivox.results.result import Result, Statement
 from plurivox.statistics.registry import LABELS
 
-WIDE, NARROW = 930, 340
-"""How wide charts are in pixels: on a page as wide as it gets, and on a phone."""
+WIDE, HALF, NARROW = 950, 450, 340
+"""How wide charts are in pixels: on a page as wide as it gets, two beside each other there, and on a phone."""
 MOST_UNDEFINED = 5
 OF_MODELS = ("alignment", "soft scores")
 """Results whose claims are about models, not about differences between groups of raters."""
@@ -23,17 +23,18 @@ OF_MODELS = ("alignment", "soft scores")
 
 def drawn(
     chart: str, found: Any, name: str, title: str, alt: str, caption: str, *which: Any, measure: str = "",
-    **options: Any,
+    half: bool = False, **options: Any,
 ) -> Figure:  # fmt: skip
     """Return a figure of a chart in :mod:`plurivox.plots` with the table behind it, both made of the same arguments."""
     from plurivox import plots
+    from plurivox.plots.theme import trusted
 
     pictures = []
-    for width in (WIDE, NARROW):
-        with plots.sized(width):
+    for width in (HALF if half else WIDE, NARROW):
+        with plots.sized(width), trusted():
             pictures.append(getattr(plots, chart)(found, *which, **options))
     data = getattr(plots, f"{chart}_data")(found, *which, **options)
-    return Figure(name, title, *pictures, alt, caption, data, measure)
+    return Figure(name, title, *pictures, alt, caption, data, measure, half)
 
 
 def switched(name: str, label: str, figures: Iterable[tuple[str, Figure]]) -> list[Block]:
@@ -74,11 +75,8 @@ def findings_of(found: Result | Items, default: str, anchors: Mapping[str, str] 
 def headline(statements: Sequence[Statement], *statistics: str, otherwise: str) -> str:
     """Return what is claimed by some statistics in a few words, as a title; else what else there is to say."""
     said = [one for one in statements if one.claim and one.short and one.statistic in statistics]
-    lines = merged(said)
-    if not lines:
-        return otherwise
-    more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
-    return f"{lines[0].text}{more}"
+    lines = merged(said, 2, amounts=len(said) == 1)
+    return lines[0].text if lines else otherwise
 
 
 def remarks_of(found: Result) -> list[str]:

@@ -116,6 +116,8 @@ class Figure:
         How to read it.
     measure
         What is measured.
+    half
+        Whether it stands beside another where the page is wide.
     """
 
     id: str
@@ -126,6 +128,7 @@ class Figure:
     caption: str
     table: pl.DataFrame
     measure: str = ""
+    half: bool = False
     digits: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
+from plurivox.plots.theme import INK
 from plurivox.plots.writing import to_svg
 from plurivox.report.parts import Figure
 
 _IDLE = re.compile(
-    r' (?:font-family|class|aria-hidden|aria-roledescription|xmlns:xlink|version)="[^"]*"'
+    r' (?:font-family|class|role|aria-hidden|aria-roledescription|xmlns:xlink|version)="[^"]*"'
     r'| (?:pointer-events="none"|opacity="1"|[xy]2="0"|stroke-width="1"|font-size="11px"|transform="translate\(0,0\)")'
 )
 """Attributes that the style of the page sets for all charts, or that change nothing."""
 _BLANK = re.compile(r'<path[^>]*? d="(?:|M0,0h[\d.]*v[\d.]*h-?[\d.]*Z)"(?: display="none")?/>')
+_UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
@@ -28,6 +30,8 @@ def pictures(figure: Figure) -> dict[str, str]:
         untitled = chart.copy(deep=False)
         untitled.title = type(untitled.title)("")  # the page has it
         found[name] = slim(to_svg(untitled, f"{figure.id}-{name}"))
+    if _SAID.findall(found["wide"]) == _SAID.findall(found["narrow"]):  # said once; the page's script copies it
+        found["narrow"] = _SAID.sub("data-said", found["narrow"])
     return found
 
 
@@ -37,7 +41,7 @@ def slim(svg: str) -> str:
     Examples
     --------
     >>> slim('<svg class="marks"><g class="a"><path class="background" d=""/></g><text x="0.123">0.123</text></svg>')
-    '<svg><text x="0.12">0.123</text></svg>'
+    '<svg><text x="0.1">0.123</text></svg>'
     """
     svg = _TAG.sub(lambda found: _tag(found[0]), svg)
     svg = _BLANK.sub("", svg)
@@ -48,12 +52,17 @@ def slim(svg: str) -> str:
 
 
 def _tag(tag: str) -> str:
-    """Return an element's start without idle attributes and with numbers of one decimal; what it says stays as it is."""
-    parts = _SAID.split(_IDLE.sub("", tag))
+    """Return an element's start without idle attributes and with short numbers; what it says stays as it is."""
+    tag = _IDLE.sub("", tag)
+    if tag.startswith("<text"):
+        tag = tag.replace(f' fill="{INK}"', "")
+    elif ' stroke="' not in tag:
+        tag = _UNSTROKED.sub("", tag)
+    parts = _SAID.split(tag)
     for at in range(0, len(parts), 2):
         parts[at] = _NUMBER.sub(_rounded, parts[at])
     return "".join(parts)
 
 
 def _rounded(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+    return f"{float(found[0]):.1f}".rstrip("0").rstrip(".")

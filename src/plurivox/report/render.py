@@ -22,7 +22,7 @@ from plurivox.report.pictures import pictures
 from plurivox.report.said import contents, said_of
 from plurivox.report.terms import Explained
 
-MAX_BEHIND = 300
+MAX_BEHIND = 100
 """Rows of the table behind a chart, at most."""
 LONGEST = 300
 """Characters of a text that are shown; what is longer is cut, and said to be."""

@@ -10,7 +10,7 @@ from plurivox.results.merging import merged
 from plurivox.results.result import Statement
 from plurivox.results.wording import counted, listed
 
-FIRST = 6
+FIRST = 5
 """Sentences that a section starts with."""
 
 

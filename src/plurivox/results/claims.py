@@ -83,7 +83,7 @@ def group_statements(
             Statement(
                 text, weight, first.axis, first.statistic, first.group, True, first.p_adjusted,
                 rests_on(result.settings, first, len(tested)), first.n_permutations, named(first.axis, first.group),
-                short, amount,
+                short, amount, first.subset if first.subset != _all_items(result) else "all",
             )
         )  # fmt: skip
     said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
@@ -144,7 +144,8 @@ def entangled_statements(settings: Mapping[str, Any], tested: Iterable[str]) -> 
                 "difference may be one of items. If raters were assigned by batch or region, give it as within; or "
                 "compare on items that all groups rated alike."
             )
-            said.append(Statement(text, 2.9, axis, "design", standing="open"))
+            short = "depends on who rated what, so that no difference by it is claimed"
+            said.append(Statement(text, 2.9, axis, "design", subject=axis, short=short, standing="open"))
     return said
 
 

@@ -7,50 +7,73 @@ from typing import NamedTuple
 
 from plurivox.axis import CROSS
 from plurivox.results.result import Statement, p_text
-from plurivox.results.wording import counted, listed
+from plurivox.results.wording import in_words, listed
 
 NAMED = 4
-"""Subjects that a merged sentence names; others are counted."""
+"""Subjects, and parts of the items, that a merged sentence names; others are counted."""
 
 
 class Line(NamedTuple):
-    """What is said of one or several subjects, and the statements it is made of, the surest first."""
+    """What is said of one or several subjects, and the statements it is made of, in their order."""
 
     text: str
     p: str
     statements: tuple[Statement, ...]
 
 
-def merged(statements: Iterable[Statement], most: int = NAMED) -> list[Line]:
+def merged(statements: Iterable[Statement], most: int = NAMED, *, amounts: bool = True) -> list[Line]:
     """Return claims in a few words, those of one pattern together, in the order of the first of each pattern.
 
-    A crossing of attributes is counted, not named, where one of its own groups is said to do the same.
+    A crossing of attributes is counted, not named, where one of its own groups is said to do the same. What a subject
+    does on all items and on some parts of them is said once.
     """
     patterns: dict[str, list[Statement]] = {}
     for one in statements:
         if one.short:
             patterns.setdefault(one.short, []).append(one)
-    return [_line(short, members, most) for short, members in patterns.items()]
+    return [_line(short, members, most, amounts) for short, members in patterns.items()]
 
 
-def _line(short: str, members: Sequence[Statement], most: int) -> Line:
-    named = [one for one in members if not _implied(one, members)]
-    amounts = [f"{one.subject} ({one.amount})" if one.amount else one.subject for one in named]
-    if len(members) == 1:
-        one = members[0]
-        text = f"{one.subject} {short}" + (f", {one.amount}" if one.amount else "")
-    else:
-        text = f"{listed(amounts, most)} {short}"
-    n_implied = len(members) - len(named)
-    if n_implied:
-        text += f"; so {'does' if n_implied == 1 else 'do'} {counted(n_implied, 'crossing')} of them with others"
+def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) -> Line:
+    subjects: dict[str, list[Statement]] = {}
+    for one in members:
+        subjects.setdefault(one.subject, []).append(one)
+    named = [own for own in subjects.values() if not _implied(own[0], members)]
+    alone = len(named) == 1
+    text = f"{listed([_subject(own, most, amounts and not alone) for own in named], most)} {short}"
+    if alone:
+        text += f", {named[0][0].amount}" if amounts and named[0][0].amount else ""
+        text += _parts(named[0], most)
+    implied = len(subjects) - len(named)
+    if implied:
+        which = "one crossing" if implied == 1 else f"{in_words(implied)} crossings"
+        text += f"; so {'does' if implied == 1 else 'do'} {which} with other attributes"
     known = [one.p for one in members if one.p is not None]
     p = f"{p_text(max(known))}{' or less' if len(known) > 1 and max(known) >= 0.001 else ''}" if known else ""
     return Line(text, p, tuple(members))
 
 
+def _subject(own: Sequence[Statement], most: int, amounts: bool) -> str:
+    """Name a subject among several, with how much in as few words as can be."""
+    beside = [own[0].amount.partition(", ")[0]] if amounts and own[0].amount else []
+    if own[0].subset != "all":
+        beside.append(f"on {listed([one.subset for one in own], most)}")
+    return f"{own[0].subject} ({', '.join(beside)})" if beside else own[0].subject
+
+
+def _parts(own: Sequence[Statement], most: int) -> str:
+    """Tell on which parts of the items a claim stands, or stands as well."""
+    parts = [one.subset for one in own if one.subset != "all"]
+    if not parts:
+        return ""
+    return f"{', also' if len(parts) < len(own) else ''} on {listed(parts, most)}"
+
+
 def _implied(one: Statement, members: Sequence[Statement]) -> bool:
     """Tell whether a crossing does what a group that it is a part of does."""
-    parts = set(zip(one.axis.split(CROSS), one.group.split(CROSS), strict=False))
-    return len(parts) > 1 and any(parts > set(zip(other.axis.split(CROSS), other.group.split(CROSS), strict=False))
-                                  for other in members if other is not one)  # fmt: skip
+    parts = _values(one)
+    return len(parts) > 1 and any(parts > _values(other) for other in members)
+
+
+def _values(one: Statement) -> set[tuple[str, str]]:
+    return set(zip(one.axis.split(CROSS), one.group.split(CROSS), strict=False))

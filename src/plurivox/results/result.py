@@ -154,6 +154,8 @@ class Statement:
     subject, short, amount
         The same in a few words, for headlines and titles: of whom, what, and how much. Statements with the same
         ``short`` say the same of several subjects; empty where a statement is no headline.
+    subset
+        The part of the items that a claim about a group is on.
     standing
         ``"weak"`` for what stands out before correction only, ``"open"`` for what is not certain or cannot be told.
     """
@@ -170,6 +172,7 @@ class Statement:
     subject: str = ""
     short: str = ""
     amount: str = ""
+    subset: str = "all"
     standing: Literal["", "weak", "open"] = ""
 
     def as_dict(self) -> dict[str, Any]:

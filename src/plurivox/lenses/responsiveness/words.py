@@ -37,8 +37,7 @@ def statements(result: Responsiveness) -> list[Statement]:
         own = [row for row in rows if row.statistic in with_trait("stated")] or rows
         habits = "; they ".join(f"{_habit(result, row)}: {beside_chance(row, result.settings)}" for row in own)
         text = f"{where}{named(rows[0].axis, rows[0].group)} {habits}."
-        on = "" if rows[0].subset == "all" else f" on {rows[0].subset}"
-        return Claimed(text, own[0], f"{_habit(result, own[0])}{on}", value_beside_chance(own[0]))
+        return Claimed(text, own[0], _habit(result, own[0]), value_beside_chance(own[0]))
 
     def notable(row: Row) -> str:
         habit, value = _habit(result, row), beside_chance(row, result.settings)

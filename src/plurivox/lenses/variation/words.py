@@ -60,12 +60,11 @@ def _sentence(result: Variation, row: Row) -> str:
 
 def _short(result: Variation, row: Row) -> tuple[str, str]:
     """Say in a few words what a group does, and by how much."""
-    where = "" if row.subset == "all" else f" on {row.subset}"
     if row.statistic == "drift":
         per = f"{abs(row.value):.2g} points per {_unit(result)}"
-        return f"give {'higher' if row.value > 0 else 'lower'} scores as time goes on{where}", per
+        return f"give {'higher' if row.value > 0 else 'lower'} scores as time goes on", per
     way = "higher" if row.value > 0 else "lower"
-    return f"rate the same items {way} than the others{where}", f"by {_points(abs(row.value))}"
+    return f"rate the same items {way} than the others", f"by {_points(abs(row.value))}"
 
 
 def _unit(result: Variation) -> str:

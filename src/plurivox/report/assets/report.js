@@ -173,12 +173,15 @@
     tip.style.top = `${window.scrollY + at.top - tip.offsetHeight - 8}px`;
   };
   for (const chart of document.querySelectorAll(".chart")) {
-    const marks = () => [...chart.querySelectorAll('[role="graphics-symbol"][aria-label]')].filter((one) => one.getClientRects().length && !one.querySelector("[aria-label]"));
+    const wide = chart.querySelectorAll(".on-wide [aria-label]");
+    chart.querySelectorAll("[data-said]").forEach((mark, at) => mark.setAttribute("aria-label", wide[at].getAttribute("aria-label")));
+    for (const mark of chart.querySelectorAll("svg [aria-label]")) mark.setAttribute("role", "img");
+    const marks = () => [...chart.querySelectorAll("svg [aria-label]")].filter((one) => one.getClientRects().length);
     const value = chart.parentElement.querySelector(".value");
     let place = -1;
     chart.addEventListener("pointerover", (event) => {
       const mark = event.target.closest("[aria-label]");
-      point(chart, mark && mark !== chart && mark.getAttribute("role") === "graphics-symbol" ? mark : null);
+      point(chart, mark === chart ? null : mark);
     });
     chart.addEventListener("pointerleave", () => point(chart, null));
     chart.addEventListener("blur", () => point(chart, null));
@@ -200,6 +203,7 @@
     const source = () => {
       const svg = figure.querySelector(".on-wide svg").cloneNode(true);
       svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+      for (const text of svg.querySelectorAll("text:not([fill])")) text.setAttribute("fill", "#222222");
       svg.setAttribute("style", "font: 11px Arial, 'Liberation Sans', Helvetica, sans-serif; overflow: visible");
       return svg;
     };

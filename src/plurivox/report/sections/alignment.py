@@ -32,10 +32,8 @@ from plurivox.statistics.registry import LABELS
 from plurivox.statistics.stand_in import LEAST_ITEMS
 
 LEAD = (
-    "Whose view do the answers of language models reflect? ADA-Met is how far a model's answer is on average from what "
-    "most raters say, in points of the scale; lower is closer. A refused or unreadable answer costs the whole scale. "
-    "Beside the models stand answers that judge nothing, marked as references: one point given always, a draw from all "
-    "votes, and a uniform draw."
+    "ADA-Met is how far a model's answer is on average from what most raters say, in points of the scale; lower is "
+    "closer, and no answer costs the whole scale. References answer without judging: always one point, or by chance."
 )
 METHODS = (
     "Groups are compared two at a time, on the items that both rated. The closest group of an attribute is claimed "

@@ -24,16 +24,15 @@ from plurivox.results.result import Row
 from plurivox.statistics.registry import of_role
 
 LEAD = (
-    "Which groups agree among themselves more than with others? GAI is agreement within a group (IRR) over agreement "
-    "with all others (XRR). Its value under chance is not 1, so each group is compared with the same number of raters "
-    "drawn at random, and what that gives stands beneath the value."
+    "GAI is agreement within a group (IRR) over agreement with all others (XRR). Chance does not give 1, so each group "
+    "stands beside as many raters drawn at random."
 )
 EVERYBODY = (
     "How far do two raters of the same item agree? Alpha (IRR) is agreement beyond chance: 1 if all agree, 0 if scores "
     "are as good as drawn from the pool of all. Other measures of the same stand beside it."
 )
 MAX_ROWS = 200
-MAX_SHOWN = 16  # groups in the first chart
+MAX_SHOWN = 10  # groups in the first chart
 MAX_AXES = 8
 STRENGTHS = (
     (0.8, "agree well"), (0.667, "agree well enough for tentative conclusions"), (0.4, "agree moderately"),

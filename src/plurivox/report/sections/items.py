@@ -18,7 +18,7 @@ from plurivox.results.wording import counted
 LEAD = "Where do groups part ways beyond what chance gives, and which items deserve more ratings?"
 EVERYBODY = "Which items deserve more ratings, and on which do raters disagree most?"
 SHOWN = 100
-IN_CHART = 10
+IN_CHART = 8
 _DIGITS = {
     **dict.fromkeys(
         ("mean of the others", "difference", "shrunken", "low", "high", "mean", "expected mean", "entropy", "z"), 2
@@ -40,7 +40,7 @@ def section(brief: Brief) -> Section:
     elif brief.by and brief.ratings.has_raters:
         remarks.append("No item has two ratings from a shown group and two from the others, so none is compared.")
     chart, every = _uncertain(found, brief)
-    main.append(chart)
+    (main if _wanting(found) else more).append(chart)
     main += [] if brief.axes else _disagreed(found, brief)
     lead = LEAD if brief.axes else EVERYBODY
     return Section(

@@ -46,8 +46,9 @@ WITHOUT_REFERENCE = (
 SOME_PAIRS = 5  # pairs of items of each group
 SEVEREST = 500  # items in the table of severities
 MAX_ROWS = 200
-MAX_SHOWN = 14  # groups in the first chart
+MAX_SHOWN = 10  # groups in the first chart
 MAX_AXES = 8
+MAX_IN_PART = 8  # groups in a chart of a part of the items
 MAX_PARTS = 6  # parts of the items with a chart of their own
 REGIONS = (
     "Both high: scores grade from {low} to {high} and tell the two apart. MPA low: broad distinctions without grades; "
@@ -71,8 +72,8 @@ def section(brief: Brief) -> Section | None:
         ("advice", id(found)),
         lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference, how=brief.study.how),
     )
-    main: list[Block] = [_forest(found), *_curves(found)]
-    more: list[Block] = [Prose(_reference(found)), Prose(poles.fill(REGIONS)), _plane(found), *_advice(advice, brief)]
+    main: list[Block] = [_forest(found)]
+    more: list[Block] = [*_curves(found), _plane(found), Prose(poles.fill(REGIONS)), *_advice(advice, brief)]
     more += [*_parts(found), *_beside(found), *_scales(found, brief), _table(found)]
     remarks = remarks_of(found)
     if reference is None:
@@ -201,7 +202,7 @@ def _reference(found: Responsiveness) -> str:
 def _forest(found: Responsiveness, subset: str = "all") -> Figure:
     where = "" if subset == "all" else f" on {subset}"
     number = found.subsets.index(subset)
-    own = [one for one in found.statements() if one.short.endswith(where) and (where or " on " not in one.short)]
+    own = [one for one in found.statements() if one.subset == subset]
     title = headline(
         own, "mpa", "wra", "hm", otherwise=f"No group is certain to grade or to tell apart otherwise{where}"
     )
@@ -209,7 +210,7 @@ def _forest(found: Responsiveness, subset: str = "all") -> Figure:
         "responsiveness_forest", found, f"responsiveness-part-{number}" if number else "responsiveness-forest", title,
         f"MPA and WRA of each group{where} with 95 % intervals, over the values of random groups of the same size.",
         "What chance gives depends on the size of a group: compare a point with its grey strip, not with other groups.",
-        subset=subset, max_groups=MAX_SHOWN,
+        subset=subset, max_groups=MAX_IN_PART if where else MAX_SHOWN,
         measure=f"MPA, whether higher scores mean more, and WRA, whether the ends are told apart{where}.",
     )  # fmt: skip
 

@@ -14,10 +14,8 @@ from plurivox.report.parts import CHECK, Action, Block, Brief, DataTable, Prose,
 from plurivox.statistics.registry import LABELS
 
 LEAD = (
-    "How good are predicted distributions over the scale, and how sure is that where items have few ratings? Lower is "
-    "better. Models are put in order by RPS: it scores the ratings themselves, needs no prior and, however few the "
-    "ratings are, does not reward flat predictions. Expected scores, E[…], average over the distributions that are "
-    "likely given a prior and the ratings."
+    "How good are predicted distributions over the scale? Lower is better. Models are put in order by RPS, which needs "
+    "no prior and does not reward flat predictions where items have few ratings."
 )
 MAX_ROWS = 1000
 _WEIGHTS = {"bin": "ratings of an item", "n_items": "items", "n_ratings": "ratings", "prior_share": "share of prior"}

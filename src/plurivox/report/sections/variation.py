@@ -38,9 +38,8 @@ from plurivox.results.wording import counted, listed
 from plurivox.statistics.registry import names_of
 
 LEAD = (
-    "Who gives higher scores to the same items, and how much does it matter? Leniency is by how many points of the "
-    "scale a group rates higher than the others, on the items that both rated. Dominance is how often one of its "
-    "raters gives the higher of two scores; one half means neither."
+    "Leniency is by how many points of the scale a group rates higher than the others, on the items that both rated. "
+    "Scores also vary by item, by rater, and by how groups see single items."
 )
 EVERYBODY = (
     "How much of the differences between scores do items make, and how much raters? And how many raters does it take "
@@ -78,7 +77,8 @@ ANCHORS = {
 }  # fmt: skip
 """Where the evidence is for what is not about leniency."""
 MAX_ROWS = 200
-MAX_SHOWN = 16  # groups in the first chart
+MAX_SHOWN = 12  # groups in the first chart
+MAX_IN_PART = 8  # groups in a chart of a part of the items
 MAX_PARTS = 6  # parts of the items with a chart of their own
 MAX_CURVES = 6  # groups of an attribute up to which each has a curve
 
@@ -193,7 +193,7 @@ def _forest(found: Variation, subset: str, number: int) -> Figure:
         f"By how many points each group rates the same items higher on {subset}, with 95 % intervals, over the values "
         "of random groups of the same size.",
         "Right of the line, a group rates higher than the others.",
-        subset=subset, max_groups=MAX_SHOWN,
+        subset=subset, max_groups=MAX_IN_PART,
     )  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def _shares(found: Variation) -> Figure:
         else "One bar, divided into the shares of variance of item, rater and the rest.",
         "A long first part: items differ, and raters see it. A long second part: some raters give higher scores to "
         "everything." + " The parts of groups are how much the attribute matters in all." * bool(found.axes),
-        measure="Shares of the variance in scores.",
+        measure="Shares of the variance in scores.", half=True,
     )  # fmt: skip
 
 
@@ -245,7 +245,7 @@ def _reliability(found: Variation) -> Figure:
         "rater_reliability", found, "variation-reliability", title,
         "Reliability of a mean against the number of raters, relative and absolute, with 95 % intervals.",
         "Where a curve crosses the dotted line, so many raters are enough. Where it is flat, more raters buy little.",
-        measure="Reliability of a mean of so many raters.",
+        measure="Reliability of a mean of so many raters.", half=True,
     )  # fmt: skip
 
 
