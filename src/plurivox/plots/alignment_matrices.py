@@ -16,6 +16,7 @@ from plurivox.plots.pieces import tips, titled
 from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
 from plurivox.plots.theme import (
     AGREEMENT,
+    DARK,
     HIGH_HUE,
     INK,
     LOW_HUE,
@@ -130,9 +131,7 @@ def _band_rows(found: Alignment, max_models: int | None) -> pl.DataFrame:
     return tidy(Voices.of(found, max_models).place(found.bands()))
 
 
-def alignment_items_data(
-    found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None
-) -> pl.DataFrame:
+def alignment_items_data(found: Alignment, *, max_models: int | None = MAX_MODELS, texts: Texts = None) -> pl.DataFrame:
     """Return what :func:`alignment_items` draws: a row for each model and item, or band of items."""
     return with_texts(_band_rows(found, max_models), texts)
 
@@ -180,7 +179,7 @@ def _items(
     if step >= _READABLE - 12 and labels is not None:
         slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
         axis = row_axis(labels, **slanted)
-    across = alt.Scale(domain=list(range(n)), paddingInner=0.04, paddingOuter=0)
+    across = alt.Scale(domain=list(range(n)), paddingInner=0.04 if step > 9 else 0, paddingOuter=0)
     down = alt.Scale(domain=list(range(len(rows))), paddingInner=0.04, paddingOuter=0)
     ends = alt.Scale(
         domain=[values[0], (values[0] + values[-1]) / 2, values[-1]], range=[LOW_HUE, MIDDLE_HUE, HIGH_HUE],
@@ -337,7 +336,7 @@ def _cells(
     layers = [known.mark_rect().encode(color=colour, tooltip=tooltip)]
     if panel.step >= _READABLE:
         low, high = values
-        ink = {"condition": {"test": f"datum.value > {low + 0.6 * (high - low)}", "value": ON_DARK}, "value": ON_LIGHT}
+        ink = {"condition": {"test": f"datum.value > {low + DARK * (high - low)}", "value": ON_DARK}, "value": ON_LIGHT}
         size = 11 if panel.step >= 38 else 9
         layers.append(known.mark_text(fontSize=size, baseline="middle").encode(text="text:N", color=ink))
     frame = known.transform_filter("datum.closest").mark_rect(fill=None, stroke=HIGH_HUE, strokeWidth=2.5)

@@ -176,7 +176,9 @@ def _panel(placed: pl.DataFrame, name: str, result: Responsiveness, scales: dict
     meaning = {"precision": f"precision: {high} among those with the score", "recall": f"recall: share of all {high}"}
     base = alt.Chart(inline(placed)).encode(
         x=_scores(result, width),
-        y=alt.Y(f"{name}:Q", title=titled(meaning[name], 240), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
+        y=alt.Y(
+            f"{name}:Q", title=titled(meaning[name], 240), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)
+        ),
         color=scales["color"],
     )
     lines = base.mark_line(strokeWidth=1.8).encode(strokeDash=scales["strokeDash"])

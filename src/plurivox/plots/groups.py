@@ -50,7 +50,9 @@ def state(row: Row) -> str:
     return BEFORE if row.p_value < SIGNIFICANT else CHANCE
 
 
-def state_scales(found: Sequence[str], rows: Rows | None = None, column: str = "finding", **more: Any) -> tuple[Any, Any]:
+def state_scales(
+    found: Sequence[str], rows: Rows | None = None, column: str = "finding", **more: Any
+) -> tuple[Any, Any]:
     """Return colour and shape of states in a column; their legend stands above the rows, and not without tests."""
     tested = set(found) - {UNTESTED}
     states = [name for name in LOOKS if name in found or (name != UNTESTED and tested)]

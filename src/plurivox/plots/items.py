@@ -65,19 +65,20 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
         p=pl.col("p corrected").map_elements(p_cell, return_dtype=pl.String, skip_nulls=False),
     )  # fmt: skip
     beside = [_Column("named:N", "group", pixels(placed["named"]), "left"), _Column("p:N", "p", 44)]
-    return themed(_beside(_differences(placed), placed, rows, beside[: 1 if narrow() else 2]), title, _divided_words(items, data))
+    return themed(
+        _beside(_differences(placed), placed, rows, beside[: 1 if narrow() else 2]), title, _divided_words(items, data)
+    )
 
 
 def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
     """Return the labels of dividing items, with the axis where an item divides by several."""
-    if texts is not None and not data["item"].is_duplicated().any():
-        return item_labels(data["item"].to_list(), texts)
     twice = data["item"].is_duplicated()
-    axes = [f"{shorten(item, fitting(18))}, {shorten(axis, fitting(14))}" if again else item
-            for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
-    if texts is None:
-        return unique_labels(axes, _SHORT if narrow() else 34)
-    return item_labels(axes, dict(zip(axes, (texts.get(str(item), "") for item in data["item"]), strict=True)))
+    names = [f"{shorten(item, fitting(18))}, {shorten(axis, fitting(14))}" if again else item
+             for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
+    known = (
+        None if texts is None else dict(zip(names, (texts.get(str(item), "") for item in data["item"]), strict=True))
+    )
+    return item_labels(names, known, _SHORT if narrow() else 34)
 
 
 def _differences(placed: pl.DataFrame) -> _Layers:
@@ -85,9 +86,11 @@ def _differences(placed: pl.DataFrame) -> _Layers:
         alt = load_altair()
         ends = [*placed["low"], *placed["chance"], *placed["difference"], *placed["shrunken"], 0.0]
         x = across("difference from the others", extent(ends), width)
-        told = tips(*told_of(placed), "axis", "group", "shrunken", "difference", "chance", "p corrected", "finding", names=_TOLD)
-        looks_like = [g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE]]
-        look = looks("finding", [CERTAIN, CHANCE], None, color=[one[0] for one in looks_like], shape=[one[1] for one in looks_like])
+        told = tips(
+            *told_of(placed), "axis", "group", "shrunken", "difference", "chance", "p corrected", "finding", names=_TOLD
+        )
+        colours, shapes = zip(g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE], strict=True)
+        look = looks("finding", [CERTAIN, CHANCE], None, color=colours, shape=shapes)
         return [
             base.mark_bar(height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2=alt.X2("chance")),
             vertical(0.0, x, QUIET),
@@ -184,20 +187,24 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
         for name, head, form in (("ratings", "ratings", ",d"), ("share of prior", "prior", ".0%"),
                                  ("gain of one more", "gain", ".3f"), ("ratings needed", "needed", ",d"))
     ]  # fmt: skip
-    chart = _beside(_expected(placed), placed, rows, columns[: 1 if narrow() or texts is not None and full_width() <= WIDTH else 4])
+    whole = not narrow() and (texts is None or full_width() > WIDTH)
+    chart = _beside(_expected(placed), placed, rows, columns if whole else columns[:1])
     total = items.uncertain.height
-    shown = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
-    text = "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
-    text += "Prior: its share of both. "
-    text += f"Gain: what one more rating is expected to tell, in nats. Needed: for ± {items.settings['precision']:g}."
-    return themed(chart, title, shown + text)
+    text = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
+    text += "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
+    if whole:
+        text += "Prior: its share of both. Gain: what one more rating is expected to tell, in nats. "
+        text += f"Needed: for ± {items.settings['precision']:g}."
+    return themed(chart, title, text)
 
 
 def _expected(placed: pl.DataFrame) -> _Layers:
     def layers(base: Any, width: int) -> list[Any]:
         alt = load_altair()
         x = across("mean score", extent([*placed["ci low"], *placed["ci high"], *placed["mean"]]), width)
-        told = tips(*told_of(placed), *_OF_ITEM, names={"mean": "mean of the ratings", "ratings needed": "ratings needed"})
+        told = tips(
+            *told_of(placed), *_OF_ITEM, names={"mean": "mean of the ratings", "ratings needed": "ratings needed"}
+        )
         return [
             base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
             base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(

@@ -8,11 +8,23 @@ import polars as pl
 
 from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.plots import groups as g
-from plurivox.plots.layout import LABEL, Rows, defined, extent, fitting, inline, pixels, row_axis, shorten, unique_labels
+from plurivox.plots.layout import (
+    LABEL,
+    Rows,
+    defined,
+    extent,
+    fitting,
+    inline,
+    pixels,
+    row_axis,
+    shorten,
+    unique_labels,
+)
 from plurivox.plots.once import once
 from plurivox.plots.pieces import across, tips
 from plurivox.plots.theme import (
     AGREEMENT,
+    DARK,
     INK,
     ON_DARK,
     ON_LIGHT,
@@ -98,7 +110,10 @@ def dsi_ranking(result: Cohesion) -> Any:
         return saying(title, "No axis has a group with a GAI.")
     axes = drawn["axis"].to_list()
     tests = ["" if p is None else f", {p_text(p)}" for p in drawn["p"]]
-    words = [f"{shorten(group, fitting(20 if narrow() else LABEL))}{test}" for group, test in zip(drawn["group"], tests, strict=True)]
+    words = [
+        f"{shorten(group, fitting(20 if narrow() else LABEL))}{test}"
+        for group, test in zip(drawn["group"], tests, strict=True)
+    ]
     rows = Rows([("", name) for name in axes], unique_labels(axes))
     placed = drawn.with_columns(row=pl.Series(range(len(axes))), words=pl.Series(words))
     width = rows.plot_width(pixels(words))
@@ -154,7 +169,7 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
     alt = load_altair()
     low, high = AGREEMENT
     colours = alt.Scale(domain=_steps(low, high), range=list(SEQUENCE), interpolate="rgb", clamp=True)
-    dark = f"datum.value > {low + 0.6 * (high - low)}"
+    dark = f"datum.value > {low + DARK * (high - low)}"
     slanted = {"labelAngle": -45 if step > 20 else -90, "labelAlign": "right", "labelBaseline": "middle"}
     positions = alt.Scale(domain=list(range(len(labels))), paddingInner=0.04, paddingOuter=0)
     base = alt.Chart(inline(placed)).encode(
@@ -162,7 +177,15 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
         y=alt.Y("row:O", scale=positions, axis=row_axis(labels, labelFontSize=11 if step > 13 else 10)),
     )
     where = "top-right" if len(labels) >= _CORNER else "top" if narrow() else "right"
-    legend = alt.Legend(title="agreement", orient=where, gradientLength=90, titleLimit=80, values=_steps(low, high), format=".1f")
+    legend = alt.Legend(
+        title="agreement",
+        orient=where,
+        gradientLength=80,
+        direction="horizontal" if where == "top" else "vertical",
+        titleLimit=80,
+        values=_steps(low, high),
+        format=".1f",
+    )
     cells = base.mark_rect().encode(
         color=alt.Color("value:Q", scale=colours, legend=legend),
         tooltip=tips("group", "other", "statistic", "value", "chance", "p", "p corrected", "finding", names=_CELL),

@@ -78,7 +78,9 @@ def null_histograms(
         color=colour,
         tooltip=tips("group", "from", "to", "permutations", names=_BARS),
     )
-    told = tips("group", "axis", "observed", "chance", "p", "p corrected", "finding", names={"observed": f"{name} observed"})
+    told = tips(
+        "group", "axis", "observed", "chance", "p", "p corrected", "finding", names={"observed": f"{name} observed"}
+    )
     once_each = base.transform_filter("datum.first").mark_rule(strokeWidth=2.5, opacity=1)
     rule = once_each.encode(x=alt.X("observed:Q", title=None), color=colour, tooltip=told)
     grid = Grid.of(len(labels), 140, most=_COLUMNS, first=12)

@@ -16,6 +16,7 @@ from plurivox.results.wording import withheld_words
 from plurivox.scale import few_points
 
 LARGEST = "the largest"
+_WHERE = "← lower points · share of ratings · higher points →"
 _SPANS = {"raters to": "to", "items to": "to"}
 _SIZES = g.texts("axis", "group") | g.counts("raters", "items", "ratings")
 
@@ -143,7 +144,9 @@ def group_sizes(overview: Overview, *, max_groups: int | None = 40) -> Any:
         return saying(title, hidden or "Nothing is known of the raters by which to group them.")
     rows = Rows.of(data.select("axis", "group").iter_rows())
     base = alt.Chart(inline(rows.place(data))).encode(y=rows.y(), x=alt.X("raters:Q", axis=None))
-    bars = base.mark_bar(color=COLOURS[0], height=11).encode(tooltip=tips("group", "axis", "raters", "items", "ratings"))
+    bars = base.mark_bar(color=COLOURS[0], height=11).encode(
+        tooltip=tips("group", "axis", "raters", "items", "ratings")
+    )
     numbers = base.mark_text(align="left", dx=4, color=INK, fontSize=11).encode(text=alt.Text("raters:Q", format=",d"))
     chart = alt.layer(bars, numbers).properties(width=rows.plot_width(20), height=rows.height)
     total = sum(len(axis.groups) for axis in axes)
@@ -191,7 +194,7 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     width = rows.plot_width()
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     bars = base.mark_bar(height=13).encode(
-        x=alt.X("start:Q", title=titled("← lower points · share of ratings · higher points →", width),
+        x=alt.X("start:Q", title="← lower · share of ratings · higher →" if narrow() else _WHERE,
                 scale=alt.Scale(domain=[-1.02 * reach, 1.02 * reach], nice=False),
                 axis=alt.Axis(tickCount=few(7, width), labelExpr="format(abs(datum.value), '.0%')")),
         x2=alt.X2("end"),

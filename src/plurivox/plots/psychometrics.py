@@ -61,7 +61,15 @@ def item_severity(result: Psychometrics, axis: str | None = None, n: int = 10, *
     width = rows.plot_width()
     x = across(poles.fill(_SCALE), extent([*placed["ci low"], *placed["ci high"]]), width)
     base = alt.Chart(inline(placed)).encode(y=rows.y())
-    tooltip = tips(*told_of(placed), "severity", "ci low", "ci high", "scores", form=".2f", names={"severity": poles.fill("how {how}")})
+    tooltip = tips(
+        *told_of(placed),
+        "severity",
+        "ci low",
+        "ci high",
+        "scores",
+        form=".2f",
+        names={"severity": poles.fill("how {how}")},
+    )
     layers = [
         base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=x("ci low"), x2=alt.X2("ci high")),
         base.mark_point(filled=True, size=60, opacity=1, color=COLOURS[0]).encode(x=x("severity"), tooltip=tooltip),

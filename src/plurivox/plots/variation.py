@@ -253,7 +253,9 @@ def _curves(lines: pl.DataFrame, target: float, *, bands: bool) -> Any:
     if bands and defined(lines, "low", "high").height:
         layers.append(base.mark_area(opacity=0.18, clip=True).encode(y=y("low"), y2=alt.Y2("high")))
     told = tips("line", "raters", "value", "low", "high", names=_RELIABLE)
-    layers.append(base.mark_line(strokeWidth=2.2 if bands else 1.5).encode(y=y("value"), strokeDash=scales["strokeDash"]))
+    layers.append(
+        base.mark_line(strokeWidth=2.2 if bands else 1.5).encode(y=y("value"), strokeDash=scales["strokeDash"])
+    )
     dots = alt.Chart(inline(lines.filter(pl.col("raters").is_in(ticks)))).mark_point(filled=True, size=28, opacity=1)
     layers.append(dots.encode(x=x, y=y("value"), color=scales["color"], tooltip=told))
     goal = alt.Chart(alt.InlineData(values=[{"at": target, "text": f"target {target:g}"}])).encode(y=y("at"))

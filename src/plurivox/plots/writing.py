@@ -98,7 +98,7 @@ def to_svg(chart: Any, prefix: str) -> str:
 def _heard(tag: str) -> str:
     """Return a tag without what a page says better: titles are text already."""
     plain = _KIND.sub("", tag)
-    return _HEARD.sub("", plain) if 'role-title-' in plain else plain
+    return _HEARD.sub("", plain) if "role-title-" in plain else plain
 
 
 class _InsideScript(json.JSONEncoder):
