@@ -162,7 +162,7 @@ def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS, te
         {"n_items": "items", "rating": "mean rating", "answer": "mean answer", "n_silent": "without an answer"}
     )
     names = humans["item"].to_list()
-    labels = None if None in names else item_labels(names, texts, _LABEL)
+    labels = None if None in names else item_labels(names, texts, _LABEL, _LABEL + 6)
     shown = cells.drop("item") if labels is None else cut(with_texts(cells, texts))
     chart = _items(shown, len(names), labels, [ALL_RATERS, *voices.labels], found.settings["values"])
     return themed(chart, title, voices.words() + _band_words(found, humans["n_items"].to_list(), cells))

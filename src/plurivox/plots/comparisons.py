@@ -120,7 +120,7 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     width = rows.plot_width()
     x = across("beside the metric's median over groups", extent([*drawn["beside the median"], 0.0]), width)
     base = alt.Chart(inline(placed)).encode(y=rows.y(), x=x("beside the median"), color=look["color"])
-    told = tips("group", "metric", "value", "ci low", "ci high", "beside the median")
+    told = tips("group", "metric", "value", "ci low", "ci high", "beside the median", names={"value": "its value"})
     lines = base.mark_line(strokeWidth=1.6, orient="vertical")
     dots = base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=told)
     chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(width=width, height=alt.Step(STEP + 6))

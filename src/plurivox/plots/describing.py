@@ -27,7 +27,7 @@ def described(spec: dict[str, Any]) -> dict[str, Any]:
     spec = {**spec, "config": {**config, **quiet}, "datasets": dict(spec.get("datasets", {}))}
     units = list(_units(spec, None))
     datasets = spec["datasets"]
-    if sum(len(datasets.get(name, ())) for _, name in units) <= MOST_TOLD:
+    if sum(len(datasets[name]) for name in {name for _, name in units}) <= MOST_TOLD:  # layers share rows out
         for number, (unit, name) in enumerate(units):
             _describe(unit, datasets, name, f"described {number}")
     return spec

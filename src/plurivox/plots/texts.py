@@ -33,7 +33,7 @@ def cut(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(text=pl.Series(short, dtype=pl.String))
 
 
-def item_labels(items: Sequence[str], texts: Texts, length: int = 34) -> list[str]:
+def item_labels(items: Sequence[str], texts: Texts, length: int = 34, both: int = _BOTH) -> list[str]:
     """Return a label for each item, no two alike: its id, and the start of its text where that is known.
 
     Examples
@@ -45,7 +45,7 @@ def item_labels(items: Sequence[str], texts: Texts, length: int = 34) -> list[st
     names = [
         f"{shorten(item, _ID)} · {text}" if text.strip() else item for item, text in zip(items, known, strict=True)
     ]
-    return unique_labels(names, length if texts is None else _BOTH)
+    return unique_labels(names, length if texts is None else both)
 
 
 def told_of(frame: pl.DataFrame) -> list[str]:

@@ -4,8 +4,8 @@ What a colour means is the same in every chart and every report:
 
 - **Standing out** (:data:`plurivox.plots.groups.LOOKS`): a blue diamond is beyond chance after correction, an orange
   triangle before correction only, a grey circle is not distinguishable from chance, a black circle was not tested.
-- **The rating scale**: :data:`LOW_HUE` is its low end, :data:`HIGH_HUE` its high end, grey its middle, for points and for
-  means of ratings or answers.
+- **The rating scale**: :data:`LOW_HUE` is its low end, :data:`HIGH_HUE` its high end, grey its middle, of points and
+  of means.
 - **Agreement** (alpha, IRR, XRR): :data:`SEQUENCE` between the ends of :data:`AGREEMENT`, and clipped beyond,
   whatever the values are, so that two pictures can be compared.
 - **Other amounts**: :data:`SEQUENCE` from little to much; shares from 0 to 1, distances over all that the result has.
