@@ -1,11 +1,9 @@
-"""Charts can be read: at any width, mark by mark in words, in the same colours, with names that stay apart."""
+"""Every mark says its value in words, colours mean the same everywhere, and items say what they are."""
 
 from __future__ import annotations
 
 import math
 import re
-import threading
-from collections.abc import Callable, Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,31 +11,21 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox import reproduce
 from plurivox.errors import InputError
-from test_plots import HOSTILE, Study, analysed, study_of
-from test_plots import drawn as drawn_of
-from test_plots_alignment import aligned, asked, rated
-from test_plots_variation import again as repeated
-from test_plots_variation import study as varied
 
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 
+from all_charts import DRAWN, MODELS, TEAMS, Charts, labels_of, units
 from plurivox import plots
-from plurivox.plots import describing, layout, measure, theme
+from plurivox.plots import describing, groups, theme
+from test_plots import HOSTILE, study_of
+from test_plots import drawn as drawn_of
+from test_plots_alignment import aligned, asked, rated
+from test_plots_variation import study as varied
 
-MODELS = [
-    "meta-llama/Llama-3.1-70B-Instruct", "meta-llama/Llama-3.1-8B-Instruct", "mistralai/Mistral-7B-Instruct-v0.3",
-    "mistralai/Mistral-Large-Instruct-2407", "Qwen/Qwen2.5-72B-Instruct", "Qwen/Qwen2.5-7B-Instruct",
-    "google/gemma-2-27b-it", "google/gemma-2-9b-it", "openai/gpt-4o-2024-08-06", "openai/gpt-4o-mini-2024-07-18",
-    "anthropic/claude-3-5-sonnet-20241022",
-]  # fmt: skip
-TEAMS = [f"A value with a rather long name, part {number} of many" for number in range(14)]
-DRAWN = [name for name in plots.__all__ if f"{name}_data" in plots.__all__]
-SMALL = ("ratings_per_item", "xrr_matrix", "alignment_wins", "reproduction")
-"""Charts that need not be as wide as they may, because they have few columns."""
 SHOWN = {
-    "adjusted_effects": ("accounted for", ".3f"), "alignment_dots": ("value", ".3f"), "alignment_heat": ("value", ".3f"),
+    "adjusted_effects": ("accounted for", ".3f"), "alignment_dots": ("value", ".3f"),
+    "alignment_heat": ("value", ".3f"),
     "alignment_items": ("answer", ".2f"), "alignment_wins": ("wins", ".1%"), "design": ("share rated", ".1%"),
     "distance_histogram": ("share", ".1%"), "drift_forest": ("value", ".3f"), "dsi_ranking": ("DSI", ".3f"),
     "gai_forest": ("value", ".3f"), "group_sizes": ("raters", ",d"), "item_groups": ("ratings", ",d"),
@@ -46,8 +34,10 @@ SHOWN = {
     "metric_comparison": ("value", ".3f"), "metric_lines": ("value", ".3f"), "mpa_wra_plane": ("MPA", ".3f"),
     "null_histograms": ("permutations", ",d"), "pit_histograms": ("share", ".1%"),
     "precision_recall": ("precision", ".3f"), "precision_recall_spread": ("median", ".3f"),
-    "prior_sensitivity": ("score", ".3f"), "rater_reliability": ("relative", ".3f"), "ratings_per_item": ("items", ",d"),
-    "refusals": ("share", ".1%"), "reliability_curves": ("observed", ".2f"), "repeat_agreement": ("with themselves", ".3f"),
+    "prior_sensitivity": ("score", ".3f"), "rater_reliability": ("relative", ".3f"),
+    "ratings_per_item": ("items", ",d"),
+    "refusals": ("share", ".1%"), "reliability_curves": ("observed", ".2f"),
+    "repeat_agreement": ("with themselves", ".3f"),
     "reproduction": ("value", ".3f"), "response_styles": ("ends median", ".1%"),
     "responsiveness_forest": ("value", ".3f"), "scale_forest": ("value", ".3f"), "scale_use": ("share", ".1%"),
     "score_curves": ("expected score", ".2f"), "soft_by_bin": ("score", ".3f"), "soft_ranking": ("score", ".3f"),
@@ -59,70 +49,14 @@ SOME = ("score_curves", "rater_reliability", "prior_sensitivity", "reliability_c
 """Charts that have a mark for some rows of their table only: lines have points where the axis has numbers."""
 
 
-class Charts:
-    """Every chart of a study, each with its table, by name."""
-
-    def __init__(self, teams: list[str], models: list[str]) -> None:
-        self.study = study_of(teams, permutations=19, bootstrap=10)
-        ratings = rated(teams)
-        item = str(ratings.items["item"][0])
-        alone = {name: (found,) for name, found in (
-            ("variance_shares", varied(("a", "b", "c"))), ("rater_reliability", varied()), ("leniency_forest", varied()),
-            ("adjusted_effects", varied()), ("repeat_agreement", REPEATED), ("drift_forest", REPEATED),
-            ("item_groups", pv.item_view(ratings, item, ["team"], permutations=9)),
-            ("reproduction", reproduce.run("soft")),
-        )}  # fmt: skip
-        found = aligned(ratings, asked(ratings, models))
-        of_models = ("alignment_dots", "alignment_heat", "alignment_items", "distance_histogram", "refusals")
-        self.found: dict[str, tuple[Any, ...]] = {
-            **alone, **{name: (found,) for name in of_models}, "alignment_wins": (found, "team"),
-        }  # fmt: skip
-
-    def __call__(self, name: str, **more: Any) -> tuple[Any, pl.DataFrame]:
-        if name not in self.found:
-            return drawn_of(name, self.study, **more)
-        return tuple(getattr(plots, made)(*self.found[name], **more) for made in (name, f"{name}_data"))  # type: ignore[return-value]
-
-
-REPEATED: Any = repeated.__wrapped__() if hasattr(repeated, "__wrapped__") else repeated._get_wrapped_function()()
-
-
 @pytest.fixture(scope="module")
 def charts() -> Charts:
     return Charts(TEAMS, MODELS)
 
 
-def units(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give every unit of a specification."""
-    for key in ("layer", "hconcat", "vconcat", "concat"):
-        for one in part.get(key, ()):
-            yield from units(one)
-    if "spec" in part:
-        yield from units(part["spec"])
-    if "mark" in part:
-        yield part
-
-
-def labels_of(svg: str) -> list[str]:
-    """Return what the marks of a picture say."""
-    marks = [one for one in ElementTree.fromstring(svg).iter() if one.attrib.get("role") == "graphics-symbol"]
-    return [one.attrib["aria-label"] for one in marks]
-
-
 def test_every_chart_is_here() -> None:
     assert sorted(SHOWN) == DRAWN
     assert len(DRAWN) == 39
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_charts_are_as_wide_as_asked(name: str, charts: Charts) -> None:
-    for asked_for in (340, 680, 930):
-        with plots.sized(asked_for):
-            chart, _ = charts(name)
-        svg = ElementTree.fromstring(plots.to_svg(chart, "chart"))
-        assert float(svg.attrib["width"]) <= asked_for + 2
-        if name not in SMALL:
-            assert float(svg.attrib["width"]) >= 0.85 * asked_for
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -176,7 +110,8 @@ def test_very_many_marks_say_nothing(charts: Charts, monkeypatch: pytest.MonkeyP
 def test_what_is_told_of_a_mark() -> None:
     tips = [
         {"field": "group", "title": "group"}, {"field": "gai", "title": "GAI", "format": ".3f"},
-        {"field": "low", "title": "95 % interval from", "format": ".2f"}, {"field": "high", "title": "to", "format": ".2f"},
+        {"field": "low", "title": "95 % interval from", "format": ".2f"},
+        {"field": "high", "title": "to", "format": ".2f"},
         {"field": "p", "format": ".2~g"}, {"field": "n", "title": "raters", "format": ",d"}, {"field": "sure"},
         {"field": "share", "format": ".1%"},
     ]  # fmt: skip
@@ -186,46 +121,6 @@ def test_what_is_told_of_a_mark() -> None:
     )
     assert describing.sentence({"group": None, "gai": math.nan, "n": 3.0}, tips) == "raters: 3"
     assert len(describing.sentence({"group": "x" * 999}, tips)) < 260
-
-
-def test_widths_are_asked_for_and_given_back(charts: Charts) -> None:
-    seen = []
-    with plots.sized(340):
-        assert theme.full_width() == 340
-        with plots.sized(930):
-            assert theme.full_width() == 930
-        other = threading.Thread(target=lambda: seen.append(theme.full_width()))
-        other.start()
-        other.join()
-        assert theme.full_width() == 340
-        kept, _ = charts("gai_forest")
-    assert seen == [680]
-    assert theme.full_width() == 680
-    assert float(ElementTree.fromstring(plots.to_svg(kept, "chart")).attrib["width"]) <= 342
-    with pytest.raises(InputError, match=r"width is 100\. Give a number of pixels from 320 to 2,000"), plots.sized(100):
-        pass
-
-
-@pytest.mark.parametrize("text", ["Woman × Black", "illicit fill", "WWW MMM", "p < .05 after correction", "0.123"])
-def test_text_is_as_wide_as_it_is_drawn(text: str) -> None:
-    alt = theme.load_altair()
-    drawn = alt.Chart(alt.InlineData(values=[{"t": text * 6}])).mark_text(align="left", fontSize=12)
-    chart = drawn.encode(x=alt.value(0), y=alt.value(0), text="t:N").properties(width=1, height=1).configure(
-        font=theme.FONT
-    )  # fmt: skip
-    width = float(ElementTree.fromstring(plots.to_svg(chart, "chart")).attrib["width"]) - 10
-    assert measure.wide(text * 6, 12) == pytest.approx(width, rel=0.06)
-
-
-@pytest.mark.parametrize("width", [340, 680, 930])
-def test_names_that_are_alike_stay_apart(width: int) -> None:
-    with plots.sized(width):
-        for names in (MODELS, TEAMS):
-            labels = layout.model_labels(names)
-            assert len(set(labels)) == len(names)
-            assert not any(re.search(r"\(\d+\)$", label) for label in labels)
-            assert max(map(len, labels)) <= layout.fitting(28)
-    assert "Llama-3.1-70B" in layout.model_labels(MODELS)[0]
 
 
 def scales(chart: Any, column: str) -> list[Any]:
@@ -269,10 +164,12 @@ def test_standing_out_looks_the_same_everywhere(charts: Charts) -> None:
                 domain, colours = (unit["encoding"]["color"]["scale"][key] for key in ("domain", "range"))
                 shapes = unit["encoding"]["shape"]["scale"]["range"]
                 looks = dict(zip(domain, zip(colours, shapes, strict=True), strict=True))
-                assert looks == {name: plots.groups.LOOKS[name] for name in domain}
+                assert looks == {name: groups.LOOKS[name] for name in domain}
 
 
-TEXTS = {f"item-{number}": f'What "they" say & <b>do</b> </script> number {number}, ' + "on " * 99 for number in range(30)}
+TEXTS = {
+    f"item-{number}": f'What "they" say & <b>do</b> </script> number {number}, ' + "on " * 99 for number in range(30)
+}
 
 
 @pytest.mark.parametrize("name", ["items_divided", "items_uncertain", "item_severity", "alignment_items"])
@@ -320,7 +217,7 @@ def test_one_list_from_the_lowest_to_the_highest() -> None:
     few = plots.leniency_forest(found, order="value", max_groups=3)
     assert few.to_dict()["title"]["subtitle"][0].startswith(f"3 of {table.height} groups shown")
     with pytest.raises(InputError, match="order is 'size'"):
-        plots.leniency_forest(found, order="size")  # type: ignore[arg-type]
+        plots.leniency_forest(found, order="size")
 
 
 def test_one_list_holds_at_most_24_groups() -> None:
