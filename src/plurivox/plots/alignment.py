@@ -141,14 +141,15 @@ def distance_histogram(found: Alignment, *, max_models: int | None = MAX_PANELS)
     alt = load_altair()
     top = max(len(found.settings["labels"]) - 1, 1)
     silent = top * 1.16 if top > 6 else top + 1.0
-    grid = Grid.of(len(voices.labels), 130, most=4, each=42)
+    grid = Grid.of(len(voices.labels), 100, most=4, each=42)
     size = max(1.0, min(16.0, 0.8 * grid.width / (2.0 * (silent + top * 0.1))))
     highest = 1.05 * max(data["share"])
     placed = data.with_columns(
         at=pl.col("distance").fill_null(silent),
         what=pl.col("distance").is_null().replace_strict({True: "no answer", False: "an answer"}),
     )
-    words = f"datum.value > {top} ? 'none' : format(datum.value, 'd')"
+    none = "none" if grid.width > 130 else "–"
+    words = f"datum.value > {top} ? '{none}' : format(datum.value, 'd')"
     marks = [*(range(top + 1) if top <= 6 else range(0, top + 1, -(-top // 5))), silent]
     x_axis = alt.Axis(values=marks, labelExpr=words, grid=False, labelOverlap=False)
     colour = alt.condition("datum.what == 'no answer'", alt.value(HIGH_HUE), alt.value(COLOURS[0]))

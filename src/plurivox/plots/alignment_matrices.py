@@ -16,6 +16,7 @@ from plurivox.plots.pieces import tips, titled
 from plurivox.plots.texts import Texts, cut, item_labels, told_of, with_texts
 from plurivox.plots.theme import (
     AGREEMENT,
+    DARK,
     HIGH_HUE,
     INK,
     LOW_HUE,
@@ -161,7 +162,7 @@ def alignment_items(found: Alignment, *, max_models: int | None = MAX_MODELS, te
         {"n_items": "items", "rating": "mean rating", "answer": "mean answer", "n_silent": "without an answer"}
     )
     names = humans["item"].to_list()
-    labels = None if None in names else item_labels(names, texts, _LABEL)
+    labels = None if None in names else item_labels(names, texts, _LABEL, _LABEL + 6)
     shown = cells.drop("item") if labels is None else cut(with_texts(cells, texts))
     chart = _items(shown, len(names), labels, [ALL_RATERS, *voices.labels], found.settings["values"])
     return themed(chart, title, voices.words() + _band_words(found, humans["n_items"].to_list(), cells))
@@ -178,7 +179,7 @@ def _items(
     if step >= _READABLE - 12 and labels is not None:
         slanted = {"labelAngle": -45, "labelAlign": "right", "labelBaseline": "middle", "orient": "bottom"}
         axis = row_axis(labels, **slanted)
-    across = alt.Scale(domain=list(range(n)), paddingInner=0.04, paddingOuter=0)
+    across = alt.Scale(domain=list(range(n)), paddingInner=0.04 if step > 9 else 0, paddingOuter=0)
     down = alt.Scale(domain=list(range(len(rows))), paddingInner=0.04, paddingOuter=0)
     ends = alt.Scale(
         domain=[values[0], (values[0] + values[-1]) / 2, values[-1]], range=[LOW_HUE, MIDDLE_HUE, HIGH_HUE],
@@ -335,7 +336,7 @@ def _cells(
     layers = [known.mark_rect().encode(color=colour, tooltip=tooltip)]
     if panel.step >= _READABLE:
         low, high = values
-        ink = {"condition": {"test": f"datum.value > {low + 0.6 * (high - low)}", "value": ON_DARK}, "value": ON_LIGHT}
+        ink = {"condition": {"test": f"datum.value > {low + DARK * (high - low)}", "value": ON_DARK}, "value": ON_LIGHT}
         size = 11 if panel.step >= 38 else 9
         layers.append(known.mark_text(fontSize=size, baseline="middle").encode(text="text:N", color=ink))
     frame = known.transform_filter("datum.closest").mark_rect(fill=None, stroke=HIGH_HUE, strokeWidth=2.5)

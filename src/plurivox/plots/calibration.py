@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.lenses.soft.result import SoftScores
-from plurivox.plots.layout import inline, unique_labels
+from plurivox.plots.layout import inline, model_labels, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, legend, looks, panel, tips
 from plurivox.plots.theme import COLOURS, GRID, QUIET, SEQUENCE, blend, load_altair, saying, themed
@@ -33,10 +33,10 @@ def pit_histograms(result: SoftScores) -> Any:
     if data.is_empty():
         return saying(title, "No item has a rating.")
     alt = load_altair()
-    labels = dict(zip(_shown(result), unique_labels(_shown(result), 24), strict=True))
+    labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
     n_bars = data.filter(model=data["model"][0]).height
     top = max(0.2, 1.05 * max(data["ci high"]))
-    grid = Grid.of(len(labels), 130, most=3, each=44)
+    grid = Grid.of(len(labels), 100, most=3, each=44)
     panels = []
     for at, (model, label) in enumerate(labels.items()):
         base = alt.Chart(inline(data.filter(model=model)))
@@ -88,7 +88,7 @@ def reliability_curves(result: SoftScores) -> Any:
     alt = load_altair()
     thresholds = data["at least"].unique(maintain_order=True).to_list()
     known = dict(zip(thresholds, unique_labels(thresholds, 18), strict=True))
-    labels = dict(zip(_shown(result), unique_labels(_shown(result), 24), strict=True))
+    labels = dict(zip(_shown(result), model_labels(_shown(result), 24), strict=True))
     placed = data.with_columns(label=pl.col("at least").replace_strict(known)).filter(pl.col("items") >= _FEWEST)
     spread = [at / max(len(thresholds) - 1, 1) for at in range(len(thresholds))]
     colours = [blend(SEQUENCE[1], SEQUENCE[3], share) for share in spread]
@@ -96,7 +96,7 @@ def reliability_curves(result: SoftScores) -> Any:
     names = list(known.values())
     key = legend(names, title="rating of at least", symbolType="stroke")
     look = looks("label", names, key, color=colours, strokeDash=dashes)
-    grid = Grid.of(len(labels), 130, most=3, each=44)
+    grid = Grid.of(len(labels), 100, most=3, each=44)
     panels = []
     for at, (model, label) in enumerate(labels.items()):
         base = alt.Chart(inline(placed.filter(model=model))).encode(

@@ -13,7 +13,7 @@ from plurivox.plots import groups as g
 from plurivox.plots.layout import Rows, defined, extent, inline, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, across, looks, tips, vertical
-from plurivox.plots.theme import COLOURS, INK, LINE, SHAPES, load_altair, saying, themed
+from plurivox.plots.theme import COLOURS, INK, LINE, SHAPES, STEP, load_altair, saying, themed
 from plurivox.results.wording import listed
 from plurivox.statistics.registry import LABELS
 
@@ -120,10 +120,10 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     width = rows.plot_width()
     x = across("beside the metric's median over groups", extent([*drawn["beside the median"], 0.0]), width)
     base = alt.Chart(inline(placed)).encode(y=rows.y(), x=x("beside the median"), color=look["color"])
-    told = tips("group", "metric", "value", "ci low", "ci high", "beside the median")
+    told = tips("group", "metric", "value", "ci low", "ci high", "beside the median", names={"value": "its value"})
     lines = base.mark_line(strokeWidth=1.6, orient="vertical")
     dots = base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=told)
-    chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(width=width, height=rows.height)
+    chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(width=width, height=alt.Step(STEP + 6))
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
     words = f"{g.shown_words(len(groups), len(groups), total)}Groups from the highest HM to the lowest."
     return themed(chart, title, words)

@@ -1,7 +1,7 @@
 """What each mark of a chart says in words, for those who point at it, go through marks by key, or hear the page.
 
-A static picture has no tooltip. So the tooltip of each mark becomes its description, "group: Man; GAI: 1.021; 95 %
-interval from 0.98 to 1.06", which SVG has as ``aria-label``; marks without a tooltip are hidden from readers of screens.
+A static picture has no tooltip. So the tooltip of each mark becomes its description, "group: Man; GAI: 1.02; 95 %
+interval from 0.98 to 1.06", which SVG has as ``aria-label``. Marks without a tooltip are hidden from screen readers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def described(spec: dict[str, Any]) -> dict[str, Any]:
     spec = {**spec, "config": {**config, **quiet}, "datasets": dict(spec.get("datasets", {}))}
     units = list(_units(spec, None))
     datasets = spec["datasets"]
-    if sum(len(datasets.get(name, ())) for _, name in units) <= MOST_TOLD:
+    if sum(len(datasets[name]) for name in {name for _, name in units}) <= MOST_TOLD:  # layers share rows out
         for number, (unit, name) in enumerate(units):
             _describe(unit, datasets, name, f"described {number}")
     return spec
@@ -87,7 +87,7 @@ def _named(title: str, value: str) -> str:
 
 def _written(value: Any, form: str) -> str:
     """Return a value as d3 would write it by its format; nothing for what is not known."""
-    if value is None or isinstance(value, float) and not math.isfinite(value):
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -121,7 +121,6 @@ def forest(
     drawn = defined(data, "value")
     if drawn.is_empty():
         return saying(title, _nothing(data, axis))
-    alt = load_altair()
     rows = Rows.of(drawn.select("axis", "group").iter_rows())
     names = drawn["statistic"].unique(maintain_order=True).to_list()
     grid = Grid.of(len(names), _LEAST, first=rows.width + 22)

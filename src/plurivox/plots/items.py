@@ -72,14 +72,13 @@ def items_divided(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
 
 def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
     """Return the labels of dividing items, with the axis where an item divides by several."""
-    if texts is not None and not data["item"].is_duplicated().any():
-        return item_labels(data["item"].to_list(), texts)
     twice = data["item"].is_duplicated()
-    axes = [f"{shorten(item, fitting(18))}, {shorten(axis, fitting(14))}" if again else item
-            for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
-    if texts is None:
-        return unique_labels(axes, _SHORT if narrow() else 34)
-    return item_labels(axes, dict(zip(axes, (texts.get(str(item), "") for item in data["item"]), strict=True)))
+    names = [f"{shorten(item, fitting(18))}, {shorten(axis, fitting(14))}" if again else item
+             for item, axis, again in zip(data["item"], data["axis"], twice, strict=True)]  # fmt: skip
+    known = (
+        None if texts is None else dict(zip(names, (texts.get(str(item), "") for item in data["item"]), strict=True))
+    )
+    return item_labels(names, known, _SHORT if narrow() else 34)
 
 
 def _differences(placed: pl.DataFrame) -> _Layers:
@@ -90,14 +89,8 @@ def _differences(placed: pl.DataFrame) -> _Layers:
         told = tips(
             *told_of(placed), "axis", "group", "shrunken", "difference", "chance", "p corrected", "finding", names=_TOLD
         )
-        looks_like = [g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE]]
-        look = looks(
-            "finding",
-            [CERTAIN, CHANCE],
-            None,
-            color=[one[0] for one in looks_like],
-            shape=[one[1] for one in looks_like],
-        )
+        colours, shapes = zip(g.LOOKS[g.AFTER], g.LOOKS[g.CHANCE], strict=True)
+        look = looks("finding", [CERTAIN, CHANCE], None, color=colours, shape=shapes)
         return [
             base.mark_bar(height=9, color=QUIET, opacity=0.25).encode(x=x("low"), x2=alt.X2("chance")),
             vertical(0.0, x, QUIET),
@@ -194,15 +187,15 @@ def items_uncertain(items: Items, n: int = 20, *, texts: Texts = None) -> Any:
         for name, head, form in (("ratings", "ratings", ",d"), ("share of prior", "prior", ".0%"),
                                  ("gain of one more", "gain", ".3f"), ("ratings needed", "needed", ",d"))
     ]  # fmt: skip
-    chart = _beside(
-        _expected(placed), placed, rows, columns[: 1 if narrow() or texts is not None and full_width() <= WIDTH else 4]
-    )
+    whole = not narrow() and (texts is None or full_width() > WIDTH)
+    chart = _beside(_expected(placed), placed, rows, columns if whole else columns[:1])
     total = items.uncertain.height
-    shown = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
-    text = "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
-    text += "Prior: its share of both. "
-    text += f"Gain: what one more rating is expected to tell, in nats. Needed: for ± {items.settings['precision']:g}."
-    return themed(chart, title, shown + text)
+    text = f"The first {data.height:,} of {total:,} items. " if data.height < total else ""
+    text += "Circle and line: the expected mean score and its 95 % credible interval; tick: the mean of the ratings. "
+    if whole:
+        text += "Prior: its share of both. Gain: what one more rating is expected to tell, in nats. "
+        text += f"Needed: for ± {items.settings['precision']:g}."
+    return themed(chart, title, text)
 
 
 def _expected(placed: pl.DataFrame) -> _Layers:

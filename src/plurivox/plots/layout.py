@@ -36,7 +36,7 @@ def shorten(text: str, length: int = LABEL) -> str:
 
 
 def unique_labels(names: Iterable[str], length: int = LABEL) -> list[str]:
-    """Return a short label for each name, no two alike; names that start alike keep their end, too.
+    """Return a short label for each name, no two alike; names that start alike keep their end, or where they differ.
 
     ``length`` is that in a chart of the usual width; in others it is longer or shorter.
 
@@ -44,22 +44,30 @@ def unique_labels(names: Iterable[str], length: int = LABEL) -> list[str]:
     --------
     >>> unique_labels(["the one and only", "the one and other", "neither"], 12)
     ['the on…only', 'the on…other', 'neither']
+    >>> unique_labels(["this long thing, part 7 of nine", "this long thing, part 8 of nine"], 16)
+    ['this…7 of nine', 'this…8 of nine']
     """
-    every, length = list(names), fitting(length)
-    cut = Counter(shorten(name, length) for name in every)
-    taken: set[str] = set()
-    labels = []
-    for name in every:
-        label, number = shorten(name, length), 1
-        if cut[label] > 1:
-            label = _both_ends(_one_line(name), length)
-        while label in taken:
-            number += 1
-            mark = f" ({number})"
-            label = _both_ends(_one_line(name), length - len(mark)) + mark
-        taken.add(label)
-        labels.append(label)
-    return labels
+    every, length = [_one_line(name) for name in names], fitting(length)
+    labels = [shorten(name, length) for name in every]
+    for again in (_both_ends, _around):
+        count = Counter(labels)
+        alike = {label: [name for name, own in zip(every, labels, strict=True) if own == label] for label in count}
+        labels = [again(name, length, alike[own]) if count[own] > 1 else own
+                  for name, own in zip(every, labels, strict=True)]  # fmt: skip
+    return _numbered(every, labels, length)
+
+
+def model_labels(names: Sequence[str], length: int = LABEL) -> list[str]:
+    """Return labels of models: where names are too long, without the maker before the slash, if that tells them apart.
+
+    Examples
+    --------
+    >>> model_labels(["some-company/model-70B-chat", "another-one/model-8B-chat"], 16)
+    ['model-70B-chat', 'model-8B-chat']
+    """
+    ends = [name.rpartition("/")[2].strip() or name for name in names]
+    too_long = any(columns(_one_line(name)) > fitting(length) for name in names)
+    return unique_labels(ends if too_long and len(set(ends)) == len(names) else names, length)
 
 
 def fitting(length: int = LABEL) -> int:
@@ -246,9 +254,38 @@ def _start(line: str, room: int) -> str:
     return line
 
 
-def _both_ends(line: str, length: int) -> str:
+def _both_ends(line: str, length: int, _alike: Sequence[str] = ()) -> str:
     """Return start and end of a line that is too long."""
     if columns(line) <= length:
         return line
     end = _start(line[::-1], (length - 1) // 2)[::-1]
     return _start(line, length - 1 - columns(end)).rstrip(JOINERS + " ") + "…" + end.lstrip(JOINERS + " ")
+
+
+def _around(line: str, length: int, alike: Sequence[str]) -> str:
+    """Return the start of a line, and what follows where it first differs from those that look alike."""
+    first, last = min(alike), max(alike)
+    where = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    while where and line[where - 1 : where].isalnum():
+        where -= 1
+    head = _start(line, length // 3).rstrip(JOINERS + " ")
+    rest = line[where:].lstrip(JOINERS + " ")
+    if columns(line) <= length or where <= len(head) or not rest:
+        return _both_ends(line, length)
+    room = length - 1 - columns(head)
+    return f"{head}…{rest if columns(rest) <= room else _start(rest, room - 1).rstrip(JOINERS + ' ') + '…'}"
+
+
+def _numbered(names: Sequence[str], labels: Sequence[str], length: int) -> list[str]:
+    """Return labels of which those that are alike, though all was tried, have a number."""
+    taken: set[str] = set()
+    found = []
+    for name, label in zip(names, labels, strict=True):
+        number = 1
+        while label in taken:
+            number += 1
+            mark = f" ({number})"
+            label = _both_ends(name, length - len(mark)) + mark
+        taken.add(label)
+        found.append(label)
+    return found

@@ -24,6 +24,7 @@ from plurivox.plots.once import once
 from plurivox.plots.pieces import across, tips
 from plurivox.plots.theme import (
     AGREEMENT,
+    DARK,
     INK,
     ON_DARK,
     ON_LIGHT,
@@ -168,7 +169,7 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
     alt = load_altair()
     low, high = AGREEMENT
     colours = alt.Scale(domain=_steps(low, high), range=list(SEQUENCE), interpolate="rgb", clamp=True)
-    dark = f"datum.value > {low + 0.6 * (high - low)}"
+    dark = f"datum.value > {low + DARK * (high - low)}"
     slanted = {"labelAngle": -45 if step > 20 else -90, "labelAlign": "right", "labelBaseline": "middle"}
     positions = alt.Scale(domain=list(range(len(labels))), paddingInner=0.04, paddingOuter=0)
     base = alt.Chart(inline(placed)).encode(
@@ -177,7 +178,13 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
     )
     where = "top-right" if len(labels) >= _CORNER else "top" if narrow() else "right"
     legend = alt.Legend(
-        title="agreement", orient=where, gradientLength=90, titleLimit=80, values=_steps(low, high), format=".1f"
+        title="agreement",
+        orient=where,
+        gradientLength=80,
+        direction="horizontal" if where == "top" else "vertical",
+        titleLimit=80,
+        values=_steps(low, high),
+        format=".1f",
     )
     cells = base.mark_rect().encode(
         color=alt.Color("value:Q", scale=colours, legend=legend),

@@ -17,12 +17,12 @@ _WIDE = 1050
 
 
 def wide(text: str, size: float = 11, *, bold: bool = False) -> float:
-    """Return how many pixels a text takes in Arial of a size, within a few in a hundred.
+    r"""Return how many pixels a text takes in Arial of a size, within a few in a hundred.
 
     Examples
     --------
-    >>> round(wide("group")), round(wide("group", 22)), wide("") == wide("\\u0301")
-    (27, 53, True)
+    >>> round(wide("group")), round(wide("group", 22)), wide("") == wide("\u0301")
+    (29, 57, True)
     """
     thousandths = sum(0 if _nothing(c) else _WIDTHS.get(c) or (_WIDE if _double(c) else _OTHERS) for c in text)
     return thousandths * size / 1000 * (_BOLD if bold else 1)
@@ -42,7 +42,7 @@ def lines(text: str, room: float, size: float = 11, *, bold: bool = False) -> li
     ['one two', 'three']
     """
     found: list[str] = []
-    for word in (part for word in text.split() for part in _parts(word, room, size, bold)):
+    for word in (part for whole in text.split() for part in _parts(whole, room, size, bold)):
         longer = f"{found[-1]} {word}" if found else word
         if found and wide(longer, size, bold=bold) <= room:
             found[-1] = longer

@@ -83,12 +83,13 @@ def null_histograms(
     )
     once_each = base.transform_filter("datum.first").mark_rule(strokeWidth=2.5, opacity=1)
     rule = once_each.encode(x=alt.X("observed:Q", title=None), color=colour, tooltip=told)
-    grid = Grid.of(len(labels), 140, most=_COLUMNS, first=12)
+    grid = Grid.of(len(labels), 140, most=_COLUMNS, first=26)
+    heading = alt.Header(labelAnchor="start", labelLimit=grid.width)
     chart = (
         alt.layer(bars, rule)
         .properties(width=grid.width, height=70)
         .facet(
-            facet=alt.Facet("panel:N", sort=labels, title=None, header=alt.Header(labelAnchor="start", labelLimit=grid.width)),
+            facet=alt.Facet("panel:N", sort=labels, title=None, header=heading),
             columns=grid.n, spacing={"row": 14, "column": grid.gap},
         )
         .resolve_scale(x="independent", y="independent")

@@ -16,6 +16,7 @@ from plurivox.results.wording import withheld_words
 from plurivox.scale import few_points
 
 LARGEST = "the largest"
+_WHERE = "← lower points · share of ratings · higher points →"
 _SPANS = {"raters to": "to", "items to": "to"}
 _SIZES = g.texts("axis", "group") | g.counts("raters", "items", "ratings")
 
@@ -193,7 +194,7 @@ def scale_use(overview: Overview, axis: str | None = None, *, max_groups: int | 
     width = rows.plot_width()
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     bars = base.mark_bar(height=13).encode(
-        x=alt.X("start:Q", title=titled("← lower points · share of ratings · higher points →", width),
+        x=alt.X("start:Q", title="← lower · share of ratings · higher →" if narrow() else _WHERE,
                 scale=alt.Scale(domain=[-1.02 * reach, 1.02 * reach], nice=False),
                 axis=alt.Axis(tickCount=few(7, width), labelExpr="format(abs(datum.value), '.0%')")),
         x2=alt.X2("end"),

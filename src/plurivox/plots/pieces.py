@@ -19,7 +19,7 @@ _WORDS = {
     "chance low": "by chance from", "chance high": "to", "MPA low": "95 % interval from", "MPA high": "to",
     "WRA low": "95 % interval from", "WRA high": "to", "p corrected": "p, corrected", "other": "with",
 }  # fmt: skip
-"""What readers see columns called beside a mark, where that is not their name; a "to" belongs to the "from" before it."""
+"""What columns are called beside a mark, where that is not their name; a "to" belongs to the "from" before it."""
 _TEXTS = (
     "axis", "group", "other", "item", "text", "model", "who", "finding", "metric", "statistic", "component", "when",
     "state", "point", "score", "what", "line", "at least", "MPA finding", "WRA finding", "region", "ratings of an item",

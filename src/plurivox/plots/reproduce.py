@@ -14,6 +14,7 @@ from plurivox.statistics.registry import LABELS
 
 PUBLISHED, OURS = "published", "ours"
 MOST_COLUMNS = 4
+_TOLD = {"row": "of", "column": "what", "value": "number"}
 
 
 def reproduction_data(found: Reproduction) -> pl.DataFrame:
@@ -55,7 +56,7 @@ def _panels(alt: Any, name: str, part: pl.DataFrame, *, both: bool) -> Any:
         x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=3)),
         y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=limit, grid=True)),
         color=alt.Color("source:N", title=None, scale=look, legend=legend([PUBLISHED, OURS]) if both else None),
-        tooltip=tips("row", "column", "source", "value", "difference", names={"row": "of", "column": "what"}),
+        tooltip=tips("row", "column", "source", "value", "difference", names=_TOLD),
     )
     ring = base.transform_filter(alt.datum.source == PUBLISHED).mark_point(size=90, strokeWidth=2, filled=False)
     dot = base.transform_filter(alt.datum.source == OURS).mark_point(size=22, filled=True, opacity=1)

@@ -11,7 +11,7 @@ from plurivox.lenses.soft.matching import MARGINAL, POSTERIOR_MEAN, REFERENCES, 
 from plurivox.lenses.soft.result import SoftScores
 from plurivox.lenses.soft.sums import ALL
 from plurivox.plots import groups as g
-from plurivox.plots.layout import Rows, defined, extent, inline, row_axis, shorten, unique_labels
+from plurivox.plots.layout import Rows, defined, extent, inline, model_labels, row_axis, shorten, unique_labels
 from plurivox.plots.once import once
 from plurivox.plots.pieces import Grid, few, legend, looks, tips
 from plurivox.plots.theme import COLOURS, QUIET, SHAPES, load_altair, saying, themed
@@ -55,11 +55,12 @@ def soft_ranking(result: SoftScores, bin: str = ALL) -> Any:  # noqa: A002
     if drawn.is_empty():
         return saying(title, "No score is defined or finite.")
     alt = load_altair()
-    rows = Rows.of(("", name) for name in drawn["model"].unique(maintain_order=True))
+    models = drawn["model"].unique(maintain_order=True).to_list()
+    rows = Rows([("", name) for name in models], model_labels(models))
     placed = rows.place(drawn.with_columns(axis=pl.lit(""), group=pl.col("model")))
     known = placed["metric"].to_list()
     columns = [LABELS[name] for name in DRAWN[:4] if LABELS[name] in known or f"E[{LABELS[name]}]" in known]
-    grid = Grid.of(len(columns), 100, gap=16, first=rows.width + 16)
+    grid = Grid.of(len(columns), 80, gap=16, first=rows.width + 16)
     lines = []
     for kind, form in (("empirical", "{}"), ("expected", "E[{}]")):
         names = [form.format(name) for name in columns if form.format(name) in known]
@@ -185,7 +186,7 @@ def _panels(
 ) -> Any:  # fmt: skip
     """Draw lines of all predictions, a panel for each metric, two beside each other."""
     alt = load_altair()
-    labels = dict(zip(shown, unique_labels(shown, _LABEL), strict=True))
+    labels = dict(zip(shown, model_labels(shown, _LABEL), strict=True))
     placed = drawn.with_columns(label=pl.col("model").replace_strict(labels))
     encoded = _encodings(shown, list(labels.values()))
     grid = Grid.of(len(names), 200, most=2, gap=_GAP, each=60)

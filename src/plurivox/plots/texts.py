@@ -12,7 +12,7 @@ Texts = Mapping[str, str] | None
 """The texts of items by id, or None."""
 MOST = 200
 """Characters of a text that are told of a mark."""
-_ID = 16
+_ID = 24
 _BOTH = 46
 
 
@@ -20,8 +20,9 @@ def with_texts(frame: pl.DataFrame, texts: Texts) -> pl.DataFrame:
     """Return a frame of items with the ``text`` of each behind its id, as far as it is known."""
     if texts is None:
         return frame
-    found = pl.Series("text", [texts.get(str(item)) for item in frame["item"]], dtype=pl.String)
-    return frame.clone().insert_column(frame.get_column_index("item") + 1, found)  # what was given stays as it is
+    found = pl.Series([texts.get(str(item)) for item in frame["item"]], dtype=pl.String)
+    before = frame.columns[: frame.get_column_index("item") + 1]
+    return frame.select(*before, found.alias("text"), pl.exclude(before))
 
 
 def cut(frame: pl.DataFrame) -> pl.DataFrame:
@@ -32,7 +33,7 @@ def cut(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(text=pl.Series(short, dtype=pl.String))
 
 
-def item_labels(items: Sequence[str], texts: Texts, length: int = 34) -> list[str]:
+def item_labels(items: Sequence[str], texts: Texts, length: int = 34, both: int = _BOTH) -> list[str]:
     """Return a label for each item, no two alike: its id, and the start of its text where that is known.
 
     Examples
@@ -44,7 +45,7 @@ def item_labels(items: Sequence[str], texts: Texts, length: int = 34) -> list[st
     names = [
         f"{shorten(item, _ID)} · {text}" if text.strip() else item for item, text in zip(items, known, strict=True)
     ]
-    return unique_labels(names, length if texts is None else _BOTH)
+    return unique_labels(names, length if texts is None else both)
 
 
 def told_of(frame: pl.DataFrame) -> list[str]:

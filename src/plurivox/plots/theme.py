@@ -4,14 +4,14 @@ What a colour means is the same in every chart and every report:
 
 - **Standing out** (:data:`plurivox.plots.groups.LOOKS`): a blue diamond is beyond chance after correction, an orange
   triangle before correction only, a grey circle is not distinguishable from chance, a black circle was not tested.
-- **The rating scale**: :data:`LOW_HUE` is its low end, :data:`HIGH_HUE` its high end, grey its middle, for points as for
-  means of ratings or answers.
-- **Agreement** (alpha, IRR, XRR): :data:`SEQUENCE` from :data:`AGREEMENT`'s low end to its high end, and clipped beyond,
+- **The rating scale**: :data:`LOW_HUE` is its low end, :data:`HIGH_HUE` its high end, grey its middle, of points and
+  of means.
+- **Agreement** (alpha, IRR, XRR): :data:`SEQUENCE` between the ends of :data:`AGREEMENT`, and clipped beyond,
   whatever the values are, so that two pictures can be compared.
 - **Other amounts**: :data:`SEQUENCE` from little to much; shares from 0 to 1, distances over all that the result has.
 - **Series** (models, groups as lines): :data:`COLOURS` in order, each with a shape or dashes of its own; what they are
   compared with (all raters, references) is grey and dashed, or a grey square.
-- **Chance** is a grey strip, never a coloured one; a single series that says nothing of a test is :data:`COLOURS`'s first.
+- **Chance** is a grey strip; a single series that says nothing of a test has the first of :data:`COLOURS`.
 
 Charts are drawn for a light page, with nothing behind them.
 """
@@ -37,6 +37,8 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", INK
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 SEQUENCE = ("#eef4fa", "#56B4E9", "#0072B2", "#003f66")
 """From little to much in one hue, darker step by step, so that it reads in grey too."""
+DARK = 0.55
+"""The share of :data:`SEQUENCE` from which text upon it is light."""
 AGREEMENT = (-0.2, 1.0)
 """The ends of the colours of agreement, everywhere."""
 LOW_HUE, MIDDLE_HUE, HIGH_HUE = "#0072B2", "#d0d0d0", "#D55E00"

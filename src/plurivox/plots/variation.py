@@ -24,7 +24,7 @@ _DARK = ("item",)  # fills that need light text
 _OF_GROUPS = ("group", "group_item")
 _BAR = 26  # height of a row of the stacked bar, which holds text
 _WHEN = {"alone": "this attribute alone", "accounted for": "with the other attributes accounted for"}
-_RELIABLE = {"line": "reliability", "raters": "raters", "low": "95 % interval from", "high": "to"}
+_RELIABLE = {"line": "of", "value": "reliability of the mean", "low": "95 % interval from", "high": "to"}
 KINDS = {"relative": "relative: which item is higher", "absolute": "absolute: how high each item is"}
 """The two reliabilities, and what each is for."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -12,7 +12,8 @@ from plurivox.answers import Voice
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots import groups as g
-from plurivox.plots.layout import ALL_RATERS, LABEL, unique_labels
+from plurivox.plots.layout import ALL_RATERS, LABEL, model_labels, unique_labels
+from plurivox.plots.theme import narrow
 from plurivox.results.wording import withheld_words
 
 CLOSER = ("xrr", "mpa", "wra")
@@ -74,7 +75,8 @@ class Voices(NamedTuple):
     def with_references(self, found: Alignment, statistic: str) -> Voices:
         """Return them with the closest constant and random answers behind them, where those have the statistic."""
         names = found.references(statistic)
-        labels = unique_labels([*self.labels, *(f"{name} (reference)" for name in names)], LABEL)
+        mark = "ref." if narrow() else "reference"
+        labels = unique_labels([*self.labels, *(f"{name} ({mark})" for name in names)], LABEL)
         return Voices([*self.keys, *(Voice(name, "") for name in names)], labels, self.total, len(names))
 
     @classmethod
@@ -83,7 +85,7 @@ class Voices(NamedTuple):
         shown = list(voices)[:at_most]
         several = len({voice.prompt for voice in voices}) > 1
         names = [f"{one.model} ({one.prompt})" if several and one.prompt else one.model for one in shown]
-        return cls(shown, unique_labels(names, length), len(voices))
+        return cls(shown, model_labels(names, length), len(voices))
 
     def place(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of these voices, in their order, each with the number of its ``voice`` and its name."""

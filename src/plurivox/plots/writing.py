@@ -97,9 +97,10 @@ def to_svg(chart: Any, prefix: str) -> str:
 
 
 def _heard(tag: str) -> str:
-    """Return a tag without what a page says better: titles are text already."""
+    """Return a tag without what helps nobody: titles are text already, and what has no label says nothing."""
     plain = _KIND.sub("", tag)
-    return _HEARD.sub("", plain) if "role-title-" in plain else plain
+    silent = "role-title-" in plain or ('role="graphics-symbol"' in plain and "aria-label=" not in plain)
+    return _HEARD.sub("", plain) if silent else plain
 
 
 class _InsideScript(json.JSONEncoder):
