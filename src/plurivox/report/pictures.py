@@ -25,7 +25,7 @@ def pictures(figure: Figure) -> dict[str, str]:
     """Return a chart as two pictures, for a wide page and for a narrow one, and its subtitle."""
     subtitle = figure.chart.title.subtitle
     lines = [subtitle] if isinstance(subtitle, str) else list(subtitle) if isinstance(subtitle, list) else []
-    found = {"subtitle": " ".join(filter(None, [figure.measure, *lines]))}
+    found = {"subtitle": " ".join(lines)}
     for name, chart in (("wide", figure.chart), ("narrow", figure.narrow)):
         untitled = chart.copy(deep=False)
         untitled.title = type(untitled.title)("")  # the page has it

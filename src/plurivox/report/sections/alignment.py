@@ -12,7 +12,7 @@ from plurivox.lenses.alignment.matching import ALL, as_answers
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.plots.voices import tidy
 from plurivox.ratings import Ratings
-from plurivox.report.making import drawn, findings_of, headline, remarks_of, table, with_text
+from plurivox.report.making import drawn, findings_of, headline, remarks_of, switched, table, with_text
 from plurivox.report.parts import (
     CAUTION,
     Action,
@@ -68,6 +68,7 @@ SHOWN_ITEMS = 20
 MAX_ROWS = 1000
 MAX_TOGETHER = 10  # models up to which all attributes share a heat map
 MAX_AXES = 6
+MAX_DOTS = 20  # rows of the first chart
 _ANCHORS = {
     "closest_gap": "alignment-closest", "stand_in": "alignment-stand-in", "alpha": "alignment-alpha",
     "position": "alignment-positions",
@@ -91,7 +92,7 @@ def section(brief: Brief) -> Section | None:
         Terms(tuple((slug("alignment-term", name), name, text) for name, text in TERMS)),
     ]
     return Section(
-        "alignment", "Whose view models reflect", LEAD, [_dots(found)], findings, remarks + remarks_of(found), more, "",
+        "alignment", "Whose view models reflect", LEAD, _dots(found), findings, remarks + remarks_of(found), more, "",
         _tiles(found), _actions(found),
     )  # fmt: skip
 
@@ -180,17 +181,28 @@ def _heat(found: Alignment, axis: str | None) -> Figure:
     )  # fmt: skip
 
 
-def _dots(found: Alignment) -> Figure:
-    title = headline(
-        found.statements(), "closest_gap", "stand_in",
-        otherwise="No model is certain to lie closer to one group than to the others",
-    )  # fmt: skip
-    return drawn(
-        "alignment_dots", found, "alignment-dots", title,
-        "ADA-Met of each model for all raters and for groups, with 95 % intervals.",
-        "Distances from two groups rest on the same answers, so they may differ clearly though their intervals "
-        "overlap; the table of closest groups compares them.", measure="ADA-Met: distance from most raters, in points.",
-    )  # fmt: skip
+def _dots(found: Alignment) -> list[Block]:
+    """Return how far models are from groups, a chart for each attribute, those with a claim first."""
+    said = found.statements()
+    claimed = [one.axis for one in said if one.claim and one.statistic == "closest_gap"]
+    axes: list[str | None] = sorted(found.axes, key=lambda axis: axis not in claimed)[:MAX_AXES]
+    return switched("alignment-dots", "Distance from groups of", [
+        (axis or "all raters", drawn(
+            "alignment_dots", found, slug("alignment-dots", axis or "all-raters"), _closest_to(found, axis),
+            "ADA-Met of each model for all raters and for groups, with 95 % intervals.",
+            "Distances from two groups rest on the same answers, so they may differ clearly though their intervals "
+            "overlap; the table of closest groups compares them.", "ada_met", axis, max_rows=MAX_DOTS,
+            measure="ADA-Met: distance from what most raters say, in points.",
+        ))
+        for axis in axes or [None]
+    ])  # fmt: skip
+
+
+def _closest_to(found: Alignment, axis: str | None) -> str:
+    """Tell what is claimed of models and the groups of an attribute, and who may stand in."""
+    said = [one for one in found.statements() if one.axis == axis or one.statistic == "stand_in"]
+    otherwise = "No model is certain to lie closer to one group than to the others"
+    return headline(said, "closest_gap", "stand_in", otherwise=otherwise if axis else "How far models are from raters")
 
 
 def _closest(found: Alignment) -> list[Block]:

@@ -57,8 +57,8 @@ def section(brief: Brief) -> Section:
 
 def _explained(one: Any) -> str:
     """Return what a statistic is, its equation, what a higher value means, and where it is from."""
-    parts = [one.meaning, one.equation and f"Equation: {one.equation}", one.higher_means and f"Higher: {one.higher_means}",
-             one.reference and f"From: {one.reference}"]  # fmt: skip
+    beside = (("Equation", one.equation), ("Higher", one.higher_means), ("From", one.reference))
+    parts = [one.meaning, *(f"{name}: {text}" for name, text in beside if text)]
     return " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
 
 
