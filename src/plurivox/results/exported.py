@@ -37,6 +37,12 @@ class Exported:
 
         return html_text([document_of(self, showing)])
 
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        from plurivox.results.notebook import result_html
+
+        return result_html(self)
+
 
 def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: Any = None) -> Document:
     """Return what is shown of a result, raters numbered unless they are to be called by their ids.

@@ -256,6 +256,8 @@ class Result(Exported, ABC):
     KIND: ClassVar[str] = "result"
     PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
     """Fields that hold several of something that knows ``as_dict`` and ``from_dict``."""
+    ROLES: ClassVar[tuple[str, ...]] = ()
+    """The roles of the statistics that a short view of the result shows."""
 
     def __init_subclass__(cls) -> None:
         check_methods(cls)
@@ -276,14 +278,6 @@ class Result(Exported, ABC):
     def findings(self) -> list[str]:
         """Return what stands out, one sentence each, the surest first; and what does not, in one."""
         return [statement.text for statement in self.statements()]
-
-    def _repr_html_(self) -> str:
-        """Show the result in a notebook."""
-        from plurivox.results.notebook import result_html
-        from plurivox.results.numbering import for_people
-
-        seen = for_people(self)
-        return result_html(repr(self)[1:-1], seen.findings(), seen.to_frame())
 
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""

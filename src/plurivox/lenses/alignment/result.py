@@ -35,6 +35,7 @@ class Alignment(Result):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "alignment"
+    ROLES: ClassVar[tuple[str, ...]] = ("distance",)
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:

@@ -30,6 +30,7 @@ class Cohesion(GroupResult):
     held_rows: tuple[Row, ...] = ()
 
     KIND: ClassVar[str] = "cohesion"
+    ROLES: ClassVar[tuple[str, ...]] = ("tested", "asked")
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "held_rows": Row}
 
     def __repr__(self) -> str:

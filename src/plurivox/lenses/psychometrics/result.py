@@ -37,6 +37,7 @@ class Psychometrics(GroupResult):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "psychometrics"
+    ROLES: ClassVar[tuple[str, ...]] = ("scaled",)
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "tables": Table}
 
     def __repr__(self) -> str:

@@ -79,6 +79,7 @@ class Responsiveness(GroupResult):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "responsiveness"
+    ROLES: ClassVar[tuple[str, ...]] = ("main", "scaled")
     PARTS: ClassVar[dict[str, Any]] = {
         **GroupResult.PARTS,
         "pair_rows": Row,

@@ -32,6 +32,7 @@ class Variation(GroupResult):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "variation"
+    ROLES: ClassVar[tuple[str, ...]] = ("higher",)
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "held_rows": Row, "tables": Table}
 
     def __repr__(self) -> str:
