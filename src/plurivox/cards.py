@@ -6,6 +6,7 @@ it nor fades in the dark. All text is escaped and harmless, and a card stays sma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
@@ -19,6 +20,7 @@ MOST_SENTENCES, MOST_FOLDED = 4, 12
 LONGEST_NAME, LONGEST_SENTENCE = 60, 600
 CLAIMED = "◆"
 """Stands before a sentence that claims a difference."""
+_NUMBER = re.compile(r"[<+\-−±]?[\d.,]*\d.*|\[.*\]|[–∞=]|withheld|")
 _SMALL = "font-size:.85em;opacity:.8"
 _LINE = "1px solid rgba(128,128,128,.45)"
 _CELL = "padding:.15em .7em;vertical-align:baseline;white-space:nowrap;text-align:"
@@ -54,10 +56,32 @@ class Grid(NamedTuple):
 
 
 def plain_grid(header: Sequence[str], rows: Sequence[Sequence[object]], *below: str, title: str = "") -> Grid:
-    """Return a table of texts and numbers; columns of numbers stand at the right."""
-    right = [bool(rows) and all(isinstance(row[at], int | float) for row in rows) for at in range(len(header))]
-    cells = [[Cell(f"{value:,}" if isinstance(value, int) else str(value)) for value in row] for row in rows]
-    return Grid(header, right, cells, title, below)
+    """Return a table of texts and whole numbers; the first column names the rows."""
+    texts = [[f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows]
+    return Grid(header, right_columns(texts), [list(map(Cell, row)) for row in texts], title, below)
+
+
+def right_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Tell which columns hold numbers and stand at the right; the first one names the rows."""
+    return [
+        at > 0 and all(map(_NUMBER.fullmatch, map(str.strip, column)))
+        for at, column in enumerate(zip(*rows, strict=True))
+    ]
+
+
+def heading_of(thing: object) -> tuple[str, str]:
+    """Return what a thing is and what it rests on, as its ``repr`` says.
+
+    Examples
+    --------
+    >>> class Box:
+    ...     def __repr__(self) -> str:
+    ...         return "<Box: 3 apples>"
+    >>> heading_of(Box()), heading_of(object())
+    (('Box', '3 apples'), ('object', ''))
+    """
+    kind, _, rest = repr(thing).removeprefix("<").removesuffix(">").partition(": ")
+    return (kind, rest) if rest else (type(thing).__name__, "")
 
 
 def card(
@@ -79,13 +103,33 @@ def card(
     known = list(said)
     remarks = [one for one in known if one.remark]
     found = sorted((one for one in known if not one.remark), key=lambda one: not one.claim)
-    parts = [f"<div><strong>{_text(title)}</strong>{f' · {_text(rests_on, LONGEST_SENTENCE)}' if rests_on else ''}</div>"]
+    parts = [
+        f"<div><strong>{_text(title)}</strong>{f' · {_text(rests_on, LONGEST_SENTENCE)}' if rests_on else ''}</div>"
+    ]
     parts += _sentences(found, remarks)
-    left = MOST_ROWS
-    for grid in grids:
-        parts.append(_grid(grid, left, more))
-        left = max(0, left - len(grid.rows))
+    tables = list(grids)
+    parts += [_grid(grid, n, more) for grid, n in zip(tables, _shared([_n_rows(one) for one in tables]), strict=True)]
     return f'<div style="line-height:1.4;max-width:75em">{"".join(parts)}</div>'
+
+
+def _shared(sizes: Sequence[int], most: int = MOST_ROWS) -> list[int]:
+    """Return how many rows each of several tables may show: short ones all of theirs, long ones what is left.
+
+    Examples
+    --------
+    >>> _shared([2, 30, 9]), _shared([300])
+    ([2, 5, 5], [12])
+    """
+    shown = [0] * len(sizes)
+    while most > 0 and (open_ := [at for at, size in enumerate(sizes) if shown[at] < size]):
+        for at in open_[:most]:
+            shown[at] += 1
+        most -= len(open_)
+    return shown
+
+
+def _n_rows(grid: Grid) -> int:
+    return sum(len(row) == len(grid.header) for row in grid.rows)
 
 
 def _sentences(found: Sequence[Sentence], remarks: Sequence[Sentence]) -> list[str]:

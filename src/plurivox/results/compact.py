@@ -10,17 +10,19 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from plurivox.axis import names_raters
 from plurivox.results.text import Shown, interval_text, mark_of, number_cell
-from plurivox.results.wording import counted, named
-from plurivox.statistics.records import Statistic
+from plurivox.results.wording import counted
 from plurivox.statistics.registry import STATISTICS, of_role
 
 if TYPE_CHECKING:
     from plurivox.results.result import Result, Row
 
-ALL = "all"
-KINDS = ("overall", "group", "rater", "model", "voice", "reference")
+ALL, RATER, REFERENCE = "all", "rater", "reference"
+KINDS = ("overall", "group", RATER, "model", "voice", REFERENCE)
 """Rows that are of somebody, not of a difference or of a whole axis."""
+MOST_VOICES = 6
+"""Models that stand side by side."""
 
 
 class Line(NamedTuple):
@@ -32,12 +34,21 @@ class Line(NamedTuple):
     cells: tuple[Row | None, ...]
 
     @property
-    def surest(self) -> tuple[bool, float]:
-        """By what lines are put in order, those first that stand out most; a line of all raters is before them."""
+    def surest(self) -> tuple[bool, bool, float]:
+        """By what lines are put in order: that of all raters, then those that stand out most."""
         tested = [row for row in self.cells if row is not None and row.tested]
-        whole = any(row is not None and row.axis == ALL for row in self.cells)
         p = min((row.p_value for row in tested if row.p_value is not None), default=1.0)
-        return not any(row.survives for row in tested), -1.0 if whole else p
+        return not self.whole, not any(row.survives for row in tested), p
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is of all raters."""
+        return any(row is not None and row.axis == ALL for row in self.cells)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no value is defined."""
+        return all(row is None or math.isnan(row.value) for row in self.cells)
 
 
 class Compact(NamedTuple):
@@ -45,7 +56,7 @@ class Compact(NamedTuple):
 
     first: str
     counts: str
-    columns: tuple[Statistic, ...]
+    columns: tuple[str, ...]
     lines: tuple[Line, ...]
     n_more: int
     title: str = ""
@@ -53,8 +64,17 @@ class Compact(NamedTuple):
 
     @property
     def more(self) -> str:
-        """How many groups, raters or models are left out."""
-        return counted(self.n_more, self.first)
+        """How many groups, raters or models are left out, empty if none is."""
+        return counted(self.n_more, f"more {self.first}") if self.n_more else ""
+
+    @property
+    def header(self) -> list[str]:
+        """What stands above the columns; those of raters one by one have no count."""
+        return [self.first, *([self.counts] if self.counts else []), *self.columns]
+
+    def named(self, line: Line) -> list[str]:
+        """Return what stands before the values of a line."""
+        return [line.name, *([f"{line.n:,}"] if self.counts else [])]
 
 
 def compact(
@@ -75,22 +95,57 @@ def compact(
     """
     names = _columns(found)
     several = len({row.subset for row in found.rows if row.kind in KINDS}) > 1
+    beside = found.compared_with()
     lines: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in found.rows:
-        apart = row.kind == "reference" and (row.axis, row.subset) != (ALL, ALL)  # models are held against them once
-        if row.statistic in names and row.kind in KINDS and row.axis not in without and not apart:
-            lines.setdefault((row.subset, row.axis, row.group, row.model, row.prompt), {})[row.statistic] = row
+        if row.statistic not in names or row.kind not in KINDS or row.axis in without:
+            continue
+        if row.model and ((row.axis, row.subset) != (ALL, ALL) or (row.kind == REFERENCE and row.model not in beside)):
+            continue  # one line for each model; see by_model
+        lines.setdefault((row.subset, row.axis, row.group, row.model, row.prompt), {})[row.statistic] = row
     kept = [name for name in names if any(name in own for own in lines.values())]
-    made = [_line(list(own.values()), [own.get(name) for name in kept], several=several) for own in lines.values()]
-    chosen = sorted(range(len(made)), key=lambda at: made[at].surest)[:most]
-    raters = any(line.n for line in made)
-    first = "model" if any(key[3] for key in lines) else "group"
-    if not raters:
-        made = [line._replace(n=max((row.n_items for row in line.cells if row), default=0)) for line in made]
-    return Compact(
-        first, "raters" if raters else "items", tuple(STATISTICS[name] for name in kept),
-        tuple(made[at] for at in sorted(chosen)), len(made) - len(chosen), title, arrows,
-    )  # fmt: skip
+    each = [_line(list(own.values()), [own.get(name) for name in kept], several=several) for own in lines.values()]
+    made = [line for line in each if not (line.whole and line.empty)]
+    first, counts = _called(made)
+    columns = tuple(STATISTICS[name].heading for name in kept)
+    return _view(Compact(first, counts, columns, tuple(made), 0, title, arrows), most)
+
+
+def by_model(found: Result, most: int) -> Compact:
+    """Return one line for each group and one column for each model, with the statistic that matters first."""
+    name = next(iter(_columns(found)), "")
+    groups: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in found.rows:
+        if row.statistic == name and row.subset == ALL and row.axis != ALL and row.kind != REFERENCE and row.model:
+            groups.setdefault((row.axis, row.group), {})[_voice(row)] = row
+    voices = list(dict.fromkeys(voice for own in groups.values() for voice in own))
+    cut = f", the first {MOST_VOICES} of {len(voices):,} models" if len(voices) > MOST_VOICES else ""
+    voices = voices[:MOST_VOICES]
+    lines = [
+        Line(axis, group, max(row.n_raters for row in own.values()), tuple(own.get(voice) for voice in voices))
+        for (axis, group), own in groups.items()
+    ]
+    title = f"{STATISTICS[name].label} by group{cut}" if lines else ""
+    return _view(Compact("group", "raters", tuple(voices), tuple(lines), 0, title), most)
+
+
+def _view(view: Compact, most: int) -> Compact:
+    """Return the lines that stand out most, in their order."""
+    chosen = sorted(range(len(view.lines)), key=lambda at: view.lines[at].surest)[:most]
+    return view._replace(lines=tuple(view.lines[at] for at in sorted(chosen)), n_more=len(view.lines) - len(chosen))
+
+
+def _voice(row: Row) -> str:
+    return f"{row.model}, {row.prompt}" if row.prompt else row.model
+
+
+def _called(lines: Sequence[Line]) -> tuple[str, str]:
+    """Return what lines are of, and what their numbers count."""
+    rows = [row for line in lines for row in line.cells if row is not None]
+    if any(row.model for row in rows):
+        return "model", ""
+    alone = all(names_raters(row.axis) for row in rows if row.axis != ALL)
+    return ("rater", "") if alone and any(row.axis != ALL for row in rows) else ("group", "raters")
 
 
 def _columns(found: Result) -> list[str]:
@@ -104,12 +159,9 @@ def _line(rows: Sequence[Row], cells: Iterable[Row | None], *, several: bool) ->
     row = rows[0]
     where = [row.subset] if several and row.subset != ALL else []
     n = max(one.n_raters for one in rows)
-    if row.model:
-        who = [] if row.axis == ALL else [named(row.axis, row.group)]
-        name = f"{row.model}, {row.prompt}" if row.prompt else row.model
-        return Line(", ".join([*who, *where]), name, n, tuple(cells))
-    who = [] if row.axis == ALL else [row.axis]
-    return Line(", ".join([*who, *where]), "all raters" if row.axis == ALL else row.group, n, tuple(cells))
+    who = [] if row.axis in (ALL, RATER) else [row.axis]
+    name = row.group if row.axis != ALL else _voice(row) or "all raters"
+    return Line(", ".join([*who, *where]), name, n, tuple(cells))
 
 
 # As text -------------------------------------------------------------------------------------------------------------
@@ -142,10 +194,11 @@ def shown(view: Compact, form: Callable[[Row], str]) -> Shown:
     rows, last = [], ""
     for line, *cells in zip(view.lines, *columns, strict=True):
         if line.heading != last:
-            rows.append([line.heading, *[""] * (len(columns) + 1)])
+            rows.append([line.heading, *[""] * (len(view.header) - 1)])
         last = line.heading
-        rows.append([f"  {line.name}" if line.heading else line.name, f"{line.n:,}", *cells])
-    return Shown(view.title, [view.first, view.counts, *(record.heading for record in view.columns)], rows)
+        name, *number = view.named(line)
+        rows.append([f"  {name}" if line.heading else name, *number, *cells])
+    return Shown(view.title, view.header, rows)
 
 
 def _column(rows: Sequence[Row | None], form: Callable[[Row], str], view: Compact) -> list[str]:

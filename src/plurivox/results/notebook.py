@@ -6,43 +6,30 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from plurivox.cards import MOST_ROWS, Cell, Grid, Sentence, card
-from plurivox.results.compact import Compact, compact, marked
+from plurivox.cards import MOST_ROWS, Cell, Grid, Sentence, card, heading_of, right_columns
+from plurivox.results.compact import ALL, Compact, by_model, compact, marked
 from plurivox.results.exported import document_of
-from plurivox.results.exports import legend_of, right_columns
+from plurivox.results.exports import legend_of
 from plurivox.results.numbering import for_people
 from plurivox.results.result import Result, Row, Statement
 from plurivox.results.text import Shown, interval_text, number_cell
 from plurivox.results.wording import counted, interval_method
-
-MORE = "to_frame()"
-LOWER = "Lower is better."
+from plurivox.statistics.registry import LABELS
 
 
 def result_html(found: Any) -> str:
     """Return what a notebook shows of a result, raters numbered unless they are to be called by their ids."""
     kind, rests_on = heading_of(found)
     if not isinstance(found, Result):
-        document = document_of(found, {})
+        document = document_of(found, found.IN_NOTEBOOKS)
         grids = [_table(table) for table in document.tables if table.rows]
-        return card(kind, rests_on, said=sentences(found.statements()), grids=grids, more=MORE)
+        return card(kind, rests_on, said=sentences(found.statements()), grids=grids, more=found.ALL_ROWS)
     seen = for_people(found)
-    rests_on = " · ".join([rests_on, *_sizes(seen), *_intervals(seen)])
-    view = compact(seen, MOST_ROWS)
-    return card(kind, rests_on, said=sentences(seen.statements()), grids=[_grid(view)] if view.lines else [])
-
-
-def heading_of(found: Any) -> tuple[str, str]:
-    """Return what something is, and what it rests on, as its ``repr`` says.
-
-    Examples
-    --------
-    >>> from plurivox.scale import Scale
-    >>> heading_of(range(3))
-    ('range', '')
-    """
-    kind, _, rest = repr(found).removeprefix("<").removesuffix(">").partition(": ")
-    return (kind, rest) if rest else (type(found).__name__, "")
+    sizes = [size for size in _sizes(seen) if size not in rests_on]
+    rests_on = " · ".join([rests_on, *([", ".join(sizes)] if sizes else []), *_intervals(seen)])
+    views = (compact(seen, MOST_ROWS), by_model(seen, MOST_ROWS))
+    grids = [_grid(view, found.ALL_ROWS) for view in views if view.lines]
+    return card(kind, rests_on, said=sentences(seen.statements()), grids=grids, more=found.ALL_ROWS)
 
 
 def sentences(said: Iterable[Statement]) -> list[Sentence]:
@@ -51,10 +38,11 @@ def sentences(said: Iterable[Statement]) -> list[Sentence]:
 
 
 def _sizes(found: Result) -> list[str]:
-    """Return how much the largest value rests on, so that nobody has to look it up."""
-    n = {name: max((getattr(row, name) for row in found.rows), default=0) for name in ("n_items", "n_ratings")}
-    parts = [counted(n["n_items"], "item")] if n["n_items"] else []
-    return [", ".join([*parts, *([counted(n["n_ratings"], "rating")] if n["n_ratings"] else [])])] if parts else []
+    """Return how much all raters together rest on; of groups alone, on how many items."""
+    whole = [row for row in found.rows if row.axis == ALL]
+    n_items = max((row.n_items for row in whole or found.rows), default=0)
+    n_ratings = max((row.n_ratings for row in whole), default=0)
+    return [counted(n, what) for n, what in ((n_items, "item"), (n_ratings, "rating")) if n]
 
 
 def _intervals(found: Result) -> list[str]:
@@ -64,7 +52,7 @@ def _intervals(found: Result) -> list[str]:
     return [f"95 % intervals {interval_method(known)}"]
 
 
-def _grid(view: Compact) -> Grid:
+def _grid(view: Compact, all_rows: str) -> Grid:
     """Return the short view of a result as a table."""
     rows: list[list[Cell]] = []
     last = ""
@@ -72,12 +60,11 @@ def _grid(view: Compact) -> Grid:
         if line.heading != last:
             rows.append([Cell(line.heading, strong=True)])
         last = line.heading
-        rows.append([Cell(line.name), Cell(f"{line.n:,}"), *(_value(row, view) for row in line.cells)])
-    header = [view.first, view.counts, *(record.heading for record in view.columns)]
-    marks = Shown("", header, [[cell.text for cell in row] for row in rows])
+        rows.append([*map(Cell, view.named(line)), *(_value(row, view) for row in line.cells)])
+    marks = Shown("", view.header, [[cell.text for cell in row] for row in rows])
     below = [legend] if (legend := legend_of([marks], None, tested=True)) else []
-    below += [f"{view.more} more: {MORE}"] if view.n_more else []
-    return Grid(header, [False, *[True] * (len(header) - 1)], rows, below=below)
+    below += [f"{view.more}: {all_rows}"] if view.more else []
+    return Grid(view.header, [False, *[True] * (len(view.header) - 1)], rows, view.title, below)
 
 
 def _value(row: Row | None, view: Compact) -> Cell:
@@ -93,4 +80,18 @@ def _value(row: Row | None, view: Compact) -> Cell:
 
 def _table(table: Shown) -> Grid:
     """Return a table of text as one of a card."""
-    return Grid(table.header, right_columns(table), [list(map(Cell, line)) for line in table.rows], table.title)
+    return Grid(table.header, right_columns(table.rows), [list(map(Cell, line)) for line in table.rows], table.title)
+
+
+def frame_html(found: Any, *keys: str) -> str:
+    """Return what a notebook shows of something whose frame has a row for each statistic: a row for each key."""
+    lines: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for row in found.to_frame().iter_rows(named=True):
+        ends = interval_text(row["value"], row.get("ci_low"), row.get("ci_high")).partition(" ")[2]
+        key = tuple(str(row[name]) for name in keys)
+        lines.setdefault(key, {})[row["statistic"]] = Cell(number_cell(row["value"], ".3f"), ends)
+    names = list(dict.fromkeys(name for own in lines.values() for name in own))
+    rows = [[*map(Cell, key), *(own.get(name, Cell("")) for name in names)] for key, own in lines.items()]
+    header = [*(key.replace("_", " ") for key in keys), *(LABELS.get(name, name) for name in names)]
+    grid = Grid(header, [at > 0 for at in range(len(header))], rows)
+    return card(*heading_of(found), said=sentences(found.statements()), grids=[grid], more="to_frame()")

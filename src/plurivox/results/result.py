@@ -279,6 +279,10 @@ class Result(Exported, ABC):
         """Return what stands out, one sentence each, the surest first; and what does not, in one."""
         return [statement.text for statement in self.statements()]
 
+    def compared_with(self) -> list[str]:
+        """Return predictions or answers without judgement that models are shown beside, if there are any."""
+        return list(dict.fromkeys(row.model for row in self.rows if row.kind == "reference"))
+
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
         on_all = [n for where, n in self.withheld.items() if where in self.outside]  # not those of parts of the items
@@ -321,6 +325,11 @@ class GroupResult(Result):
     def subsets(self) -> list[str]:
         """The sets of items, ``"all"`` first."""
         return list(dict.fromkeys(row.subset for row in self.rows))
+
+    def _on_axes(self, *kinds: str, many: str = "groups") -> str:
+        """Tell how many groups, of which rows of these kinds are, on how many axes."""
+        groups = len({(row.axis, row.group) for row in self.rows if row.kind in kinds})
+        return f"{counted(groups, many.removesuffix('s'), many)} on {counted(len(self.axes), 'axis', 'axes')}"
 
     def row(self, axis: str, group: str, statistic: str, subset: str = "all") -> Row:
         """Return one row."""

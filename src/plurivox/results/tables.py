@@ -33,6 +33,7 @@ class TableResult(Exported, ABC):
     settings: dict[str, Any]
 
     KIND: ClassVar[str] = "tables"
+    ALL_ROWS: ClassVar[str] = "to_frame() and table()"
 
     def __init_subclass__(cls) -> None:
         check_methods(cls)

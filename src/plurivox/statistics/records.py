@@ -124,7 +124,8 @@ class Statistic:
     symmetric: bool = False
     column: str = ""
     role: Literal[
-        "tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", "scored", "distance", ""
+        "tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", "scored", "distance",
+        "",
     ] = ""  # fmt: skip
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None

@@ -90,6 +90,10 @@ class Alignment(Result):
         best = min(constants, key=lambda name: whole[name], default=None)
         return [] if best is None else [best, *names[-N_RANDOM:]]
 
+    def compared_with(self) -> list[str]:
+        """Return the answers without judgement that models are shown beside."""
+        return self.references()
+
     def value(self, model: str, statistic: str = "ada_met", **key: Any) -> float:
         """Return one value; see :meth:`row`."""
         return self.row(model, statistic, **key).value
