@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ALL, RATER, REFERENCE = "all", "rater", "reference"
 KINDS = ("overall", "group", RATER, "model", "voice", REFERENCE)
 """Rows that are of somebody, not of a difference or of a whole axis."""
+MOST_LINES = 24
+"""Lines that a terminal shows."""
 MOST_VOICES = 6
 """Models that stand side by side."""
 

@@ -101,6 +101,13 @@ def interval_method(settings: Mapping[str, Any]) -> str:
     return f"over {resampled(settings)}, {how}"
 
 
+def with_intervals(title: str, found: Any) -> str:
+    """Return a title that also tells what intervals are of, where a result has any."""
+    return (
+        title if found.settings["interval"] == "none" else f"{title}; 95 % intervals {interval_method(found.settings)}"
+    )
+
+
 # What is withheld, and why; engine/withholding decides it ----------------------------------------------------------
 
 
