@@ -15,42 +15,42 @@ from plurivox.results.compact import FORMS, Compact, bare, shown
 from plurivox.results.result import Statement
 from plurivox.results.text import Shown
 
-MOST_FINDINGS, MOST_LINES = 4, 12
-"""Findings, and lines of them, at most."""
+MOST_FINDINGS, SCREEN = 4, 44
+"""Findings at most, and lines of a screen that tables and findings should fill together."""
 WITHHELD = "withheld"
+_FEWEST_LINES = 6
 
 
-def print_brief(views: Iterable[Shown | Compact], out: Console) -> tuple[list[Shown], dict[str, int]]:
-    """Print tables and short views; return them as they were printed, and how many groups are left out."""
-    tables, hidden = [], {}
+def print_brief(views: Iterable[Shown | Compact], out: Console) -> tuple[list[Shown], list[str]]:
+    """Print tables and short views; return them as they were printed, and what is left out of them."""
+    tables: list[Shown] = []
+    hidden: list[str] = []
     for view in views:
-        table = view if isinstance(view, Shown) else _fitting(view, out.width)
+        table, without = (view, False) if isinstance(view, Shown) else _fitting(view, out.width)
         print_table(table, out)
         tables.append(table)
-        if isinstance(view, Compact):
-            hidden[view.first] = hidden.get(view.first, 0) + view.n_more
+        hidden += [view.more] if isinstance(view, Compact) and view.more else []
+        hidden += [view.over] if isinstance(view, Compact) and without else []
     return tables, hidden
 
 
-def _fitting(view: Compact, width: int) -> Shown:
-    """Return the widest form of a short view that a terminal has room for."""
+def _fitting(view: Compact, width: int) -> tuple[Shown, bool]:
+    """Return the widest form of a short view that a terminal has room for, and whether that leaves out intervals."""
     for form in FORMS:
         table = shown(view, form)
         if fits(table, width):
             break
-    has_intervals = any(row is not None and row.ci_low is not None for line in view.lines for row in line.cells)
-    if form is bare and has_intervals:
-        return table._replace(title=f"{table.title}, in a wider terminal or with --all")
-    return table
+    return table, form is bare and bool(view.over)
 
 
-def brief_findings(said: Sequence[Statement], out: Console) -> int:
-    """Print the findings that matter most and who is withheld; return how many others there are."""
+def brief_findings(said: Sequence[Statement], tables: Iterable[Shown], out: Console) -> int:
+    """Print the findings that matter most, as many as a screen has room for, and who is withheld; count the others."""
+    room = SCREEN - 6 - sum(len(one.rows) + 4 for one in tables)
     found = [one for one in said if one.weight > 0] or list(said)[:1]
     chosen, lines = [], 0
     for one in found[:MOST_FINDINGS]:
         lines += math.ceil((cell_len(one_line(one.text)) + 2) / out.width)
-        if chosen and lines > MOST_LINES:
+        if chosen and lines > max(room, _FEWEST_LINES):
             break
         chosen.append(one)
     chosen += [one for one in said if one.statistic == WITHHELD and one not in chosen]

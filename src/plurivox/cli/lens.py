@@ -414,20 +414,17 @@ def show_brief(lens: "Lens", result: Any, out: Any, showing: Given, n_tables: in
     """Print what matters first of a result, and what ``--all`` has besides."""
     from plurivox.cli.brief import brief_findings, print_brief
     from plurivox.cli.tables import print_sentences
+    from plurivox.quoting import one_line
     from plurivox.results.exports import legend_of
 
     shown, hidden = print_brief(lens.load("brief")(result, **showing), out)
     if legend := legend_of(shown, _legend(lens, result), tested=bool(lens.notes)):
-        print_sentences([legend], out, sign="")
-    notes = len(_notes(lens, result))
-    hidden |= {
-        "table": max(0, n_tables - len(shown)),
-        "finding": brief_findings(result.statements(), out),
-        "note": notes,
-    }
-    left = [counted(n, f"more {what}") for what, n in hidden.items() if n]
+        print_sentences([one_line(legend)], out, sign="")
+    n_findings = brief_findings(result.statements(), shown, out)
+    left = {"table": n_tables - len(shown), "finding": n_findings, "note": len(_notes(lens, result))}
+    hidden += [counted(n, f"more {what}") for what, n in left.items() if n > 0]
     print_sentences([lens.closing] if lens.closing else [], out)
-    print_sentences([f"… {listed(left)}: --all"] if left else [], out, sign="")
+    print_sentences([f"… {listed(hidden)}: --all"] if hidden else [], out, sign="")
 
 
 def _notes(lens: "Lens", result: Any) -> list[str]:

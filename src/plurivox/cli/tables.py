@@ -17,7 +17,7 @@ from plurivox.results.result import Statement
 from plurivox.results.text import LEGEND, Shown
 
 MAX_NOTES = 12
-_INDENT, _GAP, _LEAST_NAME = 2, 3, 16  # of a table, between two columns, and of the first, which may wrap
+_INDENT, _GAPS, _LEAST_NAME = 2, (3, 2), 14  # of a table, between columns, and of the first, which may wrap
 
 
 def show_tables(
@@ -61,42 +61,46 @@ def print_table(shown: Shown, out: Console) -> None:
     out.print(Text(shown.title, style=f"bold {ACCENT}"))
     if not shown.rows:
         out.print(Padding(Text("no group is large enough to show"), (0, 0, 1, _INDENT)))
-    for part in _fitting(shown, out.width - _INDENT):
-        out.print(Padding(_rich(part), (0, 0, 1, _INDENT)))
+    for part, gap in _fitting(shown, out.width) if shown.rows else ():
+        out.print(Padding(_rich(part, gap), (0, 0, 1, _INDENT)))
 
 
-def fits(shown: Shown, width: int) -> bool:
+def fits(shown: Shown, width: int, gap: int | None = None) -> bool:
     """Tell whether a table stands in a terminal of this width as one, its names wrapped if need be."""
-    widths = _widths(shown)
-    return min(widths[0], _LEAST_NAME) + sum(widths[1:]) <= width - _INDENT + _GAP
+    name, *others = _widths(shown)
+    room = width - _INDENT - len(others) * (min(_GAPS) if gap is None else gap)
+    return min(name, _LEAST_NAME) + sum(others) <= room
 
 
 def _widths(shown: Shown) -> list[int]:
-    """Return the room that each column takes, with the gap behind it."""
+    """Return how wide each column is."""
     cells = [shown.header, *shown.rows]
-    return [max(cell_len(line[at]) for line in cells) + _GAP for at in range(len(shown.header))]
+    return [max(cell_len(line[at]) for line in cells) for at in range(len(shown.header))]
 
 
-def _fitting(shown: Shown, width: int) -> Iterator[Shown]:
-    """Yield a table in parts that are no wider than a terminal, each with the first column, if it has rows."""
-    widths = _widths(shown)
+def _fitting(shown: Shown, width: int) -> Iterator[tuple[Shown, int]]:
+    """Yield a table as a whole if it fits, else in parts that do, each with the first column; and the gap to leave."""
+    for gap in _GAPS:
+        if fits(shown, width, gap):
+            yield shown, gap
+            return
+    widths = [one + _GAPS[0] for one in _widths(shown)]
     first = min(widths[0], max(_LEAST_NAME, width // 2))
-    if fits(shown, width + _INDENT):
-        first = min(first, max(_LEAST_NAME, width - sum(widths[1:])))
     start = 1
-    while shown.rows and start < max(len(widths), 2):
+    while start < max(len(widths), 2):
         end, used = start, first
-        while end < len(widths) and (end == start or used + widths[end] <= width + _GAP):
+        while end < len(widths) and (end == start or used + widths[end] <= width - _INDENT):
             used += widths[end]
             end += 1
         columns = [0, *range(start, end)]
-        yield Shown(shown.title, [shown.header[at] for at in columns],
-                    [[line[at] for at in columns] for line in shown.rows])  # fmt: skip
+        rows = [[line[at] for at in columns] for line in shown.rows]
+        yield Shown(shown.title, [shown.header[at] for at in columns], rows), _GAPS[0]
         start = max(end, start + 1)
 
 
-def _rich(shown: Shown) -> Table:
+def _rich(shown: Shown, gap: int) -> Table:
     table = plain_table(*shown.header)
+    table.padding = (0, (gap - 1) // 2, 0, gap - 1 - (gap - 1) // 2)  # and one between them
     for column in table.columns[1:]:
         column.no_wrap = True
     for line in shown.rows:

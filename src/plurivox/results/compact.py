@@ -7,6 +7,7 @@ result names whose interval is shown.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 ALL, RATER, REFERENCE = "all", "rater", "reference"
 KINDS = ("overall", "group", RATER, "model", "voice", REFERENCE)
 """Rows that are of somebody, not of a difference or of a whole axis."""
+_LEADING_ZERO = re.compile(r"(?<!\d)0(?=\.)")
 MOST_LINES = 24
 """Lines that a terminal shows."""
 MOST_VOICES = 6
@@ -62,6 +64,7 @@ class Compact(NamedTuple):
     lines: tuple[Line, ...]
     n_more: int
     title: str = ""
+    over: str = ""
     arrows: bool = False
 
     @property
@@ -80,7 +83,7 @@ class Compact(NamedTuple):
 
 
 def compact(
-    found: Result, most: int, *, without: Collection[str] = (), title: str = "", arrows: bool = False
+    found: Result, most: int, *, without: Collection[str] = (), title: str = "", over: str = "", arrows: bool = False
 ) -> Compact:
     """Return the short view of a result.
 
@@ -92,8 +95,10 @@ def compact(
         How many lines, those that stand out most if there are more.
     without
         Axes that are shown in another way.
-    title, arrows
-        What stands above it, and whether every tested value has an arrow.
+    title, over
+        What stands above it, and what is said there of intervals, where they are shown.
+    arrows
+        Whether every tested value has an arrow.
     """
     names = _columns(found)
     several = len({row.subset for row in found.rows if row.kind in KINDS}) > 1
@@ -110,7 +115,7 @@ def compact(
     made = [line for line in each if not (line.whole and line.empty)]
     first, counts = _called(made)
     columns = tuple(STATISTICS[name].heading for name in kept)
-    return _view(Compact(first, counts, columns, tuple(made), 0, title, arrows), most)
+    return _view(Compact(first, counts, columns, tuple(made), 0, title, over, arrows), most)
 
 
 def by_model(found: Result, most: int) -> Compact:
@@ -175,10 +180,16 @@ def wide(row: Row) -> str:
 
 
 def narrow(row: Row) -> str:
-    """Return a value and its interval with two decimals, in as little room as can be."""
+    """Return a value and its interval with two decimals, in as little room as can be.
+
+    Examples
+    --------
+    >>> from plurivox.results.result import Row
+    >>> narrow(Row("group", "age", "18-29", "gai", 0.5, -0.25, 10.75))
+    '.50 [-.25,10.75]'
+    """
     text = interval_text(row.value, row.ci_low, row.ci_high, ".2f").replace("inf", "∞")
-    value, ends = text.partition(" ")[::2]
-    return f"{value} {ends.replace(', ', ',').replace('0.', '.') if ends else ''}".rstrip()
+    return _LEADING_ZERO.sub("", text.replace(", ", ","))
 
 
 def bare(row: Row) -> str:
@@ -199,8 +210,10 @@ def shown(view: Compact, form: Callable[[Row], str]) -> Shown:
             rows.append([line.heading, *[""] * (len(view.header) - 1)])
         last = line.heading
         name, *number = view.named(line)
-        rows.append([f"  {name}" if line.heading else name, *number, *cells])
-    return Shown(view.title, view.header, rows)
+        rows.append([f" {name}" if line.heading else name, *number, *cells])
+    title = f"{view.title}; {view.over}" if view.over and form is not bare else view.title
+    header = ["n" if name == view.counts and form is not wide else name for name in view.header]
+    return Shown(title, header, rows)
 
 
 def _column(rows: Sequence[Row | None], form: Callable[[Row], str], view: Compact) -> list[str]:

@@ -101,11 +101,15 @@ def interval_method(settings: Mapping[str, Any]) -> str:
     return f"over {resampled(settings)}, {how}"
 
 
-def with_intervals(title: str, found: Any) -> str:
-    """Return a title that also tells what intervals are of, where a result has any."""
-    return (
-        title if found.settings["interval"] == "none" else f"{title}; 95 % intervals {interval_method(found.settings)}"
-    )
+def intervals_over(settings: Mapping[str, Any]) -> str:
+    """Tell over what intervals are, where there are any.
+
+    Examples
+    --------
+    >>> intervals_over({"resample": "both", "interval": "jackknife"})
+    '95 % intervals over items and raters'
+    """
+    return "" if settings["interval"] == "none" else f"95 % intervals over {resampled(settings)}"
 
 
 # What is withheld, and why; engine/withholding decides it ----------------------------------------------------------

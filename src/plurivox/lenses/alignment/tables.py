@@ -14,7 +14,7 @@ from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, p_cell, score_cell
-from plurivox.statistics.registry import LABELS
+from plurivox.statistics.registry import LABELS, of_role
 
 DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 AS_RATER = ("xrr", "mpa", "wra")
@@ -38,7 +38,8 @@ def brief(found: Alignment) -> list[Shown]:
         return [_accounts(found), *_alphas(found)]
     kept = ("model", "attribute", "closest group", "next", "gap", "p corrected", "claimed")
     closest = [_only(table, kept) for table in _closest(found)]
-    return [_accounts(found), *_overall(found)[:1], *_subsets(found), *closest]
+    first = ("model", *(record.label for record in of_role("distance") if record.interval_shown))
+    return [_accounts(found), _only(_overall(found)[0], first), *_subsets(found), *closest]
 
 
 def _only(table: Shown, columns: Sequence[str]) -> Shown:

@@ -6,7 +6,7 @@ from plurivox.lenses.cohesion.result import Cohesion
 from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, value_cell
-from plurivox.results.wording import interval_method, with_intervals
+from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import STATISTICS, of_role
 
 ALPHA = {"irr": "alpha (IRR)"}
@@ -38,11 +38,9 @@ def brief(found: Cohesion, *, arrows: bool = False) -> list[Shown | Compact]:
     """Return the groups of all axes in one table, and what was asked for besides."""
     if not found.axes:
         return [*tables(found)]
-    title = with_intervals(f"Agreement within groups and with the others, {found.settings['level']} level", found)
-    return [
-        compact(found, MOST_LINES, title=title, arrows=arrows), *_contrasts(found, arrows=arrows),
-        *_pairs(found, arrows=arrows),
-    ]  # fmt: skip
+    title = f"Agreement within groups (IRR) and with others (XRR), {found.settings['level']}"
+    view = compact(found, MOST_LINES, title=title, over=intervals_over(found.settings), arrows=arrows)
+    return [view, *_contrasts(found, arrows=arrows), *_pairs(found, arrows=arrows)]
 
 
 def _everybody(found: Cohesion, columns: dict[str, str]) -> Shown:

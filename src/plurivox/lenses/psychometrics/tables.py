@@ -31,9 +31,8 @@ def tables(found: Psychometrics, top: int = 5) -> list[Shown]:
 def brief(found: Psychometrics, top: int = 0) -> list[Shown | Compact]:
     """Return groups of all axes in one table, how values spread over raters, and items if they are asked for."""
     alone = list(filter(names_raters, found.axes))
-    view = compact(
-        found, MOST_LINES, without=alone, title="Do groups order items alike, and how sharply; 95 % intervals"
-    )
+    title = "Do groups order items as others do (H), and how sharply (a)"
+    view = compact(found, MOST_LINES, without=alone, title=title, over="95 % intervals")
     shown: list[Shown | Compact] = [view] if view.lines else []
     for subset in found.subsets:
         where = "" if subset == "all" else f"On {subset}: "

@@ -14,7 +14,7 @@ from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
-from plurivox.results.wording import interval_method, with_intervals
+from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 MAIN, TRADITIONAL, SCALED = (names_of(role) for role in ("main", "traditional", "scaled"))
@@ -38,8 +38,8 @@ def tables(found: Responsiveness) -> list[Shown]:
 def brief(found: Responsiveness) -> list[Shown | Compact]:
     """Return the groups of all axes in one table, how values spread over raters, and what was asked for besides."""
     alone = list(filter(names_raters, found.axes))
-    title = with_intervals(f"Whose scores convey severity, against {found.settings['reference']['name']}", found)
-    view = compact(found, MOST_LINES, without=alone, title=title)
+    title = f"Whose scores convey severity, against {found.settings['reference']['name']}"
+    view = compact(found, MOST_LINES, without=alone, title=title, over=intervals_over(found.settings))
     shown: list[Shown | Compact] = [view] if view.lines else []
     for subset in found.subsets:
         where = "" if subset == "all" else f"On {subset}: "

@@ -34,7 +34,7 @@ def tables(found: SoftScores) -> list[Shown]:
 
 
 def brief(found: SoftScores) -> list[Shown]:
-    """Return the scores of all predictions, with intervals of those that matter first, and parts that were asked for."""
+    """Return the scores of all predictions, intervals of those that matter first, and parts of items."""
     leading = _leading(found, found.main, BESIDE)
     return [*_all_scores(found), *_parts(found, leading[:1]), *_intervals(found, leading)]
 

@@ -20,7 +20,7 @@ from plurivox.results.text import (
     spread_header,
     value_cell,
 )
-from plurivox.results.wording import interval_method, named, with_intervals
+from plurivox.results.wording import interval_method, intervals_over, named
 from plurivox.statistics.registry import LABELS, of_role
 
 COMPONENTS = {
@@ -41,7 +41,8 @@ def tables(found: Variation) -> list[Shown]:
 def brief(found: Variation) -> list[Shown | Compact]:
     """Return the groups of all axes in one table, shares of variance, and what was asked for besides."""
     alone = list(filter(names_raters, found.axes))
-    view = compact(found, MOST_LINES, without=alone, title=with_intervals("Who rates higher on the same items", found))
+    title, over = "Who rates higher on the same items", intervals_over(found.settings)
+    view = compact(found, MOST_LINES, without=alone, title=title, over=over)
     more = [one for one in _groups(found) if one.header == spread_header()]
     more += [*_contrasts(found), *_pairs(found), *_adjusted(found), *_drifts(found), *_repeats(found)]
     shares = [one._replace(title=SHARES, rows=[[_no_interval(cell) for cell in row] for row in one.rows])
