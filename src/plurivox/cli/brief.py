@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
 from plurivox.cli.tables import fits, print_findings, print_table
 from plurivox.quoting import one_line
@@ -54,6 +53,5 @@ def brief_findings(said: Sequence[Statement], tables: Iterable[Shown], out: Cons
             break
         chosen.append(one)
     chosen += [one for one in said if one.statistic == WITHHELD and one not in chosen]
-    out.print(Text(""))
     print_findings(chosen, out)
     return len(said) - len(chosen)

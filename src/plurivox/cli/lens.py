@@ -419,7 +419,7 @@ def show_brief(lens: "Lens", result: Any, out: Any, showing: Given, n_tables: in
 
     shown, hidden = print_brief(lens.load("brief")(result, **showing), out)
     if legend := legend_of(shown, _legend(lens, result), tested=bool(lens.notes)):
-        print_sentences([one_line(legend)], out, sign="")
+        print_sentences([f"{one_line(legend)}\n"], out, sign="")
     n_findings = brief_findings(result.statements(), shown, out)
     left = {"table": n_tables - len(shown), "finding": n_findings, "note": len(_notes(lens, result))}
     hidden += [counted(n, f"more {what}") for what, n in left.items() if n > 0]

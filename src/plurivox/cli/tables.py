@@ -65,11 +65,19 @@ def print_table(shown: Shown, out: Console) -> None:
         out.print(Padding(_rich(part, gap), (0, 0, 1, _INDENT)))
 
 
-def fits(shown: Shown, width: int, gap: int | None = None) -> bool:
+def fits(shown: Shown, width: int) -> bool:
     """Tell whether a table stands in a terminal of this width as one, its names wrapped if need be."""
+    return _gap(shown, width) is not None
+
+
+def _gap(shown: Shown, width: int) -> int | None:
+    """Return how far apart columns stand if a table is to fit; rather closely than with names on several lines."""
     name, *others = _widths(shown)
-    room = width - _INDENT - len(others) * (min(_GAPS) if gap is None else gap)
-    return min(name, _LEAST_NAME) + sum(others) <= room
+    for first in (name, min(name, _LEAST_NAME)):
+        for gap in _GAPS:
+            if first + sum(others) + gap * len(others) <= width - _INDENT:
+                return gap
+    return None
 
 
 def _widths(shown: Shown) -> list[int]:
@@ -80,10 +88,9 @@ def _widths(shown: Shown) -> list[int]:
 
 def _fitting(shown: Shown, width: int) -> Iterator[tuple[Shown, int]]:
     """Yield a table as a whole if it fits, else in parts that do, each with the first column; and the gap to leave."""
-    for gap in _GAPS:
-        if fits(shown, width, gap):
-            yield shown, gap
-            return
+    if (gap := _gap(shown, width)) is not None:
+        yield shown, gap
+        return
     widths = [one + _GAPS[0] for one in _widths(shown)]
     first = min(widths[0], max(_LEAST_NAME, width // 2))
     start = 1

@@ -47,4 +47,5 @@ def _divided(found: Items, top: int) -> Shown:
         for row in found.divided.head(top).iter_rows(named=True)
     ]  # fmt: skip
     header = ["item", "axis", "group", "rates it", "difference", "shrunken", "p alone", "p corrected"]
-    return Shown(f"Differences between groups on items, {comparisons(found.settings)}", header, lines)
+    first = f", the first {top:,} of {found.divided.height:,}" if found.divided.height > top else ""
+    return Shown(f"Differences between groups on items{first}, {comparisons(found.settings)}", header, lines)
