@@ -23,6 +23,7 @@ ALL, RATER, REFERENCE = "all", "rater", "reference"
 KINDS = ("overall", "group", RATER, "model", "voice", REFERENCE)
 """Rows that are of somebody, not of a difference or of a whole axis."""
 _LEADING_ZERO = re.compile(r"(?<!\d)0(?=\.)")
+ALL_RATERS = "all raters"
 MOST_LINES = 24
 """Lines that a terminal shows."""
 MOST_VOICES = 6
@@ -112,7 +113,7 @@ def compact(
         lines.setdefault((row.subset, row.axis, row.group, row.model, row.prompt), {})[row.statistic] = row
     kept = [name for name in names if any(name in own for own in lines.values())]
     each = [_line(list(own.values()), [own.get(name) for name in kept], several=several) for own in lines.values()]
-    made = [line for line in each if not (line.whole and line.empty)]
+    made = [line for line in each if not (line.name == ALL_RATERS and line.empty)]
     first, counts = _called(made)
     columns = tuple(STATISTICS[name].heading for name in kept)
     return _view(Compact(first, counts, columns, tuple(made), 0, title, over, arrows), most)
@@ -167,7 +168,7 @@ def _line(rows: Sequence[Row], cells: Iterable[Row | None], *, several: bool) ->
     where = [row.subset] if several and row.subset != ALL else []
     n = max(one.n_raters for one in rows)
     who = [] if row.axis in (ALL, RATER) else [row.axis]
-    name = row.group if row.axis != ALL else _voice(row) or "all raters"
+    name = row.group if row.axis != ALL else _voice(row) or ALL_RATERS
     return Line(", ".join([*who, *where]), name, n, tuple(cells))
 
 

@@ -48,4 +48,4 @@ def _divided(found: Items, top: int) -> Shown:
     ]  # fmt: skip
     header = ["item", "axis", "group", "rates it", "difference", "shrunken", "p alone", "p corrected"]
     first = f", the first {top:,} of {found.divided.height:,}" if found.divided.height > top else ""
-    return Shown(f"Differences between groups on items{first}, {comparisons(found.settings)}", header, lines)
+    return Shown(f"Differences between groups on items, {comparisons(found.settings)}{first}", header, lines)
