@@ -14,7 +14,7 @@ from plurivox.results.compact import FORMS, Compact, bare, shown
 from plurivox.results.result import Statement
 from plurivox.results.text import Shown
 
-MOST_FINDINGS, SCREEN = 4, 44
+MOST_FINDINGS, SCREEN = 4, 42
 """Findings at most, and lines of a screen that tables and findings should fill together."""
 WITHHELD = "withheld"
 _FEWEST_LINES = 6
@@ -46,7 +46,8 @@ def brief_findings(said: Sequence[Statement], tables: Iterable[Shown], out: Cons
     """Print the findings that matter most, as many as a screen has room for, and who is withheld; count the others."""
     room = SCREEN - 6 - sum(len(one.rows) + 4 for one in tables)
     found = [one for one in said if one.weight > 0] or list(said)[:1]
-    chosen, lines = [], 0
+    chosen: list[Statement] = []
+    lines = 0
     for one in found[:MOST_FINDINGS]:
         lines += math.ceil((cell_len(one_line(one.text)) + 2) / out.width)
         if chosen and lines > max(room, _FEWEST_LINES):

@@ -164,7 +164,7 @@ class Description:
         return pl.DataFrame([whole, *rows])
 
 
-def description_html(found: Description, *more: Grid) -> str:
+def description_html(found: Description, *more: Grid, kind: str = "Description") -> str:
     """Return what a notebook shows of a description, and further tables."""
     design = "fully crossed" if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated"
     who = [counted(found.n_raters, "rater"), design] if found.has_raters else ["totals: who rated is not known"]
@@ -181,7 +181,7 @@ def description_html(found: Description, *more: Grid) -> str:
     grid = Grid(["group", "raters", "items", "ratings"], [False, True, True, True], rows)
     tables = [*([grid] if rows else []), *more]
     said = sentences(found.statements())
-    return card("Description", " · ".join([*parts, scale]), said=said, grids=tables, more="to_frame()")
+    return card(kind, " · ".join([*parts, scale]), said=said, grids=tables, more="to_frame()")
 
 
 @keywords(DescriptionSettings)

@@ -68,7 +68,7 @@ class Overview:
         points = self.description.points
         cut = f", the first {SHOWN_POINTS} of {len(points):,} points" if len(points) > SHOWN_POINTS else ""
         use = plain_grid(["raters", *points[:SHOWN_POINTS]], rows, title=f"Use of the scale{cut}")
-        return description_html(self.description, use)
+        return description_html(self.description, use, kind="Overview")
 
     def __repr__(self) -> str:
         return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"
