@@ -21,7 +21,7 @@ import pytest
 from rich.cells import cell_len
 
 from plurivox.cli import lens
-from plurivox.cli.brief import SCREEN
+from plurivox.cli.show_results import SCREEN
 from plurivox.results.compact import MOST_LINES
 from support import looked_at, run_cli
 

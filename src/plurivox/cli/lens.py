@@ -21,7 +21,6 @@ from plurivox.cli.options import (
 from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
 from plurivox.cli.printing import looked_at, say
 from plurivox.lenses.record import imported
-from plurivox.results.wording import counted, listed
 
 if TYPE_CHECKING:
     from plurivox.cli.loading import Loaded
@@ -32,7 +31,7 @@ COMBINE = (
     "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "
     "(Yes,Unsure,No) that was given."
 )
-ALL = "All tables, groups, findings and notes, as other programs get them, where a terminal shows what matters first."
+ALL = "All tables, groups, findings and notes, as in a pipe; without it a terminal shows what matters first."
 _AS_OPTION = "alone"
 Given = Mapping[str, Any]
 
@@ -355,6 +354,7 @@ def _deliver(
 
     def show() -> None:
         from plurivox.cli.console import console
+        from plurivox.cli.show_results import show_brief, show_result
         from plurivox.results.numbering import for_people
         from plurivox.results.result import Result
 
@@ -388,51 +388,3 @@ def _frame(result: Any, table: str | None) -> Any:
         return result.to_frame() if table is None else result.table(table)
     found = result.to_frame if table in (None, "values") else getattr(result, table)
     return found() if callable(found) else found
-
-
-def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
-    """Print the tables of a result, notes on them, then what stands out; or as the lens itself shows it."""
-    from plurivox.cli.tables import print_findings, print_sentences, print_table, show_tables
-    from plurivox.results.text import Shown
-
-    if lens.show:
-        lens.load("show")(result, out, **showing)
-        return
-    shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
-    said = result.statements() if hasattr(result, "statements") else []
-    if lens.notes or lens.legend is not None:
-        show_tables(shown, _notes(lens, result), said, out, _legend(lens, result))
-    else:
-        for one in shown:
-            print_table(one, out)
-        print_findings(said, out)
-    if lens.closing:
-        print_sentences([lens.closing], out)
-
-
-def show_brief(lens: "Lens", result: Any, out: Any, showing: Given, n_tables: int) -> None:
-    """Print what matters first of a result, and what ``--all`` has besides."""
-    from plurivox.cli.brief import brief_findings, print_brief
-    from plurivox.cli.tables import print_sentences
-    from plurivox.quoting import one_line
-    from plurivox.results.exports import legend_of
-
-    shown, hidden = print_brief(lens.load("brief")(result, **showing), out)
-    if legend := legend_of(shown, _legend(lens, result), tested=bool(lens.notes)):
-        print_sentences([f"{one_line(legend)}\n"], out, sign="")
-    n_findings = brief_findings(result.statements(), shown, out)
-    left = {"table": n_tables - len(shown), "finding": n_findings, "note": len(_notes(lens, result))}
-    hidden += [counted(n, f"more {what}") for what, n in left.items() if n > 0]
-    print_sentences([lens.closing] if lens.closing else [], out)
-    print_sentences([f"… {listed(hidden)}: --all"] if hidden else [], out, sign="")
-
-
-def _notes(lens: "Lens", result: Any) -> list[str]:
-    return lens.load("notes")(result) if lens.notes else []
-
-
-def _legend(lens: "Lens", result: Any) -> str | None:
-    """Return what explains the tables; without groups, or without ratings, there is nothing to explain."""
-    groups = lens.every_attribute and any(row.axis != "all" or row.p_value is not None for row in result.rows)
-    without = not groups if lens.every_attribute else lens.alone and not result.rows
-    return "" if without else lens.legend

@@ -45,13 +45,8 @@ def brief(found: Variation) -> list[Shown | Compact]:
     view = compact(found, MOST_LINES, without=alone, title=title, over=over)
     more = [one for one in _groups(found) if one.header == spread_header()]
     more += [*_contrasts(found), *_pairs(found), *_adjusted(found), *_drifts(found), *_repeats(found)]
-    shares = [one._replace(title=SHARES, rows=[[_no_interval(cell) for cell in row] for row in one.rows])
-              for one in _components(found)]  # fmt: skip
+    shares = _components(found, f"{SHARES}; intervals with --all", intervals=False)
     return [*([view] if view.lines else []), *(one for one in (*more, *shares) if one.rows)]
-
-
-def _no_interval(cell: str) -> str:
-    return f"{cell.partition(' [')[0]}{' (negative)' if cell.endswith('(negative)') else ''}"
 
 
 def _headings() -> dict[str, str]:
@@ -175,7 +170,7 @@ def _repeats(found: Variation) -> list[Shown]:
     ]
 
 
-def _components(found: Variation) -> list[Shown]:
+def _components(found: Variation, title: str = SHARES, *, intervals: bool = True) -> list[Shown]:
     frame = found.components()
     lines = []
     for axis in frame["axis"].unique(maintain_order=True):
@@ -183,15 +178,17 @@ def _components(found: Variation) -> list[Shown]:
             row["component"]: row
             for row in frame.filter((pl.col("axis") == axis) & (pl.col("subset") == "all")).iter_rows(named=True)
         }
-        lines.append(["all raters" if axis == "all" else axis, *(_share(own.get(name)) for name in COMPONENTS)])
-    return [Shown(SHARES, ["by", *COMPONENTS.values()], lines)]
+        lines.append(
+            ["all raters" if axis == "all" else axis, *(_share(own.get(name), intervals) for name in COMPONENTS)]
+        )
+    return [Shown(title, ["by", *COMPONENTS.values()], lines)]
 
 
-def _share(row: dict[str, Any] | None) -> str:
+def _share(row: dict[str, Any] | None, intervals: bool) -> str:
     if row is None:
         return ""
     share, low, high = (None if row[name] is None else 100 * row[name] for name in ("share", "ci_low", "ci_high"))
-    text = interval_text(share, low, high, ".1f", ends=".1f")
+    text = interval_text(share, *((low, high) if intervals else (None, None)), ".1f", ends=".1f")
     return f"{text} (negative)" if row["variance"] < 0 else text
 
 
