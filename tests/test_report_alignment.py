@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 import plurivox as pv
 from plurivox.report.build import make_report
 from plurivox.report.parts import DataTable, Figure, Section, Terms
-from support import only_sections
+from support import Markup, only_sections
 
 pytest.importorskip("altair")
 
@@ -39,29 +38,6 @@ def section_of(made: pv.Simulation, by: Any = ("gender",), **more: Any) -> Secti
 
 def blocks_of(section: Section) -> dict[str, DataTable | Figure]:
     return {block.id: block for block in section.blocks if isinstance(block, DataTable | Figure)}
-
-
-class Parts(HTMLParser):
-    """Collects tags, ids and addresses."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.addresses: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value or "")
-            if name == "href" and value and value.startswith("#"):
-                self.links.append(value[1:])
-            elif name in ("href", "src", "xlink:href") and value:
-                self.addresses.append(value)
-            assert not name.startswith("on")
 
 
 def write_whole(path: Path) -> Path:
