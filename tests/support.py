@@ -156,3 +156,15 @@ def six(value: float | None) -> float:
     """Return a number as a report keeps it, with six digits."""
     assert value is not None
     return float(f"{value:.6g}")
+
+
+def blocks_in(*sections: Any) -> dict[str, Any]:
+    """Return every chart and table of sections by its id, those of the appendix and behind switches, too."""
+    from plurivox.report.parts import DataTable, Figure, Switch
+
+    found: list[Any] = []
+    for section in sections:
+        found += [section.lead_figure] if section.lead_figure is not None else []
+        for block in (*section.blocks, *section.more):
+            found += [figure for _, figure in block.figures] if isinstance(block, Switch) else [block]
+    return {block.id: block for block in found if isinstance(block, DataTable | Figure)}
