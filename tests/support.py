@@ -60,6 +60,24 @@ def run_cli(*arguments: object) -> Done:
     return Done(code, out.getvalue(), err.getvalue())
 
 
+class Terminal(io.StringIO):
+    """A standard output that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+_redirected = contextlib.redirect_stdout
+
+
+def looked_at(*arguments: object) -> Done:
+    """Run the program with a terminal as its standard output."""
+    out = Terminal()
+    with mock.patch.object(contextlib, "redirect_stdout", return_value=_redirected(out)):
+        done = run_cli(*arguments)
+    return done._replace(out=out.getvalue())
+
+
 @contextlib.contextmanager
 def only_sections(*names: str) -> Iterator[None]:
     """Let reports have only the sections of these modules: a test that looks at one need not wait for all."""

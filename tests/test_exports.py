@@ -15,8 +15,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 import plurivox as pv
+from plurivox.cards import right_columns
 from plurivox.errors import FileError
-from plurivox.results.exports import Document, html_text, latex_text, markdown_text, right_columns
+from plurivox.results.exports import Document, html_text, latex_text, markdown_text
 from plurivox.results.text import LEGEND, Shown
 from support import Write, run_cli
 
@@ -77,7 +78,7 @@ def test_latex_against_a_table_written_by_hand() -> None:
 
 def test_a_minus_is_one_in_columns_of_numbers_only() -> None:
     table = Shown("t", ["name", "a", "b"], [["x-1", "-0.5 [-1.0, .2]", "2021-03 no"], ["y", "1e-3", "-x"]])
-    assert right_columns(table) == [False, True, False]
+    assert right_columns(table.rows) == [False, True, False]
     assert "x-1 & $-$0.5 [$-$1.0, .2] & 2021-03 no" in latex_text([Document([table])])
     assert "y & 1e-3 & -x" in latex_text([Document([table])])
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 import plurivox as pv
 from plurivox import plots
-from plurivox.cli.lens import show_result
+from plurivox.cli.show_results import show_result
 from plurivox.errors import InputError, NeedsRatersError, SelectionError
 from plurivox.lenses.psychometrics import LENS
 from plurivox.lenses.psychometrics import scales as scaling

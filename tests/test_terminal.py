@@ -29,12 +29,11 @@ from plurivox.cli.show import plain_table
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.quoting import LONGEST, QUOTED, escaped, harmless, one_line, sentence, short
 from stored_answers import fill
-from support import Done, only_sections, run_cli
+from support import Done, Terminal, looked_at, only_sections, run_cli
 
 # Colour, the title of the window, a bell, C1, all directions and isolates, a separator, no width, a tag.
 UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029\u200b\ufeff\U000e0041"
 HOSTILE = f"\x1b[31m\x1b]0;owned\x07\x08\x7f\x85\x9b{UNSEEN}"
-redirected = contextlib.redirect_stdout
 COMMANDS = Path(__file__).parent.parent / "src" / "plurivox" / "cli"
 
 
@@ -193,21 +192,6 @@ def clean(done: Done) -> None:
     assert not steering(done.err), steering(done.err)
 
 
-class Terminal(io.StringIO):
-    """A standard output that somebody looks at."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def looked_at(*arguments: object) -> Done:
-    """Run the program with a terminal as its standard output."""
-    out = Terminal()
-    with mock.patch.object(contextlib, "redirect_stdout", return_value=redirected(out)):
-        done = run_cli(*arguments)
-    return done._replace(out=out.getvalue())
-
-
 def arguments(hostile: Hostile, command: str) -> list[str]:
     second, more = ANALYSES[command]
     beside = [str(hostile.folder / one) if one.endswith(".csv") else one for one in second]
@@ -347,7 +331,7 @@ def test_a_bar_shows_what_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_tables_are_as_wide_as_they_look() -> None:
     out = io.StringIO()
-    with redirected(out):
+    with contextlib.redirect_stdout(out):
         table = plain_table("name", "number")
         table.add_row(f"a{UNSEEN}", "1")
         table.add_row("b", "2")
@@ -359,7 +343,7 @@ def test_tables_are_as_wide_as_they_look() -> None:
 def test_csv_is_data_in_a_pipe_and_harmless_in_a_terminal() -> None:
     shown, piped = Terminal(), io.StringIO()
     for out in (shown, piped):
-        with redirected(out):
+        with contextlib.redirect_stdout(out):
             put_csv(f"a,b{HOSTILE}\n")
     assert piped.getvalue() == f"a,b{HOSTILE}\n"
     assert not steering(shown.getvalue())

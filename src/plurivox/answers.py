@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, checked
+from plurivox.cards import card, heading_of, plain_grid
 from plurivox.intake.answer_columns import ANSWERED, UNREADABLE, AnswerColumns
 from plurivox.intake.answer_texts import NO_POINT, NOT_ON_SCALE, READINGS
 from plurivox.intake.attributes import COUNTED_FROM_1, AttributeTable, Locate, match, places_of
@@ -262,6 +263,15 @@ class Answers:
         models = len({voice.model for voice in self.voices})
         n = f"{models} model{'' if models == 1 else 's'}"
         return f"<Answers: {len(self):,} of {n} to {len(self.items):,} items on {self.scale}>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what became of the questions to each model."""
+        counts = np.zeros((len(self.voices), len(STATES)), dtype=np.int64)
+        np.add.at(counts, (self.voice, self.state), 1)
+        there = [at for at in range(len(STATES)) if counts[:, at].any()]
+        rows = [[str(voice), *(int(own[at]) for at in there)] for voice, own in zip(self.voices, counts, strict=True)]
+        grid = plain_grid(["model", *(STATES[at] for at in there)], rows)
+        return card(*heading_of(self), grids=[grid] if rows else [], more="to_frame()")
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import checked, whole
+from plurivox.cards import card, plain_grid
 from plurivox.engine.withholding import Side, revealing, too_small, withheld_together
 from plurivox.errors import NeedsRatersError, SelectionError, few
 from plurivox.intake.attributes import as_categories, category_order, in_order
@@ -155,6 +156,17 @@ class Axis:
 
     def __len__(self) -> int:
         return len(self.groups)
+
+    def _repr_html_(self) -> str:
+        """Show the groups that may be shown in a notebook, raters one by one as numbers."""
+        alone = names_raters(self.name)
+        rows = [
+            [rater_name(at) if alone else name, "–" if self.untold[at] else f"{self.sizes[at]:,}"]
+            for at, name in enumerate(self.groups)
+            if not self.withheld[at]
+        ]
+        kind, _, rests_on = repr(self)[1:-1].partition(": ")
+        return card(kind, rests_on, grids=[plain_grid(["group", "raters"], rows)] if rows else [], more="shown")
 
     def __repr__(self) -> str:
         withheld = f", {self.n_withheld} withheld" if self.n_withheld else ""

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import FilePath, Frame, checked
+from plurivox.cards import card, heading_of, plain_grid
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, ScaleError, ScoreError, few
 from plurivox.files import write_text
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, clean, id_texts, places_of
@@ -33,6 +34,8 @@ ONE_MODEL = "model"
 """The name of a model in a table that names none."""
 
 
+SHOWN_POINTS = 10
+"""Points of which a notebook shows the mean probability."""
 MAX_CELLS, CELLS_PER_GIVEN = 1 << 26, 20
 """A table of models × items × points may have so many cells, or so many for each probability given."""
 
@@ -298,6 +301,19 @@ class Predictions:
 
     def __repr__(self) -> str:
         return f"<Predictions: {len(self.models)} models, {len(self.items):,} items, on {self.scale}>"
+
+    def _repr_html_(self) -> str:
+        """Show what each model predicts on average in a notebook."""
+        predicted = ~np.isnan(self.shares[:, :, 0])
+        rows = []
+        for name, shares, known in zip(self.models, self.shares, predicted, strict=True):
+            mean = shares[known].mean(axis=0) if known.any() else np.full(len(self.scale), np.nan)
+            cells = [f"{share:.1%}" for share in mean[:SHOWN_POINTS]]
+            rows.append([name, int(np.count_nonzero(known)), *cells])
+        points = [str(label) for label in self.scale.labels[:SHOWN_POINTS]]
+        cut = f", the first {SHOWN_POINTS} of {len(self.scale):,} points" if len(self.scale) > SHOWN_POINTS else ""
+        grid = plain_grid(["model", "items", *points], rows, title=f"Mean probability of each point{cut}")
+        return card(*heading_of(self), grids=[grid], more="models")
 
 
 def object_text(items: Iterable[tuple[str, Mapping[str, Any]]]) -> str:

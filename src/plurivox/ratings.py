@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import Frame, Kind, checked, fits
+from plurivox.cards import card, heading_of, plain_grid
 from plurivox.engine.part import Part, cut
 from plurivox.errors import ColumnError, NeedsRatersError, SelectionError, few
 from plurivox.intake.again import Again, EveryRating, first_and_again, same_times
@@ -215,6 +216,21 @@ class Ratings:
     def __repr__(self) -> str:
         by = f"by {self.n_raters:,} raters" if self.has_raters else "in totals"
         return f"<Ratings: {len(self):,} ratings of {self.n_items:,} items {by} on {self.scale}>"
+
+    def _repr_html_(self) -> str:
+        """Show sizes, design and attributes in a notebook; neither who rated nor what."""
+        design = f"sparse: {len(self) / max(1, self.n_items * self.n_raters):.1%} of all item–rater pairs rated"
+        if self.crossed:
+            design = "fully crossed: every rater rated every item"
+        parts = [heading_of(self)[1], *([design] if self.has_raters else [])]
+        attributes = [
+            (name, what, values.drop_nulls().n_unique(), values.null_count())
+            for what, frame in (("raters", self.raters), ("items", self.items))
+            for name, values in frame.to_dict().items()
+            if name != what.removesuffix("s")
+        ]
+        grid = plain_grid(["attribute", "of", "different values", "without one"], attributes)
+        return card("Ratings", " · ".join(parts), grids=[grid] if attributes else [], more="raters and items")
 
     def __eq__(self, other: object) -> bool:
         """Compare the ratings and what is known of items and raters, not how they were read."""

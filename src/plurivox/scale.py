@@ -11,6 +11,7 @@ from decimal import Context, Decimal, InvalidOperation, localcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 from plurivox.arguments import LARGEST, Kind, checked, whole
+from plurivox.cards import card, plain_grid
 from plurivox.errors import ScaleError
 from plurivox.scale_names import NAMED, NamedScale, fold, offer, places
 
@@ -146,6 +147,19 @@ class Scale:
     def _with(self, **changed: Any) -> Scale:
         known = {name: getattr(self, name) for name in ("values", "missing", "poles", "descriptions", "name")}
         return Scale(self.labels, **{**known, **changed})
+
+    def _repr_html_(self) -> str:
+        """Show the points in a notebook."""
+        ends = dict(zip((0, len(self) - 1), self.poles or (), strict=False))
+        known = self.descriptions if isinstance(self.descriptions, tuple) else ()
+        meaning = {**dict(enumerate(known)), **ends}
+        header = ["point", "value", *(["meaning"] if meaning else [])]
+        rows = [
+            [str(label), f"{value:g}", *([meaning.get(at, "")] if meaning else [])]
+            for at, (label, value) in enumerate(zip(self.labels, self.values, strict=True))
+        ]
+        grid = plain_grid(header, rows)
+        return card("Scale", f"{len(self)} points from low to high", grids=[grid], more="labels")
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -15,6 +15,7 @@ from plurivox.arguments import checked
 from plurivox.errors import InputError, SelectionError
 from plurivox.lenses.responsiveness.raters import RaterResponses
 from plurivox.lenses.responsiveness.references import resolve
+from plurivox.results.notebook import frame_html
 from plurivox.results.result import Statement, told
 from plurivox.scale import Scale
 from plurivox.simulation.simulate import STYLES, simulate
@@ -48,6 +49,10 @@ class ResponsivenessStudy:
 
     def __repr__(self) -> str:
         return f"<ResponsivenessStudy: {len(self.settings['patterns'])} patterns, K = {self.settings['tops']}>"
+
+    def _repr_html_(self) -> str:
+        """Show the study in a notebook."""
+        return frame_html(self, "pattern", "top")
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per pattern, highest score and metric: mean over repeats with its 95 % interval."""
@@ -196,6 +201,10 @@ class SoftStudy:
 
     def __repr__(self) -> str:
         return f"<SoftStudy: {len(self.settings['predictions'])} predictions, counts × {self.settings['factors']}>"
+
+    def _repr_html_(self) -> str:
+        """Show the study in a notebook."""
+        return frame_html(self, "prediction", "n_ratings")
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per prediction, number of ratings and expected score."""

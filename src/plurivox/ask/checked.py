@@ -15,11 +15,13 @@ from plurivox.ask.auditing import CHECKED_STATES, ID_LENGTH
 from plurivox.ask.question import Question
 from plurivox.ask.store import Store
 from plurivox.ask.stored import label_of
+from plurivox.cards import card, plain_grid
 from plurivox.engine.intervals import wilson
 from plurivox.errors import ColumnError, DuplicateError, IdError, InputError, no_column
 from plurivox.intake.attributes import COUNTED_FROM_1, Locate, where
 from plurivox.intake.beside import read_table
 from plurivox.ratings import to_polars
+from plurivox.results.text import interval_text
 from plurivox.scale import text_of
 
 NEEDED = ("id", "state", "answer", "rule", "weight", "correct")
@@ -86,6 +88,15 @@ class Accuracy:
             "ci_low": pl.Float64, "ci_high": pl.Float64, "n_effective": pl.Float64,
         }  # fmt: skip
         return pl.DataFrame([astuple(row) for row in self.rows], schema=schema, orient="row")
+
+    def _repr_html_(self) -> str:
+        """Show the shares in a notebook."""
+        rows = [
+            [row.of, row.name, row.n, row.correct, interval_text(row.accuracy, row.ci_low, row.ci_high, ".3f")]
+            for row in self.rows
+        ]
+        grid = plain_grid(["of", "name", "answers", "correct", "share"], rows)
+        return card("Accuracy", f"{self.n_unchecked:,} rows say neither yes nor no", grids=[grid], more="to_frame()")
 
 
 def accuracy(checked: Any) -> Accuracy:

@@ -15,6 +15,7 @@ from plurivox.ask.question import Question
 from plurivox.ask.replies import SECOND_READER, as_shown, read_reply
 from plurivox.ask.store import Store
 from plurivox.ask.stored import Change, Stored, label_of
+from plurivox.cards import card, plain_grid
 
 EXAMPLES = 3
 """How many texts are kept of each kind of change."""
@@ -81,6 +82,13 @@ class Rereading:
         return frame.select("model", "prompt", "item", "sample", *Kind._fields[2:]).sort(
             "model", "prompt", "item", "sample", maintain_order=True
         )
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook how many answers are read otherwise, and how."""
+        told = f"{self.n_read:,} answers, of which {self.n_changed:,} have another state or point"
+        rows = [[n, *("–" if value is None else str(value) for value in kind)] for kind, n in self.kinds.items()]
+        grid = plain_grid(["answers", *Kind._fields], rows)
+        return card("Rereading", told, grids=[grid] if rows else [], more="to_frame()")
 
     def apply(self) -> Rereading:
         """Put the new readings into the store, all or none; an answer that was changed meanwhile stays as it is."""

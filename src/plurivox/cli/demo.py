@@ -108,8 +108,8 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
 
 def _text(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int, out: "Console") -> Path:
     """Print the tables of every analysis, and keep them as text."""
-    from plurivox.cli.lens import show_result
     from plurivox.cli.progress import telling
+    from plurivox.cli.show_results import show_result
     from plurivox.files import write_text
     from plurivox.lenses import lenses
 

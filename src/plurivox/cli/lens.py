@@ -19,7 +19,7 @@ from plurivox.cli.options import (
     tell_compiling,
 )
 from plurivox.cli.outputs import OPTIONS, Outputs, json_of, took
-from plurivox.cli.printing import say
+from plurivox.cli.printing import looked_at, say
 from plurivox.lenses.record import imported
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ COMBINE = (
     "With --score Q1,Q2: also analyse the highest or lowest answer of each rater, or the first of a list of points "
     "(Yes,Unsure,No) that was given."
 )
+ALL = "All tables, groups, findings and notes, as in a pipe; without it a terminal shows what matters first."
 _AS_OPTION = "alone"
 Given = Mapping[str, Any]
 
@@ -117,6 +118,8 @@ def _parameters(lens: "Lens") -> Iterator[inspect.Parameter]:
         yield parameter(shortcut.name, Annotated[bool, typer.Option(f"--{shortcut.name}", help=shortcut.help)], False)
     for spec in lens.showing.specs().values() if lens.showing else ():
         yield _setting_parameter(spec)
+    if lens.brief:
+        yield parameter("all", Annotated[bool, typer.Option("--all", help=ALL)], False)
     if lens.written:
         option = typer.Option("--output", "-o", help=lens.written.help, metavar="FILE")
         yield parameter("output", Annotated[Path | None, option], None)
@@ -207,7 +210,10 @@ def _run(lens: "Lens", reading: InputOptions, given: Given) -> None:
         _draw(lens, found["all"], chart)
     if write is not None:
         write(found["all"])
-    _deliver(lens, found, table, showing, outputs)
+    said = None
+    if lens.brief and looked_at() and not given.get("all"):
+        said = {name: value for name, value in showing.items() if is_said(given[CONTEXT], name)}
+    _deliver(lens, found, table, showing, outputs, said)
 
 
 def _refuse_once(lens: "Lens", given: Given) -> None:
@@ -321,8 +327,13 @@ def _values(settings: "Settings") -> dict[str, Any]:
     return {name: getattr(settings, name) for name in settings.specs()}
 
 
-def _deliver(lens: "Lens", found: Mapping[str, Any], table: str | None, showing: Given, outputs: Outputs) -> None:
-    """Print or write the result of each question in the forms asked for."""
+def _deliver(
+    lens: "Lens", found: Mapping[str, Any], table: str | None, showing: Given, outputs: Outputs, brief: Given | None
+) -> None:
+    """Print or write the result of each question in the forms asked for, in a terminal what matters first.
+
+    ``brief`` has what is said about how to show that; None if all is to be shown.
+    """
     titles = {question: f"Question {question}" if len(found) > 1 else "" for question in found}
     several = len(found) > 1 and not lens.questions  # results that do not know which question they are about
 
@@ -343,6 +354,7 @@ def _deliver(lens: "Lens", found: Mapping[str, Any], table: str | None, showing:
 
     def show() -> None:
         from plurivox.cli.console import console
+        from plurivox.cli.show_results import show_brief, show_result
         from plurivox.results.numbering import for_people
         from plurivox.results.result import Result
 
@@ -350,7 +362,10 @@ def _deliver(lens: "Lens", found: Mapping[str, Any], table: str | None, showing:
         for question, one in found.items():
             result, title = for_people(one) if isinstance(one, Result) else one, titles[question]
             out.print(f"{title}\n" if title else "", style="bold", end="\n" if title else "")
-            show_result(lens, result, out, **showing)
+            if brief is None:
+                show_result(lens, result, out, **showing)
+            else:
+                show_brief(lens, result, out, brief, n_tables=len(lens.load("tables")(result, **showing)))
 
     outputs.deliver(show=show, json=json, csv=csv, documents=documents)
 
@@ -373,31 +388,3 @@ def _frame(result: Any, table: str | None) -> Any:
         return result.to_frame() if table is None else result.table(table)
     found = result.to_frame if table in (None, "values") else getattr(result, table)
     return found() if callable(found) else found
-
-
-def _sentences(result: Any) -> list[str]:
-    """Return what stands out, if the result has words for it."""
-    return result.findings() if hasattr(result, "findings") else []
-
-
-def show_result(lens: "Lens", result: Any, out: Any, **showing: Any) -> None:
-    """Print the tables of a result, notes on them, then what stands out; or as the lens itself shows it."""
-    from plurivox.cli.tables import print_sentences, print_table, show_tables
-    from plurivox.results.text import Shown
-
-    if lens.show:
-        lens.load("show")(result, out, **showing)
-        return
-    shown = [Shown(*one) for one in lens.load("tables")(result, **showing)]
-    if lens.notes or lens.legend is not None:
-        notes = lens.load("notes")(result) if lens.notes else []
-        groups = lens.every_attribute and any(row.axis != "all" or row.p_value is not None for row in result.rows)
-        without = not groups if lens.every_attribute else lens.alone and not result.rows
-        legend = "" if without else lens.legend  # without groups, or without ratings, there is nothing to explain
-        show_tables(shown, notes, result.findings(), out, legend)
-    else:
-        for one in shown:
-            print_table(one, out)
-        print_sentences(_sentences(result), out)
-    if lens.closing:
-        print_sentences([lens.closing], out)

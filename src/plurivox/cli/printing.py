@@ -10,6 +10,11 @@ import sys
 from plurivox.quoting import escaped, harmless, sentence
 
 
+def looked_at() -> bool:
+    """Tell whether somebody sees what is printed; else another program or a file takes it."""
+    return sys.stdout.isatty()
+
+
 def put(*lines: object, end: str = "\n") -> None:
     """Print lines on standard output."""
     print(*(harmless(str(line)) for line in lines), sep="\n", end=end)
@@ -27,4 +32,4 @@ def put_json(text: str) -> None:
 
 def put_csv(text: str) -> None:
     """Print CSV: harmless in a terminal; data as they are, if another program or a file takes them."""
-    print(harmless(text) if sys.stdout.isatty() else text, end="")
+    print(harmless(text) if looked_at() else text, end="")

@@ -40,6 +40,10 @@ OPTIONS = (
     ),
 )
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the report.", metavar="FILE")]
+Summary = Annotated[
+    bool, typer.Option("--summary", help="Write a page to mail as well, also as PDF if Chromium is here.")
+]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Print the whole report as PDF as well; needs Chromium.")]
 
 
 def _report(reading: InputOptions, **given: Any) -> None:
@@ -50,9 +54,10 @@ def _report(reading: InputOptions, **given: Any) -> None:
     """
     from plurivox.cli.progress import telling
     from plurivox.files import will_write
-    from plurivox.report import write_report
+    from plurivox.report import make_report
 
-    will_write(given["output"])
+    targets = _targets(given)
+    will_write(*targets)
     loaded = load(reading)
     asked = {"title": f"What the ratings in {Path(reading.file).name} say", **settings_given(ReportSettings, given)}
     inputs = _inputs(reading, loaded, given)
@@ -69,8 +74,7 @@ def _report(reading: InputOptions, **given: Any) -> None:
 
         prior_of(asked["prior"], len(loaded.ratings.scale))  # rather now than after minutes
     with telling() as progress:
-        path = write_report(
-            given["output"],
+        made = make_report(
             loaded.ratings,
             loaded.by or [(name,) for name in loaded.ratings.raters.columns[1:]],
             **inputs,
@@ -81,7 +85,25 @@ def _report(reading: InputOptions, **given: Any) -> None:
             files=files,
             progress=progress,
         )
-    put(path.resolve())
+        for path, summary in targets.items():
+            made.write(path, summary=summary)
+    for path in targets:
+        put(path.resolve())
+
+
+def _targets(given: dict[str, Any]) -> dict[Path, bool]:
+    """Return what to write, and whether it is the summary; a PDF without a browser to print it is an error."""
+    from plurivox.report.printing import browser, check_browser
+
+    whole: Path = given["output"]
+    found = {whole: False}
+    if given["pdf"] or whole.suffix.lower() == ".pdf":
+        check_browser()
+        found[whole.with_suffix(".pdf")] = False
+    if given["summary"]:
+        beside = whole.with_name(f"{whole.stem}-summary")
+        found |= {beside.with_suffix(kind): True for kind in (".html", *((".pdf",) if browser() else ()))}
+    return found
 
 
 def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +121,8 @@ def _inputs(reading: InputOptions, loaded: "Loaded", given: dict[str, Any]) -> d
 _own = [
     parameter(CONTEXT, typer.Context),
     parameter("output", Output, Path("report.html")),
+    parameter("summary", Summary, False),
+    parameter("pdf", Pdf, False),
     *parameters_of(OPTIONS, ReportSettings),
 ]
 _first = inspect.Parameter("reading", inspect.Parameter.POSITIONAL_OR_KEYWORD)

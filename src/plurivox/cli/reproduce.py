@@ -55,7 +55,7 @@ def reproduce(
         out = console()
         out.print(found.settings["citation"], style="bold")
         out.print()
-        show_tables(tables(found), [], found.findings(), out, LEGEND)
+        show_tables(tables(found), [], found.statements(), out, LEGEND)
 
     outputs.deliver(
         show=show, json=found.to_json, csv=found.to_frame,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from rich import box
@@ -12,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from plurivox.axis import names_raters, rater_name
+from plurivox.axis import names_raters
 from plurivox.cli.console import console as console
 from plurivox.lenses.overview.description import AxisSummary, Description, Spread
 from plurivox.quoting import harmless
@@ -97,7 +96,7 @@ def _axes(found: Description, *, ids: bool) -> Table | None:
     table = plain_table("attribute", "groups", "raters in each")
     for axis in found.axes:
         table.add_row(
-            Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(_groups(axis if ids else _numbered(axis)))
+            Text(axis.name), f"{len(axis.groups) + axis.n_withheld:,}", Text(_groups(axis if ids else axis.numbered()))
         )
     table.columns[2].justify = "left"
     return table
@@ -112,13 +111,6 @@ def _crossings(found: Description) -> Iterable[tuple[str, Table]]:
         for row, cells in zip(axis.sizes.rows, axis.sizes.n_raters, strict=True):
             table.add_row(Text(row), *("–" if n is None else f"{n:,}" for n in cells))
         yield f"Raters by {axis.name}; –: nobody, or withheld", table
-
-
-def _numbered(axis: AxisSummary) -> AxisSummary:
-    if not names_raters(axis.name):
-        return axis
-    groups = (replace(group, name=rater_name(at)) for at, group in enumerate(axis.groups))
-    return replace(axis, groups=tuple(groups))
 
 
 def _groups(axis: AxisSummary) -> str:

@@ -12,15 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from plurivox.cli.show import ACCENT, plain_table
-from plurivox.quoting import harmless
+from plurivox.quoting import harmless, one_line
+from plurivox.results.result import Statement
 from plurivox.results.text import LEGEND, Shown
 
 MAX_NOTES = 12
-_GAP, _LEAST_NAME = 3, 16  # between two columns, and of the first, which may wrap
+_INDENT, _GAPS, _LEAST_NAME = 2, (3, 2), 14  # of a table, between columns, and of the first, which may wrap
 
 
 def show_tables(
-    tables: Iterable[Shown], notes: Sequence[str], findings: Iterable[str], out: Console, legend: str | None = None
+    tables: Iterable[Shown], notes: Sequence[str], said: Iterable[Statement], out: Console, legend: str | None = None
 ) -> None:
     """Print the tables of a result, their own legend, notes, the usual legend if there is no other, what stands out."""
     for shown in tables:
@@ -31,14 +32,19 @@ def show_tables(
     if legend is None:
         out.print(Text(LEGEND))
     out.print()
-    for sentence in findings:
-        out.print(Text(f"• {sentence}", style="bold" if " survives" in sentence else ""))
+    print_findings(said, out)
 
 
-def print_sentences(sentences: Iterable[str], out: Console) -> None:
+def print_findings(said: Iterable[Statement], out: Console) -> None:
+    """Print what stands out, what is claimed in bold."""
+    for one in said:
+        out.print(Text(f"• {one_line(one.text)}", style="bold" if one.claim else ""))
+
+
+def print_sentences(sentences: Iterable[str], out: Console, *, sign: str = "• ") -> None:
     """Print sentences, one a line."""
     for sentence in sentences:
-        out.print(Text(f"• {sentence}"))
+        out.print(Text(f"{sign}{sentence}"))
 
 
 def print_notes(notes: Sequence[str], out: Console) -> None:
@@ -54,34 +60,59 @@ def print_table(shown: Shown, out: Console) -> None:
     shown = Shown(*map(_lines, shown))  # before widths are measured
     out.print(Text(shown.title, style=f"bold {ACCENT}"))
     if not shown.rows:
-        out.print(Padding(Text("no group is large enough to show"), (0, 0, 1, 2)))
-    for part in _fitting(shown, out.width - 2):
-        out.print(Padding(_rich(part), (0, 0, 1, 2)))
+        out.print(Padding(Text("no group is large enough to show"), (0, 0, 1, _INDENT)))
+    for part, gap in _fitting(shown, out.width) if shown.rows else ():
+        out.print(Padding(_rich(part, gap), (0, 0, 1, _INDENT)))
 
 
-def _fitting(shown: Shown, width: int) -> Iterator[Shown]:
-    """Yield a table in parts that are no wider than a terminal, each with the first column, if it has rows."""
+def fits(shown: Shown, width: int) -> bool:
+    """Tell whether a table stands in a terminal of this width as one, its names wrapped if need be."""
+    return _gap(shown, width) is not None
+
+
+def _gap(shown: Shown, width: int) -> int | None:
+    """Return how far apart columns stand if a table is to fit; rather closely than with names on several lines."""
+    name, *others = _widths(shown)
+    for first in (name, min(name, _LEAST_NAME)):
+        for gap in _GAPS:
+            if first + sum(others) + gap * len(others) <= width - _INDENT:
+                return gap
+    return None
+
+
+def _widths(shown: Shown) -> list[int]:
+    """Return how wide each column is."""
     cells = [shown.header, *shown.rows]
-    widths = [max(cell_len(line[at]) for line in cells) + _GAP for at in range(len(shown.header))]
+    return [max(cell_len(line[at]) for line in cells) for at in range(len(shown.header))]
+
+
+def _fitting(shown: Shown, width: int) -> Iterator[tuple[Shown, int]]:
+    """Yield a table as a whole if it fits, else in parts that do, each with the first column; and the gap to leave."""
+    if (gap := _gap(shown, width)) is not None:
+        yield shown, gap
+        return
+    widths = [one + _GAPS[0] for one in _widths(shown)]
     first = min(widths[0], max(_LEAST_NAME, width // 2))
     start = 1
-    while shown.rows and start < max(len(widths), 2):
+    while start < max(len(widths), 2):
         end, used = start, first
-        while end < len(widths) and (end == start or used + widths[end] <= width):
+        while end < len(widths) and (end == start or used + widths[end] <= width - _INDENT):
             used += widths[end]
             end += 1
         columns = [0, *range(start, end)]
-        yield Shown(shown.title, [shown.header[at] for at in columns],
-                    [[line[at] for at in columns] for line in shown.rows])  # fmt: skip
+        rows = [[line[at] for at in columns] for line in shown.rows]
+        yield Shown(shown.title, [shown.header[at] for at in columns], rows), _GAPS[0]
         start = max(end, start + 1)
 
 
-def _rich(shown: Shown) -> Table:
+def _rich(shown: Shown, gap: int) -> Table:
     table = plain_table(*shown.header)
+    table.padding = (0, (gap - 1) // 2, 0, gap - 1 - (gap - 1) // 2)  # and one between them
     for column in table.columns[1:]:
         column.no_wrap = True
     for line in shown.rows:
-        table.add_row(*map(Text, line))
+        heading = len(line) > 1 and not any(line[1:])  # over the lines below it
+        table.add_row(*(Text(cell, style=f"bold {ACCENT}" if heading else "") for cell in line))
     return table
 
 

@@ -134,6 +134,9 @@ class Lens:
         The public function, if not the one of its name in ``run`` beside the settings, and the class that it returns.
     tables
         From a result to titled tables of text, title, header and rows of each; if not ``tables`` in ``tables`` there.
+    brief
+        From a result to what a terminal shows of it without ``--all``: tables of text, and short views; it gets those
+        of ``showing`` that are said. Without it a terminal shows all tables, and there is no ``--all``.
     notes, closing
         From a result to notes that stand under its tables; and a sentence that always stands at the end.
     legend
@@ -172,6 +175,7 @@ class Lens:
     run: str = ""
     result: str
     tables: str = ""
+    brief: str = ""
     notes: str = ""
     closing: str = ""
     legend: str | None = None

@@ -20,6 +20,7 @@ from plurivox.lenses import lenses
 from plurivox.ratings import Ratings
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
+from plurivox.report.printing import check_browser, write_pdf
 from plurivox.report.render import page
 from plurivox.report.sections import methods, study
 from plurivox.report.settings import ReportSettings
@@ -47,13 +48,14 @@ class Report:
         return page(self.brief, self.answer, [] if summary else self.sections)
 
     def write(self, path: str | os.PathLike[str], *, summary: bool = False) -> Path:
-        """Write the file; one that is already there is replaced only by a complete one."""
-        return write_text(path, self.html(summary=summary), _sources(self.brief.study))
+        """Write the file, as PDF if its name ends so; one that is there is replaced only by a complete one."""
+        write = write_pdf if Path(path).suffix.lower() == ".pdf" else write_text
+        return write(path, self.html(summary=summary), _sources(self.brief.study))
 
 
 @checked
-def write_report(path: FilePath, ratings: Ratings, by: Any = (), **options: Any) -> Path:
-    """Run every lens that the inputs allow and write one self-contained HTML file.
+def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: bool = False, **options: Any) -> Path:
+    """Run every lens that the inputs allow and write one self-contained HTML file, or a PDF of it.
 
     The same input and seed make the same bytes. Nobody's id is in it, groups too small to show are withheld, and it
     makes no request to any network.
@@ -62,11 +64,13 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), **options: Any)
     ----------
     path
         Where to write; a report that is already there is replaced only when the new one is complete, and a file that
-        something in it was read from is refused.
+        something in it was read from is refused. A name that ends in ``.pdf`` makes it a PDF, printed by Chromium.
     ratings
         Who rated what.
     by
         Rater attributes and crossings of several, as in :func:`plurivox.cohesion`.
+    summary
+        Whether to write a page with the first screen alone.
     options
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are held against the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
@@ -82,7 +86,9 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), **options: Any)
     Path
         Where the report is.
     """
-    return make_report(ratings, by, **options).write(path)
+    if Path(path).suffix.lower() == ".pdf":
+        check_browser()  # now, not after minutes
+    return make_report(ratings, by, **options).write(path, summary=summary)
 
 
 @checked

@@ -14,6 +14,12 @@ _IDLE = re.compile(
 )
 """Attributes that the style of the page sets for all charts, or that change nothing."""
 _BLANK = re.compile(r'<path[^>]*? d="(?:|M0,0h[\d.]*v[\d.]*h-?[\d.]*Z)"(?: display="none")?/>')
+_PLACED = re.compile(r'(<text[^>]*?) transform="translate\(([-\d.]+),([-\d.]+)\)"([^>]*>)(?!<tspan)')
+_LINE = re.compile(
+    r'<line transform="translate\(([-\d.]+),([-\d.]+)\)"(?: x2="([-\d.]+)")?(?: y2="([-\d.]+)")?'
+    r'((?: (?!aria-label)[\w-]+="[^"]*")*)/>'
+)
+_LINES = re.compile(rf"(?:{_LINE.pattern})+")
 _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
@@ -44,7 +50,8 @@ def slim(svg: str) -> str:
     '<svg><text x="0.1">0.123</text></svg>'
     """
     svg = _TAG.sub(lambda found: _tag(found[0]), svg)
-    svg = _BLANK.sub("", svg)
+    svg = _PLACED.sub(r'\1 x="\2" y="\3"\4', _BLANK.sub("", svg))
+    svg = _LINES.sub(lambda found: _joined(found[0]), svg)
     before = None
     while before != svg:
         before, svg = svg, _HOLLOW.sub("", svg)
@@ -62,6 +69,19 @@ def _tag(tag: str) -> str:
     for at in range(0, len(parts), 2):
         parts[at] = _NUMBER.sub(_rounded, parts[at])
     return "".join(parts)
+
+
+def _joined(lines: str) -> str:
+    """Return lines that follow each other as one path for each run of the same look: grids and ticks are many."""
+    pieces: list[list[str]] = []
+    before = None
+    for x, y, right, down, look in _LINE.findall(lines):
+        move = f"M{x},{y}" + (f"l{right or 0},{down}" if down and right else f"v{down}" if down else f"h{right or 0}")
+        if look != before:
+            pieces.append([look])
+        pieces[-1].append(move)
+        before = look
+    return "".join(f'<path d="{"".join(moves)}"{look}/>' for look, *moves in pieces)
 
 
 def _rounded(found: re.Match[str]) -> str:

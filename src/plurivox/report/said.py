@@ -10,7 +10,7 @@ from plurivox.results.merging import merged
 from plurivox.results.result import Statement
 from plurivox.results.wording import counted, listed
 
-FIRST = 5
+FIRST = 4
 """Sentences that a section starts with."""
 
 

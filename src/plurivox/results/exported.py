@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from plurivox.results.exports import Document
@@ -14,6 +14,11 @@ class Exported:
     """A result whose tables of text are made by ``tables`` of the module of that name beside its own."""
 
     __slots__ = ()
+
+    ALL_ROWS: ClassVar[str] = "to_frame()"
+    """Where all rows are, which notebooks say where they leave some out."""
+    IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {}
+    """What the command line can be asked to show, as notebooks ask for it."""
 
     def to_markdown(self, **showing: Any) -> str:
         """Return the tables that the command line prints, and what stands out, as Markdown.
@@ -36,6 +41,12 @@ class Exported:
         from plurivox.results.exports import html_text
 
         return html_text([document_of(self, showing)])
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        from plurivox.results.notebook import result_html
+
+        return result_html(self)
 
 
 def document_of(result: Any, showing: Mapping[str, Any], title: str = "", lens: Any = None) -> Document:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
+from plurivox.cards import right_columns
 from plurivox.quoting import harmless, one_line
 from plurivox.results.text import LEGEND, Shown
 
@@ -18,7 +19,6 @@ LONG = 40
 """Rows above which a LaTeX table may break over pages."""
 WIDE = 85
 """Characters in a row above which a LaTeX table is made smaller where it is wider than the text."""
-_NUMBER = re.compile(r"[<+\-−±]?[\d.,]*\d.*|\[.*\]|[–∞=]|withheld|")
 _MINUS = re.compile(r"(?<![\w.)\]])-(?=\.?\d)")
 _MATHS = {
     "↑": r"\uparrow", "↓": r"\downarrow", "→": r"\rightarrow", "←": r"\leftarrow", "×": r"\times", "±": r"\pm",
@@ -126,7 +126,7 @@ def _latex_document(document: Document) -> list[str]:
 
 def _latex_table(table: Shown, legend: str) -> list[str]:
     """Return one table; a long one breaks over pages, and then its legend stands below it as a paragraph."""
-    right = right_columns(table)
+    right = _right(table)
     columns = "".join("r" if one else "l" for one in right)
     header, *rows = (_latex_row(line, right) for line in (table.header, *table.rows))
     caption = f"\\caption{{{latex_escaped(table.title)}}}"
@@ -189,7 +189,7 @@ def _html_document(document: Document) -> str:
 
 
 def _html_table(table: Shown) -> str:
-    right = right_columns(table)
+    right = _right(table)
     sides = [f"{_CELL}text-align:{'right' if one else 'left'}" for one in right]
     head = "".join(
         f'<th scope="col" style="{side};background:#eee">{_html(cell)}</th>'
@@ -211,8 +211,6 @@ def _html(text: str) -> str:
     return escape(one_line(text))
 
 
-def right_columns(table: Shown) -> list[bool]:
-    """Tell which columns hold numbers and stand at the right; the first one names the rows."""
-    return [
-        at > 0 and all(_NUMBER.fullmatch(line[at].strip()) for line in table.rows) for at in range(len(table.header))
-    ]
+def _right(table: Shown) -> list[bool]:
+    """Tell which columns stand at the right; all but the first if there are no rows."""
+    return right_columns(table.rows) or [at > 0 for at in range(len(table.header))]

@@ -40,7 +40,8 @@ def _line(short: str, members: Sequence[Statement], most: int, amounts: bool) ->
         subjects.setdefault(one.subject, []).append(one)
     named = [own for own in subjects.values() if not _implied(own[0], members)]
     alone = len(named) == 1
-    text = f"{listed([_subject(own, most, amounts and not alone) for own in named], most)} {short}"
+    names = [named[0][0].subject] if alone else [_subject(own, most, amounts) for own in named]
+    text = f"{listed(names, most)} {short}"
     if alone:
         text += f", {named[0][0].amount}" if amounts and named[0][0].amount else ""
         text += _parts(named[0], most)

@@ -268,6 +268,8 @@ class Result(Exported, ABC):
     KIND: ClassVar[str] = "result"
     PARTS: ClassVar[dict[str, Any]] = {"rows": Row, "draws": Draws}
     """Fields that hold several of something that knows ``as_dict`` and ``from_dict``."""
+    ROLES: ClassVar[tuple[str, ...]] = ()
+    """The roles of the statistics that a short view of the result shows."""
 
     def __init_subclass__(cls) -> None:
         check_methods(cls)
@@ -289,13 +291,9 @@ class Result(Exported, ABC):
         """Return what stands out, one sentence each, the surest first; and what does not, in one."""
         return [statement.text for statement in self.statements()]
 
-    def _repr_html_(self) -> str:
-        """Show the result in a notebook."""
-        from plurivox.results.notebook import result_html
-        from plurivox.results.numbering import for_people
-
-        seen = for_people(self)
-        return result_html(repr(self)[1:-1], seen.findings(), seen.to_frame())
+    def compared_with(self) -> list[str]:
+        """Return predictions or answers without judgement that models are shown beside, if there are any."""
+        return list(dict.fromkeys(row.model for row in self.rows if row.kind == "reference"))
 
     def withheld_statement(self) -> list[Statement]:
         """Return a sentence on what was withheld, if anything was."""
@@ -339,6 +337,11 @@ class GroupResult(Result):
     def subsets(self) -> list[str]:
         """The sets of items, ``"all"`` first."""
         return list(dict.fromkeys(row.subset for row in self.rows))
+
+    def _on_axes(self, *kinds: str, many: str = "groups") -> str:
+        """Tell how many groups, of which rows of these kinds are, on how many axes."""
+        groups = len({(row.axis, row.group) for row in self.rows if row.kind in kinds})
+        return f"{counted(groups, many.removesuffix('s'), many)} on {counted(len(self.axes), 'axis', 'axes')}"
 
     def row(self, axis: str, group: str, statistic: str, subset: str = "all") -> Row:
         """Return one row."""

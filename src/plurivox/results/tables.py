@@ -33,6 +33,7 @@ class TableResult(Exported, ABC):
     settings: dict[str, Any]
 
     KIND: ClassVar[str] = "tables"
+    ALL_ROWS: ClassVar[str] = "to_frame() and table()"
 
     def __init_subclass__(cls) -> None:
         check_methods(cls)
@@ -65,12 +66,6 @@ class TableResult(Exported, ABC):
     def shown_frame(self) -> pl.DataFrame:
         """Return the first table as it is shown to people: raters are numbered, unless by id."""
         return numbered(self.to_frame(), self.settings)
-
-    def _repr_html_(self) -> str:
-        """Show the result in a notebook."""
-        from plurivox.results.notebook import result_html
-
-        return result_html(repr(self)[1:-1], self.findings(), self.shown_frame())
 
     def to_json(self) -> str:
         """Return everything as strict JSON; NaN and infinities are strings."""

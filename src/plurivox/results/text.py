@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.engine.families import SIGNIFICANT
-from plurivox.results.result import Row
+
+if TYPE_CHECKING:
+    from plurivox.results.result import Row
 
 ARROWS = {"above": "↑", "below": "↓", None: " "}
 BARS = "▁▂▃▄▅▆▇█"
@@ -45,10 +47,16 @@ def value_cell(row: Row, *, intervals: bool = False, arrows: bool = False) -> st
     text = f"{row.value:.3f}"
     if intervals:
         text = interval_text(row.value, row.ci_low, row.ci_high, ".3f").replace("inf", "∞")
+    mark = mark_of(row, arrows=arrows)
+    return f"{text} {mark}" if mark else text
+
+
+def mark_of(row: Row, *, arrows: bool = False) -> str:
+    """Return how a value compares with chance, in signs; nothing where p is large, unless arrows are wanted there."""
     stars = ""
     if row.p_value is not None and row.p_value < SIGNIFICANT:
         stars = "**" if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT else "*"
-    return f"{text} {ARROWS[row.direction]}{stars}" if stars or (arrows and row.direction) else text
+    return f"{ARROWS[row.direction]}{stars}" if stars or (arrows and row.direction) else ""
 
 
 QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}

@@ -115,6 +115,17 @@ def interval_method(settings: Mapping[str, Any]) -> str:
     return f"over {resampled(settings)}, {how}"
 
 
+def intervals_over(settings: Mapping[str, Any]) -> str:
+    """Tell over what intervals are, where there are any.
+
+    Examples
+    --------
+    >>> intervals_over({"resample": "both", "interval": "jackknife"})
+    '95 % intervals over items and raters'
+    """
+    return "" if settings["interval"] == "none" else f"95 % intervals over {resampled(settings)}"
+
+
 # What is withheld, and why; engine/withholding decides it ----------------------------------------------------------
 
 

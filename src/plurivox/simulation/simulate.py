@@ -25,6 +25,7 @@ import numpy.typing as npt
 import polars as pl
 
 from plurivox.arguments import checked
+from plurivox.cards import card, heading_of, plain_grid
 from plurivox.ratings import Ratings, label_column
 from plurivox.scale import Scale
 from plurivox.scale_files import GivenScale, as_scale
@@ -140,6 +141,12 @@ class Simulation:
     def __repr__(self) -> str:
         seen = f"{len(self.ratings_frame):,} ratings of {len(self.items):,} items"
         return f"<Simulation: {seen} by {len(self.raters):,} raters, seed {self.settings['seed']}>"
+
+    def _repr_html_(self) -> str:
+        """Show the tables in a notebook: what they are called, and how many rows they have."""
+        tables = [(one.name, getattr(self, one.name)) for one in fields(self)]
+        rows = [[name, frame.height] for name, frame in tables if isinstance(frame, pl.DataFrame)]
+        return card(*heading_of(self), grids=[plain_grid(["table", "rows"], rows)])
 
     @property
     def ratings(self) -> Ratings:

@@ -10,7 +10,9 @@ from plurivox.statistics.records import Statistic
 
 _NORMS = "Galarnyk et al. (2025), How Inclusively do LMs Perceive Social and Moral Norms?"
 
-_distance = partial(Statistic, needs="answers", range=(0.0, math.inf), higher_means="a model farther from these raters")
+_distance = partial(
+    Statistic, needs="answers", range=(0.0, math.inf), higher_means="a model farther from these raters", role="distance"
+)
 
 RECORDS = (
     _distance(
@@ -23,6 +25,7 @@ RECORDS = (
         name="ada_met_answered", label="ADA-Met, answered", function=alignment.ada_met_answered,
         equation="mean of |mode_i − s_i| over the items with an answer",
         meaning="how far a model's answers are from the most frequent vote, where it answered", reference=_NORMS,
+        interval_shown=False,
     ),
     _distance(
         name="voter_distance", label="distance to voters", function=alignment.voter_distance,

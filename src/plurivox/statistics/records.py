@@ -79,7 +79,7 @@ class Statistic:
         In cohesion: ``"tested"`` with raters shuffled and resampled, or so only if ``"asked"`` for, ``"beside"`` alpha,
         resampled only, or of the ``"whole"`` scores of a group's raters, which is not a sum over items and comes
         without draws. In responsiveness: the ``"main"`` ones, or ``"traditional"`` ones beside them; in psychometrics
-        ``"scaled"``, in variation ``"higher"``.
+        ``"scaled"``, in variation ``"higher"``, in soft scores ``"scored"``, in alignment a ``"distance"``.
     order
         Where it stands among the others; equal ones by name.
     contribution
@@ -107,7 +107,7 @@ class Statistic:
         On which scale its jackknife interval is symmetric: that of its ``"plain"`` values or another of
         :data:`plurivox.engine.jackknife.SCALES`.
     interval_shown
-        Whether a terminal shows its interval, too; frames always have it.
+        Whether a terminal shows its interval, too; frames always have it. Short views show no other statistics.
     why
         Why the value of one group is undefined, or what to beware of; also given how many raters there are.
     """
@@ -123,7 +123,10 @@ class Statistic:
     function: Callable[..., float] | None = None
     symmetric: bool = False
     column: str = ""
-    role: Literal["tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", ""] = ""
+    role: Literal[
+        "tested", "asked", "beside", "whole", "main", "traditional", "scaled", "higher", "drift", "scored", "distance",
+        "",
+    ] = ""  # fmt: skip
     order: int = 1000
     contribution: Callable[..., NDArray[Any]] | None = None
     slot: int = -1

@@ -14,7 +14,10 @@ _POSTERIOR = "averaged over the distributions that are likely after the ratings 
 _LEWIDI = "Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives"
 _DRAWN = "of a distribution, if each rater's point is drawn from it"
 
-_score = partial(Statistic, needs="prediction", higher_means="a worse prediction", reference=_SOFT)
+_score = partial(
+    Statistic, needs="prediction", higher_means="a worse prediction", reference=_SOFT, role="scored",
+    interval_shown=False,
+)  # fmt: skip
 
 RECORDS = (
     _score(
@@ -42,7 +45,7 @@ RECORDS = (
         "(earth mover's distance)",
     ),
     _score(
-        name="rps", label="RPS", function=soft.rps, range=(0.0, 1.0),
+        name="rps", interval_shown=True, label="RPS", function=soft.rps, range=(0.0, 1.0),
         equation="RPS = Σ_{k<K} [F_p(1 − F_p) + (F_p − F_q)²]/K at each k",
         meaning="the mean squared error of the predicted cumulative probabilities, rating by rating "
         "(ranked probability score)",
@@ -65,7 +68,7 @@ RECORDS = (
         meaning=f"Jensen–Shannon divergence, {_POSTERIOR}",
     ),
     _score(
-        name="expected_emd", label="E[EMD]", function=soft.expected_emd, range=(0.0, 1.0),
+        name="expected_emd", interval_shown=True, label="E[EMD]", function=soft.expected_emd, range=(0.0, 1.0),
         equation="E[EMD] = Σ_{k<K} {2c·I_c(A, B) − 2μ·I_c(A + 1, B) + μ − c}/K, "
         "A = Σ_{j≤k} a_j, B = a₀ − A, μ = A/a₀, c = F_q(k)",
         meaning=f"earth mover's distance, {_POSTERIOR}",

@@ -31,6 +31,7 @@ LENS = Lens(
         "positions", "distances", "items", "bands",
     ),
     result="plurivox.lenses.alignment.result:Alignment",
+    brief="plurivox.lenses.alignment.tables:brief",
     legend="Distances are in points of the scale, E[EMD] in its whole length; lower is closer. ADA-Met and the "
     "distance to voters charge the whole scale for a refused or unreadable answer. A closest group is claimed where "
     "its lead is more than shuffled raters give, certain over items, and certain beyond what the same answers give in "

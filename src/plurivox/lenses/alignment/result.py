@@ -35,6 +35,7 @@ class Alignment(Result):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "alignment"
+    ROLES: ClassVar[tuple[str, ...]] = ("distance",)
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
@@ -88,6 +89,10 @@ class Alignment(Result):
         constants = [name for name in names[:-N_RANDOM] if not math.isnan(whole.get(name, math.nan))]
         best = min(constants, key=lambda name: whole[name], default=None)
         return [] if best is None else [best, *names[-N_RANDOM:]]
+
+    def compared_with(self) -> list[str]:
+        """Return the answers without judgement that models are shown beside."""
+        return self.references()
 
     def value(self, model: str, statistic: str = "ada_met", **key: Any) -> float:
         """Return one value; see :meth:`row`."""

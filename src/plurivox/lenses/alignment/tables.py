@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.result import Alignment
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, p_cell, score_cell
-from plurivox.statistics.registry import LABELS
+from plurivox.statistics.registry import LABELS, of_role
 
 DISTANCES = ("ada_met", "ada_met_answered", "voter_distance", "expected_emd")
 AS_RATER = ("xrr", "mpa", "wra")
@@ -30,6 +30,22 @@ def tables(found: Alignment) -> list[Shown]:
         _accounts(found), *_silent(found), *_overall(found), *_subsets(found), *_groups(found), *_closest(found),
         *_stand_ins(found), *_alphas(found), *_more(found), _items(found),
     ]  # fmt: skip
+
+
+def brief(found: Alignment) -> list[Shown]:
+    """Return what became of the items, how far models are from all raters, and whom they are closest to."""
+    if not found.settings["humans"]:
+        return [_accounts(found), *_alphas(found)]
+    kept = ("model", "attribute", "closest group", "next", "gap", "p corrected", "claimed")
+    closest = [_only(table, kept) for table in _closest(found)]
+    first = ("model", *(record.label for record in of_role("distance") if record.interval_shown))
+    return [_accounts(found), _only(_overall(found)[0], first), *_subsets(found), *closest]
+
+
+def _only(table: Shown, columns: Sequence[str]) -> Shown:
+    """Return a table with some of its columns."""
+    places = [table.header.index(name) for name in columns]
+    return table._replace(header=list(columns), rows=[[row[at] for at in places] for row in table.rows])
 
 
 def _name(voice: Any) -> str:

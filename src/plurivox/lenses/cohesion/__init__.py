@@ -20,6 +20,7 @@ LENS = Lens(
     attributes_needed=False,
     questions=True,
     result="plurivox.lenses.cohesion.result:Cohesion",
+    brief="plurivox.lenses.cohesion.tables:brief",
     notes="plurivox.lenses.cohesion.tables:notes",
     section="plurivox.report.sections.cohesion:section",
     kernel="plurivox.kernels.cohesion:permuted_passes",

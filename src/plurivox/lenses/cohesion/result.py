@@ -30,11 +30,11 @@ class Cohesion(GroupResult):
     held_rows: tuple[Row, ...] = ()
 
     KIND: ClassVar[str] = "cohesion"
+    ROLES: ClassVar[tuple[str, ...]] = ("tested", "asked")
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "held_rows": Row}
 
     def __repr__(self) -> str:
-        groups = len({(row.axis, row.group) for row in self.rows if row.kind == "group"})
-        return f"<Cohesion: {groups} groups on {len(self.axes)} axes, {self.settings['permutations']} permutations>"
+        return f"<Cohesion: {self._on_axes('group')}, {self.settings['permutations']:,} permutations>"
 
     def of_question(self, question: str) -> Cohesion:
         """Return the result with the name of the question it is about, which becomes the ``subset`` of its frames."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from plurivox.lenses.cohesion.result import Cohesion
+from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, value_cell
-from plurivox.results.wording import interval_method
+from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import STATISTICS, of_role
 
 ALPHA = {"irr": "alpha (IRR)"}
@@ -31,6 +32,15 @@ def tables(found: Cohesion, *, arrows: bool = False) -> list[Shown]:
         )
     shown.append(_all_axes(found, "Beside alpha: other measures of agreement", ALPHA | beside, arrows=arrows))
     return shown
+
+
+def brief(found: Cohesion, *, arrows: bool = False) -> list[Shown | Compact]:
+    """Return the groups of all axes in one table, and what was asked for besides."""
+    if not found.axes:
+        return [*tables(found)]
+    title = f"Agreement within groups (IRR) and with others (XRR), {found.settings['level']}"
+    view = compact(found, MOST_LINES, title=title, over=intervals_over(found.settings), arrows=arrows)
+    return [view, *_contrasts(found, arrows=arrows), *_pairs(found, arrows=arrows)]
 
 
 def _everybody(found: Cohesion, columns: dict[str, str]) -> Shown:
@@ -65,21 +75,20 @@ def _axis_table(found: Cohesion, axis: str, columns: dict[str, str], **marks: bo
     return Shown(title, ["group", "raters", *(columns[name] for name in names)], lines)
 
 
-def _more(found: Cohesion, *, arrows: bool) -> list[Shown]:
-    shown = []
+def _contrasts(found: Cohesion, *, arrows: bool) -> list[Shown]:
     contrasts = [row for row in found.rows if row.kind == "contrast"]
     if contrasts:
         lines = [
             [STATISTICS[row.statistic].heading, value_cell(row, intervals=True, arrows=arrows), p_cell(row.p_value)]
             for row in contrasts
         ]
-        shown.append(
-            Shown(
-                f"Difference {contrasts[0].group}, {found.settings['level']} level",
-                ["statistic", "difference", "p"],
-                lines,
-            )
-        )
+        title = f"Difference {contrasts[0].group}, {found.settings['level']} level"
+        return [Shown(title, ["statistic", "difference", "p"], lines)]
+    return []
+
+
+def _more(found: Cohesion, *, arrows: bool) -> list[Shown]:
+    shown = _contrasts(found, arrows=arrows)
     ranked = found.ranked_axes()
     if ranked:
         lines = [
@@ -88,11 +97,14 @@ def _more(found: Cohesion, *, arrows: bool) -> list[Shown]:
         published = found.settings["convention"] == "published"
         header = ["axis", "DSI", "group", "p (of the group)" if published else "p (max-T)", "p corrected"]
         shown.append(Shown(f"Which axis divides the raters most, {found.settings['level']} level", header, lines))
-    shown += [
+    return shown + _pairs(found, arrows=arrows)
+
+
+def _pairs(found: Cohesion, *, arrows: bool) -> list[Shown]:
+    return [
         _pair_table(axis, [row for row in found.pair_rows if row.axis == axis], found.settings["level"], arrows=arrows)
         for axis in dict.fromkeys(row.axis for row in found.pair_rows)
     ]
-    return shown
 
 
 def _pair_table(axis: str, rows: list[Row], level: str, *, arrows: bool) -> Shown:

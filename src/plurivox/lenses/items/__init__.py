@@ -25,6 +25,7 @@ LENS = Lens(
     showing=ItemsShown,
     csv_tables=("uncertain", "divided", "distributions"),
     result="plurivox.lenses.items.result:Items",
+    brief="plurivox.lenses.items.tables:brief",
     written=TASKS,
     section="plurivox.report.sections.items:section",
     kernel="plurivox.kernels.dividing:add_differences",

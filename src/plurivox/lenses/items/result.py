@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -60,6 +60,9 @@ class Items(Exported):
     items: pl.DataFrame
     _counts: NDArray[np.int64]
     null: NDArray[np.float64]
+
+    ALL_ROWS: ClassVar[str] = "uncertain and divided"
+    IN_NOTEBOOKS: ClassVar[Mapping[str, Any]] = {"top": 6}
 
     def __repr__(self) -> str:
         return f"<Items: {self.uncertain.height:,} items, {self.divided['item'].n_unique():,} rated by several groups>"

@@ -13,6 +13,11 @@ def tables(found: Items, *, top: int = 20) -> list[Shown]:
     return [*shown, _divided(found, top)] if found.divided.height else shown
 
 
+def brief(found: Items, *, top: int = 8) -> list[Shown]:
+    """Return the first few items of each list."""
+    return tables(found, top=top)
+
+
 def _uncertain(found: Items, top: int) -> Shown:
     precision, total = found.settings["precision"], found.uncertain.height
     first = f"the first {top:,} of {total:,}" if total > top else f"{total:,}"
@@ -42,4 +47,5 @@ def _divided(found: Items, top: int) -> Shown:
         for row in found.divided.head(top).iter_rows(named=True)
     ]  # fmt: skip
     header = ["item", "axis", "group", "rates it", "difference", "shrunken", "p alone", "p corrected"]
-    return Shown(f"Differences between groups on items, {comparisons(found.settings)}", header, lines)
+    first = f", the first {top:,} of {found.divided.height:,}" if found.divided.height > top else ""
+    return Shown(f"Differences between groups on items, {comparisons(found.settings)}{first}", header, lines)

@@ -6,14 +6,15 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plurivox.axis import CROSS, Axis, By
+from plurivox.axis import CROSS, Axis, By, names_raters, rater_name
+from plurivox.cards import Cell, Grid, card
 from plurivox.engine.grouping import Compared, compared
 from plurivox.engine.running import Running
 from plurivox.errors import few
@@ -22,8 +23,9 @@ from plurivox.intake.check import Intake
 from plurivox.intake.describing import several_values
 from plurivox.lenses.overview.settings import DescriptionSettings
 from plurivox.ratings import Ratings
+from plurivox.results.notebook import sentences
 from plurivox.results.result import Statement, told
-from plurivox.results.wording import counted
+from plurivox.results.wording import counted, withheld_note
 from plurivox.settings import keywords
 
 MAX_GROUPS_TO_CROSS = 50
@@ -82,6 +84,13 @@ class AxisSummary:
     n_outside: int
     sizes: Sizes | None = None
 
+    def numbered(self) -> AxisSummary:
+        """Return the axis as people see it: raters one by one have numbers in place of their ids."""
+        if not names_raters(self.name):
+            return self
+        groups = (replace(group, name=rater_name(at)) for at, group in enumerate(self.groups))
+        return replace(self, groups=tuple(groups))
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Description:
@@ -118,6 +127,10 @@ class Description:
     def __repr__(self) -> str:
         return f"<Description: {self.n_ratings:,} ratings of {self.n_items:,} items>"
 
+    def _repr_html_(self) -> str:
+        """Show sizes and groups in a notebook; ids of raters are not shown."""
+        return description_html(self)
+
     def statements(self) -> list[Statement]:
         """Return what to know of the table itself."""
         return told(self.notes, 0.0)
@@ -149,6 +162,26 @@ class Description:
             "n_ratings": self.n_ratings,
         }
         return pl.DataFrame([whole, *rows])
+
+
+def description_html(found: Description, *more: Grid, kind: str = "Description") -> str:
+    """Return what a notebook shows of a description, and further tables."""
+    design = "fully crossed" if found.crossed else f"sparse: {found.density:.1%} of all item–rater pairs rated"
+    who = [counted(found.n_raters, "rater"), design] if found.has_raters else ["totals: who rated is not known"]
+    parts = [counted(found.n_ratings, "rating"), counted(found.n_items, "item"), *who]
+    scale = f"scale of {counted(len(found.points), 'point')} from {found.points[0]} to {found.points[-1]}"
+    rows: list[list[Cell]] = []
+    for axis in map(AxisSummary.numbered, found.axes):
+        withheld = withheld_note(axis.n_withheld, axis.n_revealing) if axis.n_withheld else ""
+        rows.append([Cell(axis.name, withheld, strong=True)])
+        rows += [
+            [Cell(one.name), *(Cell(f"{n:,}") for n in (one.n_raters, one.n_items, one.n_ratings))]
+            for one in axis.groups
+        ]
+    grid = Grid(["group", "raters", "items", "ratings"], [False, True, True, True], rows)
+    tables = [*([grid] if rows else []), *more]
+    said = sentences(found.statements())
+    return card(kind, " · ".join([*parts, scale]), said=said, grids=tables, more="to_frame()")
 
 
 @keywords(DescriptionSettings)

@@ -9,16 +9,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plurivox.axis import names_raters
+from plurivox.cards import plain_grid
 from plurivox.engine.grouping import compared
 from plurivox.engine.running import Running
-from plurivox.lenses.overview.description import Description, describe
+from plurivox.lenses.overview.description import Description, describe, description_html
 from plurivox.lenses.overview.settings import DescriptionSettings, OverviewSettings
 from plurivox.ratings import Ratings
 from plurivox.results.result import Statement
+from plurivox.results.wording import named
 from plurivox.settings import keywords
 
 CELLS = 48
 """Rows and columns of the picture of the design, at most."""
+SHOWN_POINTS = 10
+"""Points whose use a notebook shows."""
 QUANTILES = {"low": 0.1, "median": 0.5, "high": 0.9}
 
 
@@ -53,6 +58,17 @@ class Overview:
     def findings(self) -> list[str]:
         """Return what to know of the table itself, one sentence each."""
         return self.description.findings()
+
+    def _repr_html_(self) -> str:
+        """Show sizes and groups in a notebook, and how groups use the scale; ids of raters are not shown."""
+        rows = []
+        for (axis, group), own in self.usage.group_by("axis", "group", maintain_order=True):
+            if not names_raters(str(axis)):
+                rows.append([named(str(axis), str(group)), *(f"{share:.0%}" for share in own["share"][:SHOWN_POINTS])])
+        points = self.description.points
+        cut = f", the first {SHOWN_POINTS} of {len(points):,} points" if len(points) > SHOWN_POINTS else ""
+        use = plain_grid(["raters", *points[:SHOWN_POINTS]], rows, title=f"Use of the scale{cut}")
+        return description_html(self.description, use, kind="Overview")
 
     def __repr__(self) -> str:
         return f"<Overview: {self.description.n_ratings:,} ratings of {self.description.n_items:,} items>"

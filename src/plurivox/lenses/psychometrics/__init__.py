@@ -17,6 +17,7 @@ LENS = Lens(
     threads=False,
     csv_tables=("values", "severity", "thresholds", "curves", "pairs", "checks", "fits"),
     result="plurivox.lenses.psychometrics.result:Psychometrics",
+    brief="plurivox.lenses.psychometrics.tables:brief",
     notes="plurivox.lenses.psychometrics.tables:notes",
     legend="",
     kernel="plurivox.kernels.graded:information",

@@ -37,11 +37,11 @@ class Psychometrics(GroupResult):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "psychometrics"
+    ROLES: ClassVar[tuple[str, ...]] = ("scaled",)
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
-        groups = len({(row.axis, row.group) for row in self.rows if row.kind != "scale"})
-        return f"<Psychometrics: {groups} raters or groups on {len(self.axes)} axes>"
+        return f"<Psychometrics: {self._on_axes('group', 'rater', many='raters or groups')}>"
 
     def severity(self) -> pl.DataFrame:
         """Return the severity that the model gives each item, in standard deviations from the mean, with its error.

@@ -10,6 +10,7 @@ import polars as pl
 
 from plurivox.axis import names_raters
 from plurivox.lenses.psychometrics.result import Psychometrics
+from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, quantile_cells, spread_header, value_cell
@@ -25,6 +26,18 @@ def tables(found: Psychometrics, top: int = 5) -> list[Shown]:
             make = _raters if names_raters(axis) else _groups
             shown.append(make(found, axis, subset, f"{where}{axis}"))
     return [*shown, _fits(found), *_items(found, top)]
+
+
+def brief(found: Psychometrics, top: int = 0) -> list[Shown | Compact]:
+    """Return groups of all axes in one table, how values spread over raters, and items if they are asked for."""
+    alone = list(filter(names_raters, found.axes))
+    title = "Do groups order items as others do (H), and how sharply (a)"
+    view = compact(found, MOST_LINES, without=alone, title=title, over="95 % intervals")
+    shown: list[Shown | Compact] = [view] if view.lines else []
+    for subset in found.subsets:
+        where = "" if subset == "all" else f"On {subset}: "
+        shown += [_raters(found, axis, subset, f"{where}{axis}") for axis in alone]
+    return [*shown, *(_items(found, top) if top else ())]
 
 
 def notes(found: Psychometrics) -> list[str]:

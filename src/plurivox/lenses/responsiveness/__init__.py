@@ -22,6 +22,7 @@ LENS = Lens(
     attributes_needed=False,
     csv_tables=("values", "scores", "boundaries", "correlations", "pairs"),
     result="plurivox.lenses.responsiveness.result:Responsiveness",
+    brief="plurivox.lenses.responsiveness.tables:brief",
     notes="plurivox.lenses.responsiveness.tables:notes",
     closing="A low value is a reason to look, at instructions, scale and reference, never one to drop a group.",
     section="plurivox.report.sections.responsiveness:section",

@@ -79,6 +79,7 @@ class Responsiveness(GroupResult):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "responsiveness"
+    ROLES: ClassVar[tuple[str, ...]] = ("main", "scaled")
     PARTS: ClassVar[dict[str, Any]] = {
         **GroupResult.PARTS,
         "pair_rows": Row,
@@ -95,10 +96,7 @@ class Responsiveness(GroupResult):
                 raise ValueError(f"the scores on {found.axis} are of the shape {found.tables.shape}")
 
     def __repr__(self) -> str:
-        groups = len({(row.axis, row.group) for row in self.rows if row.kind in ("group", "rater")})
-        return (
-            f"<Responsiveness: {groups} groups on {len(self.axes)} axes against {self.settings['reference']['name']}>"
-        )
+        return f"<Responsiveness: {self._on_axes('group', 'rater')} against {self.settings['reference']['name']}>"
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per axis, group, subset and statistic, with how many boundaries its value is the mean of."""

@@ -10,10 +10,11 @@ import polars as pl
 
 from plurivox.axis import names_raters
 from plurivox.lenses.responsiveness.result import Responsiveness
+from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.poles import Poles
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, notes_of, p_cell, quantile_cells, spread_header, value_cell
-from plurivox.results.wording import interval_method
+from plurivox.results.wording import interval_method, intervals_over
 from plurivox.statistics.registry import LABELS, names_of, with_trait
 
 MAIN, TRADITIONAL, SCALED = (names_of(role) for role in ("main", "traditional", "scaled"))
@@ -32,6 +33,18 @@ def tables(found: Responsiveness) -> list[Shown]:
             shown.append(make(found, axis, subset, f"{title}{axis}"))
     shown += _intervals(found) + _more(found) + _precision(found) + _correlations(found)
     return shown
+
+
+def brief(found: Responsiveness) -> list[Shown | Compact]:
+    """Return the groups of all axes in one table, how values spread over raters, and what was asked for besides."""
+    alone = list(filter(names_raters, found.axes))
+    title = f"Whose scores convey severity, against {found.settings['reference']['name']}"
+    view = compact(found, MOST_LINES, without=alone, title=title, over=intervals_over(found.settings))
+    shown: list[Shown | Compact] = [view] if view.lines else []
+    for subset in found.subsets:
+        where = "" if subset == "all" else f"On {subset}: "
+        shown += [_raters(found, axis, subset, f"{where}{axis}") for axis in alone]
+    return shown + _contrasts(found) + _pairs(found)
 
 
 def notes(found: Responsiveness) -> list[str]:
@@ -106,24 +119,27 @@ def _interval(row: Row) -> str:
 
 def _more(found: Responsiveness) -> list[Shown]:
     """Return differences, families and pairs."""
-    shown = []
-    for kind, title in (("contrast", "Difference of two groups"), ("family", "Groups that share a value")):
-        rows = [row for row in found.rows if row.kind == kind and row.statistic in MAIN]
-        if rows:
-            shown.append(_differences(title, rows))
-    pairs = [row for row in found.pair_rows if row.statistic in MAIN and row.subset == "all"]
-    if pairs:
-        shown.append(_differences("Every two groups", pairs))
-    return shown
+    families = [row for row in found.rows if row.kind == "family" and row.statistic in MAIN]
+    return [*_contrasts(found), *_differences("Groups that share a value", families), *_pairs(found)]
 
 
-def _differences(title: str, rows: list[Row]) -> Shown:
+def _contrasts(found: Responsiveness) -> list[Shown]:
+    rows = [row for row in found.rows if row.kind == "contrast" and row.statistic in MAIN]
+    return _differences("Difference of two groups", rows)
+
+
+def _pairs(found: Responsiveness) -> list[Shown]:
+    rows = [row for row in found.pair_rows if row.statistic in MAIN and row.subset == "all"]
+    return _differences("Every two groups", rows)
+
+
+def _differences(title: str, rows: list[Row]) -> list[Shown]:
     lines = []
     for row in rows:
         where = "" if row.subset == "all" else f" on {row.subset}"
         numbers = [_interval(row), _number(row.null_median), p_cell(row.p_value), p_cell(row.p_adjusted)]
         lines.append([f"{row.group}{where}", LABELS[row.statistic], *numbers])
-    return Shown(title, ["", "statistic", "difference", "chance", "p", "p corrected"], lines)
+    return [Shown(title, ["", "statistic", "difference", "chance", "p", "p corrected"], lines)] if lines else []
 
 
 def _precision(found: Responsiveness) -> list[Shown]:

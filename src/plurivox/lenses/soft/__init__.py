@@ -38,6 +38,7 @@ LENS = Lens(
     ),
     csv_tables=("values", *CSV_TABLES),
     result="plurivox.lenses.soft.result:SoftScores",
+    brief="plurivox.lenses.soft.tables:brief",
     notes="plurivox.lenses.soft.tables:notes",
     legend="Lower is better; in parentheses the rank among models. Models are put in order by RPS, which scores the "
     "ratings\nthemselves and needs no prior. Uniform, marginal and posterior mean are to compare with.",

@@ -32,6 +32,7 @@ class SoftScores(Result):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "soft scores"
+    ROLES: ClassVar[tuple[str, ...]] = ("scored",)
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:

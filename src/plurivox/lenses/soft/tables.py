@@ -24,6 +24,27 @@ MOST_NOTES = 12
 
 def tables(found: SoftScores) -> list[Shown]:
     """Return all tables of a result as text."""
+    by_bin = _leading(found, found.main, BESIDE)
+    with_ce = _leading(found, found.main, CE, BESIDE)
+    shown = _all_scores(found)
+    shown += [_bins(found, name) for name in with_ce if len(found.bins) > 1]
+    shown += _parts(found, with_ce)
+    shown += _intervals(found, by_bin) + _comparisons(found, by_bin) + _interactions(found)
+    return shown + _curve(found, by_bin) + _more(found)
+
+
+def brief(found: SoftScores) -> list[Shown]:
+    """Return the scores of all predictions, intervals of those that matter first, and parts of items."""
+    leading = _leading(found, found.main, BESIDE)
+    return [*_all_scores(found), *_parts(found, leading[:1]), *_intervals(found, leading)]
+
+
+def _leading(found: SoftScores, *names: str) -> list[str]:
+    """Return the metrics that matter first, as far as they were asked for."""
+    return [name for name in dict.fromkeys(names) if name in found.metrics]
+
+
+def _all_scores(found: SoftScores) -> list[Shown]:
     expected = [name for name in found.metrics if name not in EMPIRICAL]
     empirical = [name for name in found.metrics if name in EMPIRICAL]
     shown = []
@@ -33,12 +54,7 @@ def tables(found: SoftScores) -> list[Shown]:
         (share,) = found.prior_weight().filter(bin=ALL)["prior_share"]
         title = f"Expected scores, of which the prior has {_percent(share)} of the weight on average"
         shown.append(_scores(found, expected, title))
-    by_bin = list(dict.fromkeys(name for name in (found.main, BESIDE) if name in found.metrics))
-    with_ce = [name for name in dict.fromkeys((found.main, CE, BESIDE)) if name in found.metrics]
-    shown += [_bins(found, name) for name in with_ce if len(found.bins) > 1]
-    shown += _parts(found, with_ce)
-    shown += _intervals(found, by_bin) + _comparisons(found, by_bin) + _interactions(found)
-    return shown + _curve(found, by_bin) + _more(found)
+    return shown
 
 
 def _names(found: SoftScores) -> list[str]:

@@ -17,6 +17,7 @@ LENS = Lens(
     attributes_needed=False,
     csv_tables=("values", "components", "reliability", "needed", "adjusted", "pairs", "repeats"),
     result="plurivox.lenses.variation.result:Variation",
+    brief="plurivox.lenses.variation.tables:brief",
     notes="plurivox.lenses.variation.tables:notes",
     chart="plurivox.plots.variation:together",
     section="plurivox.report.sections.variation:section",

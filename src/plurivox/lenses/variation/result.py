@@ -32,11 +32,11 @@ class Variation(GroupResult):
     tables: tuple[Table, ...] = ()
 
     KIND: ClassVar[str] = "variation"
+    ROLES: ClassVar[tuple[str, ...]] = ("higher",)
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "held_rows": Row, "tables": Table}
 
     def __repr__(self) -> str:
-        groups = len({(row.axis, row.group) for row in self.rows if row.kind == "group"})
-        return f"<Variation: {groups} groups on {len(self.axes)} axes, {self.settings['permutations']} permutations>"
+        return f"<Variation: {self._on_axes('group')}, {self.settings['permutations']:,} permutations>"
 
     def components(self) -> pl.DataFrame:
         """Return one row per axis and component: its variance, and its share of all with an interval.

@@ -6,7 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.axis import names_raters
 from plurivox.lenses.variation.result import Variation
+from plurivox.results.compact import MOST_LINES, Compact, compact
 from plurivox.results.result import Row
 from plurivox.results.text import (
     Shown,
@@ -18,13 +20,14 @@ from plurivox.results.text import (
     spread_header,
     value_cell,
 )
-from plurivox.results.wording import interval_method, named
+from plurivox.results.wording import interval_method, intervals_over, named
 from plurivox.statistics.registry import LABELS, of_role
 
 COMPONENTS = {
     "item": "item", "group": "group", "rater": "rater", "group_item": "group × item", "rest": "rest",
 }  # fmt: skip
 """How tables call the components of variance, in their order."""
+SHARES = "Shares of the variance in scores, in %; a negative estimate counts as 0"
 SHOWN_K = (1, 2, 3, 5, 10, 20, 50)
 
 
@@ -33,6 +36,17 @@ def tables(found: Variation) -> list[Shown]:
     shown = _groups(found) + _contrasts(found) + _pairs(found) + _adjusted(found)
     shown += [*_drifts(found), *_repeats(found), *_components(found), *_reliability(found)]
     return [one for one in shown if one.rows]
+
+
+def brief(found: Variation) -> list[Shown | Compact]:
+    """Return the groups of all axes in one table, shares of variance, and what was asked for besides."""
+    alone = list(filter(names_raters, found.axes))
+    title, over = "Who rates higher on the same items", intervals_over(found.settings)
+    view = compact(found, MOST_LINES, without=alone, title=title, over=over)
+    more = [one for one in _groups(found) if one.header == spread_header()]
+    more += [*_contrasts(found), *_pairs(found), *_adjusted(found), *_drifts(found), *_repeats(found)]
+    shares = _components(found, f"{SHARES}; intervals with --all", intervals=False)
+    return [*([view] if view.lines else []), *(one for one in (*more, *shares) if one.rows)]
 
 
 def _headings() -> dict[str, str]:
@@ -156,7 +170,7 @@ def _repeats(found: Variation) -> list[Shown]:
     ]
 
 
-def _components(found: Variation) -> list[Shown]:
+def _components(found: Variation, title: str = SHARES, *, intervals: bool = True) -> list[Shown]:
     frame = found.components()
     lines = []
     for axis in frame["axis"].unique(maintain_order=True):
@@ -164,16 +178,17 @@ def _components(found: Variation) -> list[Shown]:
             row["component"]: row
             for row in frame.filter((pl.col("axis") == axis) & (pl.col("subset") == "all")).iter_rows(named=True)
         }
-        lines.append(["all raters" if axis == "all" else axis, *(_share(own.get(name)) for name in COMPONENTS)])
-    title = "Shares of the variance in scores, in %; a negative estimate counts as 0"
+        lines.append(
+            ["all raters" if axis == "all" else axis, *(_share(own.get(name), intervals) for name in COMPONENTS)]
+        )
     return [Shown(title, ["by", *COMPONENTS.values()], lines)]
 
 
-def _share(row: dict[str, Any] | None) -> str:
+def _share(row: dict[str, Any] | None, intervals: bool) -> str:
     if row is None:
         return ""
     share, low, high = (None if row[name] is None else 100 * row[name] for name in ("share", "ci_low", "ci_high"))
-    text = interval_text(share, low, high, ".1f", ends=".1f")
+    text = interval_text(share, *((low, high) if intervals else (None, None)), ".1f", ends=".1f")
     return f"{text} (negative)" if row["variance"] < 0 else text
 
 

@@ -34,6 +34,7 @@ EVERYBODY = (
 MAX_ROWS = 200
 MAX_SHOWN = 10  # groups in the first chart
 MAX_AXES = 8
+MAX_NULLS = 8
 STRENGTHS = (
     (0.8, "agree well"), (0.667, "agree well enough for tentative conclusions"), (0.4, "agree moderately"),
     (0.2, "agree weakly"), (0.0, "hardly agree"), (-math.inf, "disagree more than chance would have it"),
@@ -146,7 +147,7 @@ def _more(found: Cohesion) -> list[Block]:
             "null_histograms", found, "cohesion-null", "Observed against shuffled raters",
             "For the most notable groups, the histogram of GAI over shuffled raters and the observed value as a line.",
             "Raters are shuffled between groups, each with all of their ratings. The further the line is from the "
-            "histogram, the less it looks like chance.",
+            "histogram, the less it looks like chance.", max_groups=MAX_NULLS,
         ))  # fmt: skip
     if found.ranked_axes():
         title = headline(found.statements(), "dsi", otherwise="No attribute is certain to divide the raters")

@@ -104,9 +104,8 @@ def section(brief: Brief) -> Section:
 
 def _lead_figure(found: Variation) -> Figure:
     """Return who rates higher or lower, the lowest first, with what chance gives."""
-    title = headline(
-        found.statements(), "leniency", otherwise="No group is certain to rate the same items higher or lower"
-    )
+    said = [one for one in found.statements() if one.subset == "all"]
+    title = headline(said, "leniency", otherwise="No group is certain to rate the same items higher or lower")
     return drawn(
         "leniency_forest", found, "variation-forest", title,
         "By how many points each group rates the same items higher, with 95 % intervals, over the values of random "
