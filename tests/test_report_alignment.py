@@ -149,7 +149,8 @@ def test_text_from_data_is_text(tmp_path: Path) -> None:
     own = text[text.index('<section id="alignment"') :]
     assert own.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 5
     assert "مرحبا بالعالم" in own
-    assert {*NASTY[:3], NASTY[3].replace("\n", "\ufffd")} >= {*page.tables["alignment-items"].columns["text"][:3]} or True
+    texts = page.tables["alignment-items"].columns["text"]
+    assert set(texts) == {*NASTY[:-1], f"{NASTY[-1][:300]} … (2,000 characters)"}
 
 
 def test_groups_that_overlap_are_left_out_and_that_is_said() -> None:
@@ -203,8 +204,9 @@ def test_items_are_on_the_points_of_the_scale() -> None:
 
 def test_every_term_is_explained_once() -> None:
     section = section_of(study())
-    terms = [name for block in section.blocks if isinstance(block, Terms) for name, _ in block.entries]
-    assert len(terms) == len(set(terms)) > 4
+    entries = [entry for block in section.more if isinstance(block, Terms) for entry in block.entries]
+    for column in zip(*entries, strict=True):
+        assert len(column) == len(set(column)) > 4
 
 
 def test_the_command_reads_answers(tmp_path: Path) -> None:
