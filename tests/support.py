@@ -8,6 +8,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -86,3 +87,102 @@ def only_sections(*names: str) -> Iterator[None]:
     assert len(chosen) == len(names)
     with mock.patch.object(build, "sections", return_value=chosen):
         yield
+
+
+class Drawn(NamedTuple):
+    """A table that a page keeps as data: where it stands, and the values of each column by its name."""
+
+    section: str
+    columns: dict[str, list[Any]]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each row by the names of its columns."""
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, values, strict=True))
+
+
+class Markup(HTMLParser):
+    """A report as a browser takes it: its tags, ids, links, scripts, text and tables; nothing in it may run unasked."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.addresses: list[str] = []
+        self.n_running = 0
+        self.tables: dict[str, Drawn] = {}
+        self.text = ""
+        self._section = self._table = self._data = ""
+        self._inside = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        known = {name: value or "" for name, value in attrs}
+        if "id" in known:
+            self.ids.append(known["id"])
+        for name, value in known.items():
+            assert not name.startswith("on"), f"<{tag} {name}=…> would run something"
+            if name == "href" and value.startswith("#"):
+                self.links.append(value[1:])
+            elif name in ("href", "src", "xlink:href", "action", "srcset") and value:
+                self.addresses.append(value)
+        if tag == "section":
+            self._section = known["id"].removesuffix("-more")
+        elif "table" in known.get("class", "").split():
+            self._table = known["id"]
+        elif tag in ("script", "style"):
+            self._inside, self._data = tag, ""
+            if tag == "script" and known.get("type") == "application/json":
+                self._inside = "data"
+            self.n_running += self._inside == "script"
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "data":
+            self._data += data
+        elif not self._inside:
+            self.text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script" and self._inside == "data":
+            columns = json.loads(self._data, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+            self.tables[self._table] = Drawn(self._section, {one["n"]: _values(one) for one in columns})
+        if tag in ("script", "style"):
+            self._inside = ""
+
+    def sound(self) -> None:
+        """Assert that ids are unique, links lead somewhere, nothing is fetched, and one script runs."""
+        assert len(self.ids) == len(set(self.ids))
+        assert set(self.links) <= set(self.ids)
+        assert all(address == "data:," for address in self.addresses)
+        assert self.n_running == 1
+
+    def numbers(self, column: str) -> set[float]:
+        """Return all numbers in columns of a name."""
+        found = [value for table in self.tables.values() for value in table.columns.get(column, [])]
+        return {value for value in found if isinstance(value, int | float)}
+
+
+def _values(column: dict[str, Any]) -> list[Any]:
+    words: list[Any] | None = column.get("w")
+    return column["v"] if words is None else [words[at] for at in column["v"]]
+
+
+def six(value: float | None) -> float:
+    """Return a number as a report keeps it, with six digits."""
+    assert value is not None
+    return float(f"{value:.6g}")
+
+
+def blocks_in(*sections: Any) -> dict[str, Any]:
+    """Return every chart and table of sections by its id, those of the appendix and behind switches, too."""
+    from plurivox.report.parts import DataTable, Figure, Switch
+
+    found: list[Any] = []
+    for section in sections:
+        found += [section.lead_figure] if section.lead_figure is not None else []
+        for block in (*section.blocks, *section.more):
+            found += [figure for _, figure in block.figures] if isinstance(block, Switch) else [block]
+    return {block.id: block for block in found if isinstance(block, DataTable | Figure)}

@@ -302,7 +302,7 @@ def test_a_claim_is_a_headline_of_a_report() -> None:
     found = pv.alignment(study.ratings, answers, by="g", **{**QUICK, "permutations": 199})
     (claim,) = (one for one in found.statements() if one.claim and one.statistic != "stand_in")
     sections = [Section("alignment", "Alignment", "", findings=findings_of(found, "there"))]
-    assert claim.text in [one.text for one in top_findings(sections) if one.claim]
+    assert claim.text in [one.text for one in top_findings(sections) if one.said.claim]
     shy = pv.alignment(study.ratings, answers, by="g", **{**QUICK, "permutations": 199, "correction": "none"})
     assert not any(one.claim for one in shy.statements() if one.statistic != "stand_in")
 

@@ -14,7 +14,6 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ import plurivox as pv
 from plurivox.axis import Axis
 from plurivox.errors import SelectionError
 from plurivox.report.build import make_report
-from support import Write, only_sections, run_cli
+from support import Markup, Write, only_sections, run_cli
 
 LEAST = 5
 Raters = frozenset[int]
@@ -57,42 +56,14 @@ BY: list[Any] = ["race", "gender", "age", ("race", "gender")]
 NO_SUMS = ("cohesion", "responsiveness")  # sections of agreement and of areas, but for the use of scores
 
 
-class Reading(HTMLParser):
-    """All tables of a page, those behind its charts included, as rows of texts by column."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tables: list[list[list[str]]] = []
-        self.sections: list[str] = []
-        self._cell: str | None = None
-        self._section = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "section":
-            self._section = dict(attrs).get("id") or ""
-        elif tag == "table":
-            self.tables.append([])
-            self.sections.append(self._section)
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self._cell = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._cell is not None:
-            self._cell += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th") and self._cell is not None:
-            self.tables[-1][-1].append(self._cell.strip())
-            self._cell = None
-
-    def rows(self) -> Iterator[dict[str, str]]:
-        """Yield each row of sums by the names of its columns."""
-        for section, (header, *lines) in zip(self.sections, self.tables, strict=True):
-            if section not in NO_SUMS or "share of ratings" in header:
-                yield from (dict(zip(header, line, strict=False)) for line in lines)
+def rows_of(text: str) -> list[dict[str, Any]]:
+    """Return each row of sums in all tables of a page, those behind its charts included."""
+    return [
+        row
+        for table in Markup(text).tables.values()
+        if table.section not in NO_SUMS or "share of ratings" in table.columns
+        for row in table.rows()
+    ]
 
 
 def groups_of(raters: pl.DataFrame, by: Iterable[Any] = BY) -> dict[tuple[str, str], Raters]:
@@ -208,7 +179,7 @@ def page_of(ratings: pv.Ratings, path: Path) -> str:
 @pytest.mark.parametrize("seed", range(3))
 def test_no_small_set_of_raters_follows_from_all_that_a_report_prints(seed: int, tmp_path: Path) -> None:
     ratings, raters = study(seed, sparse=seed == 1, missing=seed == 2)
-    rows = list(Reading(page_of(ratings, tmp_path / "r.html")).rows())
+    rows = rows_of(page_of(ratings, tmp_path / "r.html"))
     assert check(rows, ratings, raters, "mean") >= 3
     assert sum(len(row) > 3 and row.get("axis") in ("race", "gender") for row in rows) > 100
 
@@ -216,7 +187,7 @@ def test_no_small_set_of_raters_follows_from_all_that_a_report_prints(seed: int,
 def test_no_small_set_of_raters_follows_from_what_a_report_prints_of_items(tmp_path: Path) -> None:
     ratings, raters = study(4)
     with only_sections("items"):
-        rows = list(Reading(page_of(ratings, tmp_path / "r.html")).rows())
+        rows = rows_of(page_of(ratings, tmp_path / "r.html"))
     assert check(rows, ratings, raters, "mean") >= 3
     assert len(on_items(rows, groups_of(raters), "mean")) == ratings.n_items
 
@@ -225,7 +196,7 @@ def test_no_small_set_of_raters_follows_from_who_rates_higher(tmp_path: Path) ->
     """Where everybody rated everything, leniency is a mean less the others' mean: with that of all, a sum."""
     ratings, raters = study(5)
     with only_sections("variation"):
-        rows = list(Reading(page_of(ratings, tmp_path / "r.html")).rows())
+        rows = rows_of(page_of(ratings, tmp_path / "r.html"))
     assert check(rows, ratings, raters, "mean") >= 3
     assert {row["statistic"] for row in rows if row.get("statistic")} == {"leniency", "dominance"}
 

@@ -146,7 +146,7 @@ def test_python_functions_refuse_what_they_know_was_read(study: Path) -> None:
         pv.write_ratings(ratings, path)
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings, inputs={}))
     with mock.patch.object(Report, "html", return_value="new"), pytest.raises(FileError, match="would be written over"):
-        Report(brief, (), ()).write(path)
+        Report(brief, (), (), mock.Mock()).write(path)
     assert path.read_bytes() == before
     pv.write_ratings(ratings, study / "other.parquet")
     pv.write_ratings(pv.read_ratings(study / "other.parquet"), study / "other.parquet")  # as it was stored: the same
@@ -421,7 +421,7 @@ def studies(version: int) -> Any:
 def _report(folder: Path, version: int) -> None:
     brief: Any = SimpleNamespace(study=SimpleNamespace(ratings=ratings_of(1), inputs={}))
     with mock.patch.object(Report, "html", return_value=f"report {version}"):
-        Report(brief, (), ()).write(folder / "report.html")
+        Report(brief, (), (), mock.Mock()).write(folder / "report.html")
 
 
 def _chart(folder: Path, version: int) -> None:

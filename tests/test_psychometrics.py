@@ -529,7 +529,7 @@ def test_the_report_has_both_beside_mpa_and_wra_and_the_severity_of_items(tmp_pa
     with only_sections("responsiveness", "items"):
         pv.write_report(tmp_path / "report.html", ratings, by=["group"], permutations=19, bootstrap=19)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    for words in ('id="scale-forest"', 'id="scale-curves-group"', 'id="item-severity"', 'id="item-severity-table"',
+    for words in ('id="scale-forest"', 'id="scale-curves"', 'id="item-severity"', 'id="item-severity-table"',
                   "Mokken H", "GRM a"):  # fmt: skip
         assert words in page
     assert "r07" not in page
@@ -541,5 +541,5 @@ def test_a_report_on_two_groups_says_that_there_is_no_model_of_them(tmp_path: Pa
         pv.write_report(tmp_path / "report.html", ratings_of(frame), by=["group"], permutations=19, bootstrap=19)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "the model needs 3 groups" in page
-    assert 'id="scale-curves-group"' not in page
+    assert 'id="scale-curves' not in page
     assert 'id="item-severity"' in page  # by raters

@@ -93,17 +93,10 @@ def headlines(made: Made) -> list[Statement]:
     lenses = {"variation": variation(made, **asked), "cohesion": cohesion(made, **asked), "crowd": crowd(made, **asked),
               "items": items(made, **asked)}  # fmt: skip
     sections = [
-        Section(
-            name, name, "",
-            findings=[
-                Finding(one.text, one.weight, "", one.claim, one.p, one.n_permutations)
-                for one in said
-                if one.weight > 0
-            ],
-        )
+        Section(name, name, "", findings=[Finding(one, "") for one in said if one.weight > 0])
         for name, said in lenses.items()
-    ]  # fmt: skip
-    return [Statement(one.text, one.weight, claim=one.claim) for one in top_findings(sections)]
+    ]
+    return [one.said for one in top_findings(sections)]
 
 
 LENSES: dict[str, Callable[[Made], list[Statement]]] = {

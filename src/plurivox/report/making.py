@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -39,9 +40,12 @@ def drawn(
 
 
 def switched(name: str, label: str, figures: Iterable[tuple[str, Figure]]) -> list[Block]:
-    """Return charts of one question with a switch between them, or the chart itself where there is one only."""
+    """Return charts of one question with a switch between them, or the chart itself where there is one only.
+
+    Either has the id of the question, so that links lead there.
+    """
     every = list(figures)
-    return [Switch(name, label, every)] if len(every) > 1 else [figure for _, figure in every]
+    return [Switch(name, label, every)] if len(every) > 1 else [replace(figure, id=name) for _, figure in every]
 
 
 def table(

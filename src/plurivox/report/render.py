@@ -79,7 +79,7 @@ def table_data(frame: pl.DataFrame, digits: Mapping[str, int]) -> str:
         numeric = column.dtype.is_numeric()
         places = 0 if column.dtype.is_integer() else digits.get(column.name, 3)
         values = [_value(value) for value in column.to_list()]
-        entry: dict[str, Any] = {"n": column.name, "v": values}
+        entry: dict[str, Any] = {"n": harmless(column.name), "v": values}
         if numeric:
             entry["d"] = places
         else:
@@ -104,7 +104,7 @@ def _value(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return float(f"{value:.6g}") if math.isfinite(value) else "∞" if value > 0 else "−∞"
-    text = str(value)
+    text = harmless(str(value))  # now: JSON writes a control character in letters, and the script would read it back
     return f"{text[:LONGEST]} … ({len(text):,} characters)" if len(text) > LONGEST else text
 
 

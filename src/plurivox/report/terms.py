@@ -12,7 +12,7 @@ TERMS = {LABELS[name]: (slug("term", name), one.meaning) for name, one in STATIS
 """By how sentences call it, the id and the meaning of each statistic."""
 TERMS["alpha"] = TERMS[LABELS["irr"]]
 TERMS["leniency"] = TERMS[LABELS["leniency"]]
-_WORDS = re.compile("|".join(rf"(?<!\\w){re.escape(word)}(?!\\w)" for word in sorted(TERMS, key=len, reverse=True)))
+_WORDS = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(TERMS, key=len, reverse=True)))
 
 
 class Explained:
