@@ -12,7 +12,7 @@ import pytest
 
 import plurivox as pv
 import reference as twin
-from plurivox.results.claims import group_statements
+from plurivox.results.claims import Claimed, group_statements
 from plurivox.results.result import Row, Statement
 from plurivox.results.wording import named
 
@@ -93,7 +93,8 @@ def said_of(
     result = pv.Cohesion(rows, {"g": 0}, {"g": 0}, (), settings)
     result = result if question == "all" else result.of_question(question)
     return group_statements(
-        result, lambda own: (f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.", own[0]),
+        result,
+        lambda own: Claimed(f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.", own[0], "", ""),
         lambda row: f"{row.group} notable.", held,
     )  # fmt: skip
 
