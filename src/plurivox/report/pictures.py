@@ -24,7 +24,9 @@ _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
-_SAID = re.compile(r'((?:aria-label)="[^"]*")')
+_SAID = re.compile(r'(aria-label="[^"]*")')
+_KEPT = re.compile(r'((?:aria-label|id|offset|(?:\w+-)?opacity)="[^"]*")')
+"""What is not a place on the picture."""
 
 
 def pictures(figure: Figure) -> dict[str, str]:
@@ -65,7 +67,7 @@ def _tag(tag: str) -> str:
         tag = tag.replace(f' fill="{INK}"', "")
     elif ' stroke="' not in tag:
         tag = _UNSTROKED.sub("", tag)
-    parts = _SAID.split(tag)
+    parts = _KEPT.split(tag)
     for at in range(0, len(parts), 2):
         parts[at] = _NUMBER.sub(_rounded, parts[at])
     return "".join(parts)
