@@ -87,7 +87,7 @@ def demo(
 
 
 def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: int) -> Path:
-    """Write the HTML report and print its findings."""
+    """Write the HTML report and print its first screen."""
     from plurivox.cli.progress import telling
     from plurivox.report import make_report
 
@@ -100,9 +100,16 @@ def _report(ratings: "Ratings", given: Mapping[str, Any], folder: Path, seed: in
             },
             **{name: given[name] for name in ("reference", "predictions", "answers")}, progress=progress,
         )  # fmt: skip
-    put("\nWhat every analysis found:\n")
-    for finding in made.findings:
-        put(f"• {finding.text}")
+    answer = made.answer
+    put(f"\n{answer.agreement}\n\n{answer.heading}:")
+    for claim in answer.claims:
+        put(f"• {claim.text}" + (f" ({claim.detail})." if claim.detail else "."))
+    put("\nWhat to do:")
+    for action in answer.actions:
+        put(f"• {action.kind} {action.text}")
+    put("\nWhat is not certain:")
+    for line in answer.uncertain:
+        put(f"• {line.text}")
     return made.write(folder / "report.html")
 
 

@@ -123,7 +123,9 @@ def metric_lines(result: Responsiveness, axis: str, *, subset: str | None = None
     told = tips("group", "metric", "value", "ci low", "ci high", "beside the median", names={"value": "its value"})
     lines = base.mark_line(strokeWidth=1.6, orient="vertical")
     dots = base.mark_point(filled=True, size=45, opacity=1).encode(shape=look["shape"], tooltip=told)
-    chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(width=width, height=alt.Step(STEP + 6))
+    chart = alt.layer(vertical(0.0, x, LINE), lines, dots).properties(
+        width=width, height=alt.Step(STEP + 6 if len(groups) <= 24 else STEP)
+    )
     total = len(_rows(result, axis, g.chosen_subset(result, subset)))
     words = f"{g.shown_words(len(groups), len(groups), total)}Groups from the highest HM to the lowest."
     return themed(chart, title, words)

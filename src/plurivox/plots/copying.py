@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,9 +15,8 @@ def quick_copies() -> Iterator[None]:
     Altair joins charts by copying all of their parts, each with up to a hundred settings that are not set, as often as
     they are joined. The copies made here are the same. Where Altair has no such function any more, nothing is done.
     """
-    from altair.utils import schemapi
-
-    ours = schemapi._deep_copy if hasattr(schemapi, "_deep_copy") else None
+    schemapi: Any = importlib.import_module("altair.utils.schemapi")
+    ours = getattr(schemapi, "_deep_copy", None)
     if ours is None or ours.__module__ == __name__:
         yield
         return

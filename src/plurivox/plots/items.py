@@ -78,7 +78,7 @@ def _rows_of(data: pl.DataFrame, texts: Texts) -> list[str]:
     known = (
         None if texts is None else dict(zip(names, (texts.get(str(item), "") for item in data["item"]), strict=True))
     )
-    return item_labels(names, known, _SHORT if narrow() else 34)
+    return item_labels(names, known, *((_SHORT, 34) if narrow() else ()))
 
 
 def _differences(placed: pl.DataFrame) -> _Layers:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from plurivox.axis import CROSS
 from plurivox.lenses.variation.result import Variation
 from plurivox.plots import groups as g
 from plurivox.plots.forests import TOLD, chance_strips, forest, forest_data, forest_words
@@ -71,12 +72,11 @@ def leniency_forest(
 def _list(drawn: pl.DataFrame) -> Any:
     """Draw groups beneath each other, with a line at zero that says what its two sides mean, and values beside."""
     alt = load_altair()
-    names = [_name(axis, group) for axis, group in drawn.select("axis", "group").iter_rows()]
-    rows = Rows.listed(unique_labels(names, _LABEL))
+    rows = Rows.listed(unique_labels(_names(drawn), _LABEL))
     width = rows.plot_width(_NUMBER)
     x = across(_MEASURED, _ends(drawn, width), width, 7)
     placed = drawn.with_columns(
-        row=pl.int_range(pl.len()), shown=pl.Series([f"{value:+.2f}".replace("-", "−") for value in drawn["value"]])
+        row=pl.int_range(pl.len()), shown=pl.Series(map(_signed, drawn["value"]), dtype=pl.String)
     )
     base = alt.Chart(inline(placed)).encode(y=rows.y())
     colour, shape = g.state_scales(drawn["finding"].to_list(), rows.above(20))
@@ -92,10 +92,16 @@ def _list(drawn: pl.DataFrame) -> Any:
     return alt.layer(*layers).properties(width=width, height=alt.Step(_STEP), name="list")
 
 
-def _name(axis: str, group: str) -> str:
-    """Return a group with its attribute, or alone where there is no room for both."""
-    both = named(axis, group)
-    return both if columns(both) <= fitting(_LABEL) else group
+def _signed(value: float) -> str:
+    """Write a value with its sign, which nothing that rounds to zero has."""
+    return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
+
+
+def _names(drawn: pl.DataFrame) -> list[str]:
+    """Return groups with their attributes; those of a crossing, which tell them by their values, alone if too long."""
+    keys = list(drawn.select("axis", "group").iter_rows())
+    long = {axis for axis, group in keys if CROSS in axis and columns(named(axis, group)) > fitting(_LABEL)}
+    return [group if axis in long else named(axis, group) for axis, group in keys]
 
 
 def _ends(drawn: pl.DataFrame, width: int) -> tuple[float, float]:

@@ -176,7 +176,7 @@ def _cells(placed: pl.DataFrame, labels: list[str], step: int) -> Any:
         x=alt.X("column:O", scale=positions, axis=row_axis(labels, **slanted)),
         y=alt.Y("row:O", scale=positions, axis=row_axis(labels, labelFontSize=11 if step > 13 else 10)),
     )
-    where = "top-right" if len(labels) >= _CORNER else "top" if narrow() else "right"
+    where = "top" if narrow() else "top-right" if len(labels) >= _CORNER else "right"
     legend = alt.Legend(
         title="agreement",
         orient=where,

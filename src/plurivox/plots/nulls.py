@@ -94,15 +94,18 @@ def null_histograms(
         )
         .resolve_scale(x="independent", y="independent")
     )  # fmt: skip
+    return themed(chart, title, _words(result, statistic, axis, subset, len(labels)))
+
+
+def _words(result: GroupResult, statistic: str, axis: str | None, subset: str | None, shown: int) -> str:
     total = len(_tested(result, statistic, axis, subset))
     missing = len(g.group_rows(result, (statistic,), axis, subset)) - total
-    subtitle = (
-        g.shown_words(len(labels), len(labels), total)
+    return (
+        g.shown_words(shown, shown, total)
         + (f"{missing:,} groups have no permutations. " if missing else "")
         + f"Bars: {result.settings['permutations']:,} shuffles of the raters; line: the observed value. "
         + g.correction_words(result)
     )
-    return themed(chart, title, subtitle)
 
 
 def _tested(result: GroupResult, statistic: str, axis: str | None, subset: str | None) -> g.ByGroup:

@@ -12,18 +12,16 @@ from plurivox.plots.measure import lines
 from plurivox.plots.theme import COLOURS, INK, STEP, full_width, load_altair
 
 _WORDS = {
-    "axis": "attribute", "who": "model", "ci low": "95 % interval from", "ci high": "to",
-    "alone low": "95 % interval from", "alone high": "to", "accounted for low": "95 % interval from",
-    "accounted for high": "to", "with themselves low": "95 % interval from", "with themselves high": "to",
-    "with each other low": "95 % interval from", "with each other high": "to", "chance": "by chance",
-    "chance low": "by chance from", "chance high": "to", "MPA low": "95 % interval from", "MPA high": "to",
-    "WRA low": "95 % interval from", "WRA high": "to", "p corrected": "p, corrected", "other": "with",
+    "axis": "attribute", "who": "model", "other": "with", "p corrected": "p, corrected", "chance": "by chance",
+    "chance low": "by chance from", "chance high": "to",
 }  # fmt: skip
 """What columns are called beside a mark, where that is not their name; a "to" belongs to the "from" before it."""
+_ENDS = {" low": "95 % interval from", " high": "to"}
+"""What the two ends of an interval are called."""
 _TEXTS = (
     "axis", "group", "other", "item", "text", "model", "who", "finding", "metric", "statistic", "component", "when",
     "state", "point", "score", "what", "line", "at least", "MPA finding", "WRA finding", "region", "ratings of an item",
-    "with the largest GAI", "pattern", "prediction", "column", "source", "row",
+    "pattern", "prediction", "column", "source", "row",
 )  # fmt: skip
 _WHOLE = ("raters", "items", "ratings", "scores", "permutations", "rated items", "without an answer", "pairs",
           "ratings needed")  # fmt: skip
@@ -36,7 +34,8 @@ def tips(*columns: str, form: str = ".3f", names: Mapping[str, str] | None = Non
 
     ``form`` is how numbers are written that are not counts, shares or p-values; ``names`` calls columns otherwise.
     """
-    words = {**_WORDS, **(names or {})}
+    ends = {column: words for column in columns for end, words in _ENDS.items() if column.endswith(end)}
+    words = {**ends, **_WORDS, **(names or {})}
     return [_tip(column, form, words.get(column, column)) for column in columns]
 
 

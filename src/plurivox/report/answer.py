@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plurivox.lenses.cohesion.words import OWN_VIEW
+from plurivox.report.making import headline
 from plurivox.report.parts import CAUTION, CHECK, COLLECT, Action, Figure, Finding, Section, Tile
 from plurivox.results.merging import merged
 from plurivox.results.result import Statement
@@ -20,6 +21,8 @@ CONSEQUENCE = (
 )  # fmt: skip
 """Statistics by how much follows from a claim; before all of them stands a view of one's own."""
 
+LEADING = ("leniency",)
+"""What the lead chart is about."""
 OF_NOBODY = ("items", "dsi")
 """Statistics whose claims name a group and are about items or attributes."""
 
@@ -41,8 +44,9 @@ class Answer:
     ----------
     subject, agreement
         What was rated by whom, and how far raters agree.
-    heading, claims, n_more
-        How many groups differ; what is claimed, at most five lines; and how many more lines there would be.
+    heading, claims, n_more, nothing
+        How many groups differ; what is claimed, at most five lines; how many more lines there would be; and what is
+        said where nothing is claimed of groups.
     uncertain
         What is not certain.
     actions
@@ -56,6 +60,7 @@ class Answer:
     heading: str
     claims: Sequence[Line]
     n_more: int
+    nothing: str
     uncertain: Sequence[Line]
     actions: Sequence[Action]
     tiles: Sequence[Tile]
@@ -65,6 +70,7 @@ class Answer:
 def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: set[tuple[str, str]]) -> Answer:
     """Choose what goes to the first screen: from the findings at the top of the report, and from its sections."""
     claims = sorted((one for one in findings if one.said.claim), key=lambda one: _rank(one.said))
+    standing = [one.said for one in claims]
     anchors = {id(one.said): one.anchor for one in claims}
     lines = [
         Line(one.text, f"{one.p} after correction" if one.p else "", anchors[id(one.statements[0])])
@@ -78,13 +84,41 @@ def answer_of(sections: Sequence[Section], findings: Sequence[Finding], groups: 
         sections[0].lead,
         next((one.sentence for one in sections if one.sentence), ""),
         _heading(len(differ), len(groups)),
-        lines[:MOST_CLAIMS],
+        lines[:MOST_CLAIMS] or _facts(findings, groups),
         max(0, len(lines) - MOST_CLAIMS),
+        _instead(sections, bool(lines)) if groups else "",
         _uncertain(sections, len(differ), len(groups)),
-        _actions([one for section in sections for one in section.actions]),
+        _actions([one for section in sections for one in section.actions if _stands(one, standing)]),
         [tile for section in sections for tile in section.tiles][:MOST_TILES],
-        next((one.lead_figure for one in sections if one.lead_figure is not None), None),
+        _figure(sections, standing),
     )
+
+
+def _stands(action: Action, standing: Sequence[Statement]) -> bool:
+    return not action.rests_on or any(one in standing for one in action.rests_on)
+
+
+def _figure(sections: Sequence[Section], standing: Sequence[Statement]) -> Figure | None:
+    """Return the lead chart, with what stands as its title."""
+    figure = next((one.lead_figure for one in sections if one.lead_figure is not None), None)
+    if figure is None:
+        return None
+    on_all = [one for one in standing if one.subset == "all"]
+    return replace(figure, title=headline(on_all, *LEADING, otherwise=figure.title))
+
+
+def _facts(findings: Sequence[Finding], groups: set[tuple[str, str]]) -> list[Line]:
+    """Return what holds for all raters, where there are no groups to claim anything of."""
+    return [] if groups else [Line(one.text.removesuffix("."), "", one.anchor) for one in findings if one.fact]
+
+
+def _instead(sections: Sequence[Section], certain: bool) -> str:
+    """Tell that nothing stands, and whether something does within one analysis alone."""
+    if certain:
+        return ""
+    alone = any(one.said.claim for section in sections for one in section.findings)
+    text = "Nothing that was tested stands after correction over all analyses."
+    return f"{text} Some of it stands within one analysis alone, and is said in its section." if alone else text
 
 
 def _rank(said: Statement) -> tuple[int, float]:
@@ -97,7 +131,7 @@ def _rank(said: Statement) -> tuple[int, float]:
 
 def _heading(n_differ: int, n_groups: int) -> str:
     if not n_groups:
-        return "What stands"
+        return "What the ratings say"
     if not n_differ:
         return NOTHING
     verb = "differs" if n_differ == 1 else "differ"

@@ -30,12 +30,13 @@ def drawn(
     from plurivox import plots
     from plurivox.plots.theme import trusted
 
-    pictures = []
+    pictures: list[Any] = []
     for width in (HALF if half else WIDE, NARROW):
         with plots.sized(width), trusted():
             pictures.append(getattr(plots, chart)(found, *which, **options))
     data = getattr(plots, f"{chart}_data")(found, *which, **options)
-    return Figure(name, title, *pictures, alt, caption, data, measure, half)
+    wide, narrow = pictures
+    return Figure(name, title, wide, narrow, alt, caption, data, measure, half)
 
 
 def switched(name: str, label: str, figures: Iterable[tuple[str, Figure]]) -> list[Block]:

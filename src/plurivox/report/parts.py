@@ -52,12 +52,16 @@ COLLECT, CHECK, CAUTION = "Collect", "Check", "Do not conclude"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do, or not to do, about what was found, and where the reason is; smaller ranks come first."""
+    """Something to do, or not to do, about what was found, and where the reason is; smaller ranks come first.
+
+    What follows from claims, ``rests_on``, is only said where one of them stands in the whole report.
+    """
 
     kind: str
     text: str
     anchor: str
     rank: int = 0
+    rests_on: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ class Section:
     remarks
         What could not be computed and why, what was withheld, what is missing and how to add it.
     sentence, tiles, actions, lead_figure
-        What it adds to the first screen.
+        What it adds to the first screen. The title of the figure is what it shows where nothing is claimed.
     """
 
     id: str

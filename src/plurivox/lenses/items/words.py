@@ -46,8 +46,11 @@ def _dividing(found: Items) -> list[Statement]:
         text, p = _claim(certain, first, found.settings), first["p_adjusted"]
         about = (first["axis"], "items", first["group"])
         n_items = certain["item"].n_unique()
-        short = {"subject": counted(n_items, "item"), "short": f"divide{'s' if n_items == 1 else ''} groups of raters"}
-        said = Statement(text, 4.0 - p, *about, claim=True, p=p, rests_on=basis, n_permutations=n, **short)
+        short = f"divide{'s' if n_items == 1 else ''} groups of raters"
+        said = Statement(
+            text, 4.0 - p, *about, claim=True, p=p, rests_on=basis, n_permutations=n, subject=counted(n_items, "item"),
+            short=short,
+        )  # fmt: skip
         return [said, *told]
     return [_no_claim(found), *told]
 

@@ -146,16 +146,16 @@ class SoftFindings:
             return [replace(self._claimed(text, rows, least=BEST), subject=order[0], short=f"predicts best by {label}")]
         if all(row.p is not None and row.p < SIGNIFICANT for row in rows):
             text = f"Whether {cells[0]} is the best of {len(order)} models by {label} is undecided"
-            short = {"subject": f"whether {order[0]}", "short": f"is the best model by {label} is undecided"}
+            subject, short = f"whether {order[0]}", f"is the best model by {label} is undecided"
         else:
             n, names = len(open_) + 1, [cells[0], *(cells[at] for at in open_)]
             which, place = f"the {n} models", ""
             if n < len(order):
                 which, place = f"{n} of {len(order)} models", " for the first place"
             text = f"By {label} {which} cannot be told apart{place}: {listed(names, FEW + 1)}"
-            short = {"subject": which, "short": f"cannot be told apart{place} by {label}"}
+            subject, short = which, f"cannot be told apart{place} by {label}"
         said = self._claimed(f"{text}, {self._p([rows[at - 1] for at in open_])}{more}", rows, claim=False)
-        return [replace(said, standing="open", **short)]
+        return [replace(said, standing="open", subject=subject, short=short)]
 
     def _pairs(self) -> list[Statement]:
         """Return how sure the order of neighbours in the ranking is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -185,7 +186,7 @@ def _dots(found: Alignment) -> list[Block]:
     """Return how far models are from groups, a chart for each attribute, those with a claim first."""
     said = found.statements()
     claimed = [one.axis for one in said if one.claim and one.statistic == "closest_gap"]
-    axes: list[str | None] = sorted(found.axes, key=lambda axis: axis not in claimed)[:MAX_AXES]
+    axes: Sequence[str | None] = sorted(found.axes, key=lambda axis: axis not in claimed)[:MAX_AXES]
     return switched("alignment-dots", "Distance from groups of", [
         (axis or "all raters", drawn(
             "alignment_dots", found, slug("alignment-dots", axis or "all-raters"), _closest_to(found, axis),

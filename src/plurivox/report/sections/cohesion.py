@@ -47,11 +47,11 @@ def section(brief: Brief) -> Section:
     if not brief.ratings.has_raters:
         return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs ratings of known raters."])
     found: Cohesion = brief.ask("cohesion", pairs=_paired(brief)) if brief.by else brief.ask("cohesion")
-    shown = {"sentence": _agreement(found), "tiles": _tiles(found, "cohesion")}
+    sentence, tiles = _agreement(found), _tiles(found, "cohesion")
     if not brief.by:
         findings = findings_of(found, "cohesion-table")
         title = "Agreement of all raters"
-        return Section("cohesion", title, EVERYBODY, [_table(found)], findings, remarks_of(found), **shown)
+        return Section("cohesion", title, EVERYBODY, [_table(found)], findings, remarks_of(found), (), sentence, tiles)
     findings = findings_of(found, "cohesion-forest", {"dsi": "cohesion-dsi"})
     remarks = remarks_of(found) + undefined_remarks(found, "gai")
     actions = [
@@ -60,7 +60,7 @@ def section(brief: Brief) -> Section:
     ]  # fmt: skip
     main = [_forest(found), *_pairs(found)]
     return Section(
-        "cohesion", "Who sees things alike", LEAD, main, findings, remarks, _more(found), actions=actions, **shown
+        "cohesion", "Who sees things alike", LEAD, main, findings, remarks, _more(found), sentence, tiles, actions
     )
 
 

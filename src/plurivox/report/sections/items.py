@@ -53,8 +53,10 @@ def _actions(found: Items) -> list[Action]:
     """Return which items to read, and which to have rated more."""
     actions, certain = [], claimed(found)["item"].n_unique()
     if certain:
-        text = f"the {counted(certain, 'item')} on which groups part ways, the clearest first."
-        actions.append(Action(CHECK, text, "items-chart", 1))
+        which = "the item" if certain == 1 else f"the {certain:,} items"
+        first = "" if certain == 1 else ", the clearest first"
+        said = tuple(one for one in found.statements() if one.claim)
+        actions.append(Action(CHECK, f"{which} on which groups part ways{first}.", "items-chart", 1, said))
     wanting = _wanting(found)
     if wanting:
         text = (

@@ -108,7 +108,8 @@ def _actions(found: Responsiveness, advice: Advice) -> list[Action]:
         listing = next(name for name in ("advice-pairs", "advice") if name == "advice" or advice.table("pairs").height)
         who = listed([named(one.axis, one.group) for one in low], 2)
         text = f"what {poles.high} means to {who}: go through items together before anybody is called wrong."
-        actions.append(Action(CHECK, text, listing, 0))
+        said = tuple(one for one in found.statements() if one.claim)
+        actions.append(Action(CHECK, text, listing, 0, said))
     return actions
 
 

@@ -33,7 +33,7 @@ def section(brief: Brief) -> Section | None:
     anchors = {"prior": "soft-prior", "pit": "soft-pit", "design": "soft-interactions"}
     findings = findings_of(found, "soft-ranking", anchors)
     actions = [
-        Action(CHECK, f"{one.subject}: it {one.short}.", "soft-ranking", 1)
+        Action(CHECK, f"{one.subject}: it {one.short}.", "soft-ranking", 1, (one,))
         for one in found.statements() if one.short.startswith("predicts worse")
     ]  # fmt: skip
     title = "Who predicts ratings well"

@@ -14,7 +14,6 @@ from plurivox.plots.layout import ALL_RATERS
 from plurivox.report.making import (
     drawn,
     findings_of,
-    headline,
     remarks_of,
     switched,
     table,
@@ -104,10 +103,8 @@ def section(brief: Brief) -> Section:
 
 def _lead_figure(found: Variation) -> Figure:
     """Return who rates higher or lower, the lowest first, with what chance gives."""
-    said = [one for one in found.statements() if one.subset == "all"]
-    title = headline(said, "leniency", otherwise="No group is certain to rate the same items higher or lower")
     return drawn(
-        "leniency_forest", found, "variation-forest", title,
+        "leniency_forest", found, "variation-forest", "No group is certain to rate the same items higher or lower",
         "By how many points each group rates the same items higher, with 95 % intervals, over the values of random "
         "groups of the same size.",
         "Right of the line, a group rates higher than the others. The further a point lies outside its grey strip, the "
@@ -177,7 +174,7 @@ def _actions(found: Variation) -> list[Action]:
     if claims:
         who = listed([one.subject for one in claims], 2)
         text = f"averages over raters: {who} rate differently, so a mean depends on who rated."
-        actions.append(Action(CHECK, text, "variation-forest", 2))
+        actions.append(Action(CHECK, text, "variation-forest", 2, tuple(claims)))
     return actions
 
 
