@@ -67,7 +67,7 @@ def test_a_table() -> None:
 
 def test_an_empty_table() -> None:
     html = made(DataTable("none", "Nothing", TABLE.head(0)))
-    same_as_snapshot("empty-table", cut(html, '<div class="table block" id="none">', "</div>\n</div>"))
+    same_as_snapshot("empty-table", cut(html, '<div class="table block" id="none">', "data-more></button></p>"))
 
 
 def figure(name: str, **more: Any) -> Figure:
@@ -127,7 +127,6 @@ def test_prose_and_terms() -> None:
 
 def test_the_appendix() -> None:
     html = made(Prose("Said."), more=[Prose("Plain <text> & more."), DataTable("t", "A table", TABLE)])
-    html = re.sub(r'<div class="table.*?</div>\n</div>', "<div>…</div>", html, flags=re.DOTALL)
     same_as_snapshot("appendix", cut(html, '<p class="on">', "</details>"))
 
 

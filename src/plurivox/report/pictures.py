@@ -25,7 +25,7 @@ _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _SAID = re.compile(r'(aria-label="[^"]*")')
-_KEPT = re.compile(r'((?:aria-label|id|offset|(?:\w+-)?opacity)="[^"]*")')
+_KEPT = re.compile(r'((?:aria-label|offset|(?:\w+-)?opacity)="[^"]*")')
 """What is not a place on the picture."""
 
 
