@@ -102,7 +102,7 @@ def findings() -> list[Finding]:
 def test_the_first_screen() -> None:
     screen = Answer(
         "What was <rated>.", "They agree & alpha is 0.5.", "Of 12 groups two differ",
-        [Line("Group <A> stands out", "p = .010 after correction", "part")], 3,
+        [Line("Group <A> stands out", "p = .010 after correction", "part")], 3, "",
         [Line("Nobody knows <why>.", "", "part")], [Action(CHECK, "what <A> means.", "part")],
         [Tile("44%", "of <what>", "beside & below", "part")], figure("lead"),
     )  # fmt: skip
