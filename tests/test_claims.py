@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import plurivox as pv
 import reference as twin
-from plurivox.results.claims import Claimed, group_statements
+from plurivox.results.claims import group_statements
 from plurivox.results.result import Row, Statement
 from plurivox.results.wording import named
 
@@ -92,11 +93,11 @@ def said_of(
     settings = {"permutations": 999, "correction": "maxt", "resample": "both", "design": design}
     result = pv.Cohesion(rows, {"g": 0}, {"g": 0}, (), settings)
     result = result if question == "all" else result.of_question(question)
-    return group_statements(
-        result,
-        lambda own: Claimed(f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.", own[0], "", ""),
-        lambda row: f"{row.group} notable.", held,
-    )  # fmt: skip
+
+    def claimed(own: Sequence[Row]) -> tuple[str, Row, str, str]:
+        return f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.", own[0], "stand out", "by much"
+
+    return group_statements(result, claimed, lambda row: f"{row.group} notable.", held)
 
 
 def test_what_is_undecided_is_told_and_is_no_claim() -> None:
@@ -127,6 +128,16 @@ def test_claims_come_first_and_rest_on_what_was_done() -> None:
         "all raters shuffled, 999 times; corrected over 4 values by the largest deviation of every shuffle (max-T)"
     )
     assert [one.weight for one in said] == sorted((one.weight for one in said), reverse=True)
+    assert [(one.subject, one.short, one.amount, one.subset, one.standing) for one in said] == [
+        ("g: b", "stand out", "by much", "all", ""), ("g: a", "stand out", "by much", "all", ""),
+        ("", "", "", "all", "weak"),
+    ]  # fmt: skip
+
+
+def test_a_claim_on_a_part_of_the_items_names_it() -> None:
+    whole = value("a", p_value=0.002, p_adjusted=0.002, claim=True)
+    said = said_of(whole, replace(whole, subset="bias"))
+    assert [(one.subject, one.subset) for one in said] == [("g: a", "all"), ("g: a", "bias")]
 
 
 # Attributes that travel together --------------------------------------------------------------------------------------

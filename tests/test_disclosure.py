@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,38 @@ BY: list[Any] = ["race", "gender", "age", ("race", "gender")]
 
 
 NO_SUMS = ("cohesion", "responsiveness")  # sections of agreement and of areas, but for the use of scores
+
+
+class Reading(HTMLParser):
+    """The tables that a notebook shows, as rows of texts by column."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self._cell: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self._cell = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._cell is not None:
+            self._cell += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th") and self._cell is not None:
+            self.tables[-1][-1].append(self._cell.strip())
+            self._cell = None
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """Yield each row by the names of its columns."""
+        for header, *lines in self.tables:
+            yield from (dict(zip(header, line, strict=False)) for line in lines)
 
 
 def rows_of(text: str) -> list[dict[str, Any]]:

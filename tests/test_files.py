@@ -662,6 +662,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
         "files.py", "results/folders.py", "engine/pool.py", "ask/database.py", "models/saving.py", "cli/ending.py",
         "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "intake/panics.py",
         "intake/workbooks.py",  # a ZIP in memory
+        "report/printing.py",  # in a temporary folder, for Chromium
     }  # fmt: skip
     found = set()
     for path, module in sources().items():
@@ -680,6 +681,7 @@ def test_every_input_is_noted_where_it_is_opened() -> None:
     own = {
         "engine/pool.py", "report/render.py", "ask/processes.py", "cli/ending.py", "results/folders.py", "files.py",
         "report/build.py",  # digests of what was read before
+        "report/printing.py",  # what Chromium made
         "ask/checked.py", "intake/read_answers.py",  # only look; what they look at is then read by others
         "intake/logs/lm_eval.py",  # the name of a model from beside what was read
         "actions/curate/files.py",  # looks whether an output is its own

@@ -26,8 +26,8 @@ def study(**changes: Any) -> pv.Simulation:
 
 def sections_of(ratings: pv.Ratings, by: Any, **options: Any) -> list[Section]:
     """Return the section on alignment, if there is one; the others are not made."""
-    with only_sections("alignment"):
-        return list(make_report(ratings, by, **QUICK, **options).sections)
+    with only_sections("alignment", "methods"):
+        return list(make_report(ratings, by, **QUICK, **options).sections[:-1])
 
 
 def section_of(made: pv.Simulation, by: Any = ("gender",), **more: Any) -> Section:
@@ -127,7 +127,7 @@ def test_without_groups_and_with_totals(tmp_path: Path) -> None:
     ratings = pv.read_ratings(path, scale="0:2", layout="totals")
     answers = pl.DataFrame({"model": "m", "item": ["a", "b", "c"], "answer": [0, 2, None]})
     text = pv.write_report(tmp_path / "r.html", ratings, answers=answers, **QUICK).read_text(encoding="utf-8")
-    assert "How far models are from raters</h2>" in text
+    assert "Whose view models reflect</h2>" in text
     assert "alignment-stand-in" not in text
 
 

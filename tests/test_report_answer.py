@@ -109,8 +109,9 @@ def test_a_group_that_differs_is_one_of_those_counted() -> None:
 
 def test_without_groups_nothing_is_said_of_them() -> None:
     found = answer(groups=set())
-    assert found.heading == "What stands"
+    assert found.heading == "What the ratings say"
     assert found.uncertain == []
+    assert found.nothing == ""
 
 
 # What is not certain
@@ -173,7 +174,7 @@ def test_actions_of_the_same_words_are_two_if_they_are_two() -> None:
 
 def test_five_tiles_and_the_first_chart_and_sentence_of_any_section() -> None:
     tiles = [Tile(str(at), "name", "beside", "there") for at in range(4)]
-    figure = Figure("f", "t", None, None, "a", "c", None)  # type: ignore[arg-type]
+    figure: Any = Figure("f", "t", None, None, "a", "c", None)  # type: ignore[arg-type]
     sections = [
         Section("a", "A", "What was rated.", tiles=tiles),
         Section("b", "B", "", tiles=tiles, sentence="They agree.", lead_figure=figure),
@@ -182,7 +183,45 @@ def test_five_tiles_and_the_first_chart_and_sentence_of_any_section() -> None:
     found = answer_of(sections, [], set())
     assert [one.value for one in found.tiles] == ["0", "1", "2", "3", "0"]
     assert (found.subject, found.agreement) == ("What was rated.", "They agree.")
-    assert found.figure is figure
+    assert found.figure is not None
+    assert (found.figure.id, found.figure.title) == ("f", "t")
+
+
+def test_the_lead_chart_says_what_stands_of_it_on_all_items() -> None:
+    figure: Any = Figure("f", "Nobody is certain to", None, None, "a", "c", None)  # type: ignore[arg-type]
+    for made, title in (
+        ([claim("mpa", "a")], "Nobody is certain to"),
+        ([claim("leniency", "a", subset="bias")], "Nobody is certain to"),
+        ([claim("leniency", "a", amount="by 2")], "team: a differ in leniency, by 2"),
+        ([claim("leniency", "a", amount="by 2"), claim("leniency", "b")], "team: a and team: b differ in leniency"),
+    ):
+        found = answer(*made, lead_figure=figure)
+        assert found.figure is not None
+        assert found.figure.title == title
+
+
+def test_an_action_that_rests_on_claims_is_said_where_one_of_them_stands() -> None:
+    stands, falls = claim("mpa", "a"), claim("mpa", "b")
+    actions = [
+        Action(CHECK, "both", "there", 0, (stands.said, falls.said)), Action(CHECK, "lost", "there", 0, (falls.said,)),
+        Action(CHECK, "always", "there", 1),
+    ]  # fmt: skip
+    found = answer_of([shown(stands, falls, actions=actions)], [stands], GROUPS)
+    assert [one.text for one in found.actions] == ["both", "always"]
+
+
+def test_where_nothing_stands_it_says_so_and_what_stands_within_one_analysis() -> None:
+    assert answer(claim("mpa", "a")).nothing == ""
+    assert answer().nothing == "Nothing that was tested stands after correction over all analyses."
+    alone = answer_of([shown(claim("mpa", "a"))], [], GROUPS)
+    assert alone.nothing.endswith("Some of it stands within one analysis alone, and is said in its section.")
+    assert alone.claims == []
+
+
+def test_without_groups_facts_are_what_the_ratings_say() -> None:
+    found = answer(fact("All raters agree."), groups=set())
+    assert lines(found) == ["All raters agree"]
+    assert answer(fact("All raters agree.")).claims == []
 
 
 def test_what_is_claimed_at_the_top_is_what_stands_over_all_lenses() -> None:

@@ -14,7 +14,7 @@ import pytest
 import plurivox as pv
 from plurivox.engine.counting import counts_of
 from plurivox.statistics import cohesion, registry
-from support import run_cli
+from support import Markup, run_cli
 
 FILE = '''
 """Unanimity: on which share of its items a group is of one mind."""
@@ -117,9 +117,11 @@ def test_the_terminal_shows_it_with_its_interval(ratings: pv.Ratings, tmp_path: 
 def test_the_report_and_its_glossary_have_it(ratings: pv.Ratings, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     text = pv.write_report(tmp_path / "r.html", ratings, "gender", permutations=19, bootstrap=19).read_text()
-    table, glossary = text.index('id="cohesion-table"'), text.index('id="methods-statistics"')
-    assert "unanimity" in text[table : text.index("</table>", table)]
-    assert "on which share of items a group is of one mind" in text[glossary:]
+    page = Markup(text)
+    page.sound()
+    assert "unanimity" in page.tables["cohesion-table"].columns["statistic"]
+    glossary = text[text.index('id="term-unanimity"') :]
+    assert glossary.index("on which share of items a group is of one mind") < glossary.index("</dd>")
 
 
 @pytest.mark.usefixtures("unanimous")

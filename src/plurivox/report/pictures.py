@@ -10,7 +10,7 @@ from plurivox.report.parts import Figure
 
 _IDLE = re.compile(
     r' (?:font-family|class|role|aria-hidden|aria-roledescription|xmlns:xlink|version)="[^"]*"'
-    r'| (?:pointer-events="none"|opacity="1"|[xy]2="0"|stroke-width="1"|font-size="11px"|transform="translate\(0,0\)")'
+    r'| (?:pointer-events="none"|opacity="1"|stroke-width="1"|font-size="11px"|transform="translate\(0,0\)")'
 )
 """Attributes that the style of the page sets for all charts, or that change nothing."""
 _BLANK = re.compile(r'<path[^>]*? d="(?:|M0,0h[\d.]*v[\d.]*h-?[\d.]*Z)"(?: display="none")?/>')
@@ -20,11 +20,14 @@ _LINE = re.compile(
     r'((?: (?!aria-label)[\w-]+="[^"]*")*)/>'
 )
 _LINES = re.compile(rf"(?:{_LINE.pattern})+")
+_NO_WAY = re.compile(r' [xy]2="0"')  # of lines; of a gradient it tells the direction
 _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
-_SAID = re.compile(r'((?:aria-label)="[^"]*")')
+_SAID = re.compile(r'(aria-label="[^"]*")')
+_KEPT = re.compile(r'((?:aria-label|offset|(?:\w+-)?opacity)="[^"]*")')
+"""What is not a place on the picture."""
 
 
 def pictures(figure: Figure) -> dict[str, str]:
@@ -63,9 +66,11 @@ def _tag(tag: str) -> str:
     tag = _IDLE.sub("", tag)
     if tag.startswith("<text"):
         tag = tag.replace(f' fill="{INK}"', "")
-    elif ' stroke="' not in tag:
+    elif tag.startswith("<line "):
+        tag = _NO_WAY.sub("", tag)
+    if ' stroke="' not in tag:
         tag = _UNSTROKED.sub("", tag)
-    parts = _SAID.split(tag)
+    parts = _KEPT.split(tag)
     for at in range(0, len(parts), 2):
         parts[at] = _NUMBER.sub(_rounded, parts[at])
     return "".join(parts)

@@ -191,7 +191,7 @@
       const all = step ? marks() : [];
       if (!all.length) return;
       event.preventDefault();
-      place = (place + step + all.length) % all.length;
+      place = place < 0 && step < 0 ? all.length - 1 : (place + step + all.length) % all.length;
       point(chart, all[place]);
       all[place].classList.add("at");
       value.textContent = all[place].getAttribute("aria-label");
@@ -266,6 +266,10 @@
         block.classList.toggle("missed", !hit);
         block.hidden = !hit;
         found += hit;
+      }
+      for (const one of document.querySelectorAll("#appendix .switch")) {  // of its charts, one that holds the words
+        const hits = [...one.querySelectorAll("figure")].filter((figure) => !figure.hidden);
+        if (hits.length && hits.every((figure) => figure.parentElement.hidden)) one.dispatchEvent(new CustomEvent("reveal", { detail: hits[0].id }));
       }
       for (const part of document.querySelectorAll("#appendix section, #appendix .switch")) {
         part.hidden = ![...part.querySelectorAll(".block")].some((one) => !one.hidden);
