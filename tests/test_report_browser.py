@@ -98,7 +98,11 @@ class Page:
 
     def close(self, path: Path) -> None:
         assert self.complaints == []
-        assert [url for url in self.requests if url.partition("#")[0] != path.as_uri() and not url.startswith(("data:", "blob:"))] == []
+        assert [
+            url
+            for url in self.requests
+            if url.partition("#")[0] != path.as_uri() and not url.startswith(("data:", "blob:"))
+        ] == []
         self.context.close()
 
 
@@ -154,7 +158,9 @@ def test_all_rows_can_be_shown_and_copied(browser: Any, demo: Path) -> None:
     table = page.locator("#responsiveness-table")
     assert len(fill_of(table)) == 25
     table.locator("[data-copy]").click()  # all rows, though 25 are shown
-    opened.until("['Copied', 'Saved'].includes(document.querySelector('#responsiveness-table [data-copy]').textContent)")
+    opened.until(
+        "['Copied', 'Saved'].includes(document.querySelector('#responsiveness-table [data-copy]').textContent)"
+    )
     text = page.evaluate("navigator.clipboard.readText()")
     expected = Markup(demo.read_text(encoding="utf-8")).tables["responsiveness-table"]
     header, *lines = csv.reader(io.StringIO(text))
