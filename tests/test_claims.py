@@ -13,7 +13,7 @@ import pytest
 
 import plurivox as pv
 import reference as twin
-from plurivox.results.claims import group_statements
+from plurivox.results.claims import Claimed, group_statements
 from plurivox.results.result import Row, Statement
 from plurivox.results.wording import named
 
@@ -94,8 +94,9 @@ def said_of(
     result = pv.Cohesion(rows, {"g": 0}, {"g": 0}, (), settings)
     result = result if question == "all" else result.of_question(question)
 
-    def claimed(own: Sequence[Row]) -> tuple[str, Row, str, str]:
-        return f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}.", own[0], "stand out", "by much"
+    def claimed(own: Sequence[Row]) -> Claimed:
+        text = f"{own[0].group} claimed by {', '.join(row.statistic for row in own)}."
+        return Claimed(text, own[0], "stand out", "by much")
 
     return group_statements(result, claimed, lambda row: f"{row.group} notable.", held)
 

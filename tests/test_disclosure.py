@@ -204,7 +204,9 @@ def page_of(ratings: pv.Ratings, path: Path) -> str:
     items = ratings.items["item"].to_list()
     answers = pl.DataFrame({"item": items[:8], "model": "m", "answer": [at % 5 for at in range(8)]})
     predictions = pl.DataFrame({"item": items, "model": "p", **{str(k): 0.2 for k in range(5)}})
-    options = {"answers": answers, "predictions": predictions, "permutations": 9, "max_permutations": 9}
+    options: dict[str, Any] = {
+        "answers": answers, "predictions": predictions, "permutations": 9, "max_permutations": 9,
+    }  # fmt: skip
     return pv.write_report(path, ratings, BY, **options, interval="none").read_text(encoding="utf-8")
 
 

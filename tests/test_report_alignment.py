@@ -70,7 +70,7 @@ def test_the_numbers_are_those_of_the_lens() -> None:
     blocks = blocks_in(section)
     said = sorted((one for one in found.statements() if one.weight > 0), key=lambda one: -one.weight)
     assert [one.text for one in section.findings] == [one.text for one in said]
-    assert blocks["alignment-accounts"].frame["answered"].to_list() == found.accounts()["answered"].to_list()  # type: ignore[union-attr]
+    assert blocks["alignment-accounts"].frame["answered"].to_list() == found.accounts()["answered"].to_list()
     closest = blocks["alignment-closest"]
     assert isinstance(closest, DataTable)
     for name, other in (("gap", "gap"), ("p", "p_value"), ("wins", "wins"), ("at equal sizes", "matched")):

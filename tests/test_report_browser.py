@@ -89,7 +89,11 @@ class Page:
 
     def until(self, condition: str) -> None:
         """Wait for something to hold; how long that takes depends on how busy the machine is."""
-        self.page.wait_for_function(condition, timeout=60_000)
+        for _ in range(600):
+            if self.page.evaluate(condition):
+                return
+            self.page.wait_for_timeout(100)
+        pytest.fail(f"this never was so: {condition}")
 
     def open_appendix(self) -> Any:
         self.page.locator("#appendix > summary").click()
@@ -98,7 +102,11 @@ class Page:
 
     def close(self, path: Path) -> None:
         assert self.complaints == []
-        assert [url for url in self.requests if url.partition("#")[0] != path.as_uri() and not url.startswith(("data:", "blob:"))] == []
+        assert [
+            url
+            for url in self.requests
+            if url.partition("#")[0] != path.as_uri() and not url.startswith(("data:", "blob:"))
+        ] == []
         self.context.close()
 
 
@@ -154,7 +162,9 @@ def test_all_rows_can_be_shown_and_copied(browser: Any, demo: Path) -> None:
     table = page.locator("#responsiveness-table")
     assert len(fill_of(table)) == 25
     table.locator("[data-copy]").click()  # all rows, though 25 are shown
-    opened.until("['Copied', 'Saved'].includes(document.querySelector('#responsiveness-table [data-copy]').textContent)")
+    opened.until(
+        "['Copied', 'Saved'].includes(document.querySelector('#responsiveness-table [data-copy]').textContent)"
+    )
     text = page.evaluate("navigator.clipboard.readText()")
     expected = Markup(demo.read_text(encoding="utf-8")).tables["responsiveness-table"]
     header, *lines = csv.reader(io.StringIO(text))
@@ -245,6 +255,9 @@ def test_the_appendix_can_be_searched(browser: Any, demo: Path) -> None:
     # A chart behind a switch that holds the words is the one that is shown.
     for switch in page.locator("#appendix .switch").all():
         assert switch.is_visible() == (switch.locator("figure:visible").count() == 1)
+    shown = [(one.is_visible(), one.locator(".block:visible").count() > 0)
+             for one in page.locator("#appendix section").all()]  # fmt: skip
+    assert {(True, True), (False, False)} == set(shown)
     page.fill("#find", "no such words anywhere")
     assert page.locator("#appendix .block:visible").count() == 0
     assert page.locator("#hits").text_content().startswith("0 of ")

@@ -16,8 +16,19 @@ import pytest
 import plurivox as pv
 from plurivox.report.answer import Answer, Line, answer_of
 from plurivox.report.parts import (
-    CHECK, Action, Block, Brief, DataTable, Figure, Finding, Prose, Section, Switch, Terms, Tile,
-)  # fmt: skip
+    CHECK,
+    Action,
+    Block,
+    Brief,
+    DataTable,
+    Figure,
+    Finding,
+    Prose,
+    Section,
+    Switch,
+    Terms,
+    Tile,
+)
 from plurivox.report.render import page
 from plurivox.report.settings import ReportSettings
 from plurivox.results.result import Statement

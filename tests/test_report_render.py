@@ -250,7 +250,7 @@ def pixels(svg: str) -> Any:
     """Draw a picture over white, with the font and the ink that a page gives to all; return how light pixels are."""
     import vl_convert
 
-    svg = svg.replace("<svg ", "<svg font-family=\"Arial, 'Liberation Sans', sans-serif\" font-size=\"11px\" ", 1)
+    svg = svg.replace("<svg ", '<svg font-family="Arial, \'Liberation Sans\', sans-serif" font-size="11px" ', 1)
     png = vl_convert.svg_to_png(re.sub(r"<text(?![^>]* fill=)", f'<text fill="{INK}"', svg))
     width, height, *form = struct.unpack(">IIBBBBB", png[16:29])
     assert form == [8, 6, 0, 0, 0]  # eight bits, with transparency, not interlaced

@@ -272,7 +272,7 @@
         if (hits.length && hits.every((figure) => figure.parentElement.hidden)) one.dispatchEvent(new CustomEvent("reveal", { detail: hits[0].id }));
       }
       for (const part of document.querySelectorAll("#appendix section, #appendix .switch")) {
-        part.hidden = ![...part.querySelectorAll(".block")].some((one) => !one.hidden);
+        part.hidden = !blocks.some((one) => !one.hidden && part.contains(one));
       }
       byId("hits").textContent = wanted ? `${found} of ${blocks.length} parts` : "";
     });
