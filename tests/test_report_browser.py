@@ -148,6 +148,25 @@ def test_a_reader_on_a_desk(browser: Any, demo: Path) -> None:
     opened.close(demo)
 
 
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_links_lead_to_where_they_point(browser: Any, demo: Path, motion: str) -> None:
+    """Tables are drawn when they come near; those on the way must not push the target out of sight."""
+    top = "document.activeElement.getBoundingClientRect().top"
+    names = set()
+    links = Page(browser, demo, reduced_motion=motion)
+    addresses = links.page.locator("#answer a, .on a").evaluate_all("(all) => all.map((one) => one.hash)")
+    for address in dict.fromkeys(addresses if motion == "reduce" else addresses[-1:]):
+        links.page.reload()
+        links.page.locator(f'main a[href="{address}"]').first.click()
+        links.until(f"-50 < {top} && {top} < innerHeight && scrollY > 0")
+        links.page.wait_for_timeout(300)  # what was still to be drawn is
+        assert links.page.evaluate(f"-50 < {top} && {top} < innerHeight"), address
+        assert links.page.evaluate("document.activeElement.id") == address[1:]
+        names.add(address)
+    assert motion != "reduce" or len(names) > 8
+    links.close(demo)
+
+
 def test_the_main_part_is_short_and_the_file_small(browser: Any, demo: Path) -> None:
     opened = Page(browser, demo, width=1280)
     assert opened.page.evaluate("document.querySelector('#appendix').offsetTop") <= 7_000

@@ -242,6 +242,9 @@
         if (figure) one.dispatchEvent(new CustomEvent("reveal", { detail: figure.id }));
       }
     }
+    for (const [box, table] of tables) {  // drawn on the way, they would push it out of sight
+      if (box.offsetParent !== null && box.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING) table.draw();
+    }
     target.setAttribute("tabindex", "-1");
     target.focus({ preventScroll: true });
     target.scrollIntoView();
