@@ -103,8 +103,11 @@ def _figure(sections: Sequence[Section], standing: Sequence[Statement]) -> Figur
     figure = next((one.lead_figure for one in sections if one.lead_figure is not None), None)
     if figure is None:
         return None
+    alone = headline([one.said for section in sections for one in section.findings if one.said.subset == "all"],
+                     *LEADING, otherwise="")  # fmt: skip
+    otherwise = f"Within this analysis alone, {alone}" if alone else figure.title
     on_all = [one for one in standing if one.subset == "all"]
-    return replace(figure, title=headline(on_all, *LEADING, otherwise=figure.title))
+    return replace(figure, title=headline(on_all, *LEADING, otherwise=otherwise))
 
 
 def _facts(findings: Sequence[Finding], groups: set[tuple[str, str]]) -> list[Line]:

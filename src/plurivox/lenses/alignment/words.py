@@ -61,7 +61,7 @@ class AlignmentFindings:
             Statement(
                 self._closest_sentence(row, about[row.model, row.prompt, row.axis], n_tested), weight_of(row),
                 row.axis, row.statistic, row.group, True, row.p_adjusted, rests_on(settings, row, n_tested),
-                row.n_permutations, f"answers of {self._voice(row)}",
+                row.n_permutations, f"the answers of {self._voice(row)}",
                 f"lie closest to raters with {named(row.axis, row.group)}",
             )
             for row in tested if row.claim

@@ -200,10 +200,11 @@ def _dots(found: Alignment) -> list[Block]:
 
 
 def _closest_to(found: Alignment, axis: str | None) -> str:
-    """Tell what is claimed of models and the groups of an attribute, and who may stand in."""
-    said = [one for one in found.statements() if one.axis == axis or one.statistic == "stand_in"]
-    otherwise = "No model is certain to lie closer to one group than to the others"
-    return headline(said, "closest_gap", "stand_in", otherwise=otherwise if axis else "How far models are from raters")
+    """Tell what is claimed of models and the groups of an attribute; without one, who may stand in."""
+    if axis is None:
+        return headline(found.statements(), "stand_in", otherwise="How far models are from raters")
+    said = [one for one in found.statements() if one.axis == axis]
+    return headline(said, "closest_gap", otherwise=f"No model is certain to lie closer to one group of {axis}")
 
 
 def _closest(found: Alignment) -> list[Block]:

@@ -99,10 +99,8 @@ def _paired(brief: Brief) -> bool:
 
 
 def _forest(found: Cohesion) -> Figure:
-    title = headline(
-        found.statements(), "gai", "view_correlation", "irr", "xrr",
-        otherwise="No group is certain to agree more, or less, than a random group",
-    )  # fmt: skip
+    said, nobody = found.statements(), "No group is certain to agree more, or less, than a random group"
+    title = headline(said, "gai", "view_correlation", otherwise=headline(said, "irr", "xrr", otherwise=nobody))
     return drawn(
         "gai_forest", found, "cohesion-forest", title,
         "GAI of each group with its 95 % interval, over the values of random groups of the same size.",

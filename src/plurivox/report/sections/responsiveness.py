@@ -197,7 +197,8 @@ def _reference(found: Responsiveness) -> str:
         else f"split at each of {len(boundaries)} points in turn, and values averaged"
     )
     size = f"{reference['n_ratings']:,} ratings of {reference['n_items']:,} items"
-    return f"The reference: {reference['name']}, {size}, {split}."
+    name = "" if reference["name"] == "the reference" else f"{reference['name']}, "
+    return f"The reference: {name}{size}, {split}."
 
 
 def _forest(found: Responsiveness, subset: str = "all") -> Figure:
