@@ -210,7 +210,7 @@ class Ratings:
 
     def __len__(self) -> int:
         """Return the number of ratings."""
-        return len(self.scores) if self.multiplicity is None else int(self.multiplicity.sum())
+        return self.n_entries if self.multiplicity is None else int(self.multiplicity.sum())
 
     def __repr__(self) -> str:
         by = f"by {self.n_raters:,} raters" if self.has_raters else "in totals"
@@ -250,7 +250,11 @@ class Ratings:
     @property
     def has_raters(self) -> bool:
         """Whether it is known who gave which rating."""
-        return self.rater_codes is not None
+        return self.multiplicity is None
+
+    def in_memory(self) -> Ratings:
+        """Return the ratings in memory; those that lie packed on disk are read."""
+        return self
 
     @property
     def codes_of_raters(self) -> NDArray[np.int32]:
@@ -273,7 +277,12 @@ class Ratings:
         """Whether every rater rated every item."""
         return self.has_raters and len(self) == self.n_items * self.n_raters
 
-    def parts(self) -> tuple[Part, ...]:
+    @property
+    def n_entries(self) -> int:
+        """How many rows the ratings have: one for each, or for as many as ``multiplicity`` says."""
+        return int(self.offsets[-1])
+
+    def parts(self) -> Sequence[Part]:
         """Return the ratings in runs of whole items, cut by the data alone: what every lens adds up."""
         if not self._parts:
             self._parts.extend(cut(self.offsets, self.rater_codes, self.scores, self.multiplicity))
@@ -281,14 +290,23 @@ class Ratings:
 
     def counts(self) -> NDArray[np.int64]:
         """Return how often each item got each point, items × points."""
-        cells = self.item_codes.astype(np.int64) * len(self.scale) + self.scores
-        size = self.n_items * len(self.scale)
-        if self.multiplicity is None:
-            flat = np.bincount(cells, minlength=size)
-        else:
-            flat = np.zeros(size, dtype=np.int64)
-            flat[cells] = self.multiplicity
-        return flat.reshape(self.n_items, len(self.scale)).astype(np.int64, copy=False)
+        found = np.zeros((self.n_items, len(self.scale)), dtype=np.int64)
+        for part in self.parts():
+            own, cells = found[part.items].reshape(-1), part.item_of_each() * len(self.scale) + part.scores
+            if len(part.multiplicity):
+                own[cells] = part.multiplicity
+            else:
+                own[:] = np.bincount(cells, minlength=len(own))
+        return found
+
+    def per_rater(self) -> NDArray[np.int64]:
+        """Return how many ratings each rater gave."""
+        if not self.has_raters:
+            return np.zeros(0, np.int64)
+        found = np.zeros(self.n_raters, np.int64)
+        for part in self.parts():
+            found += np.bincount(part.raters, minlength=self.n_raters)
+        return found
 
     def to_frame(self) -> pl.DataFrame:
         """Return the ratings as a long polars frame of ids and labels, sorted by item and rater.
@@ -351,12 +369,18 @@ class Ratings:
             items=chosen_rows(self.items, items, "item") if items else None,
             raters=chosen_rows(self.raters, raters, "rater") if raters else None,
         )
-        rated = np.bincount(found.item_codes, minlength=self.n_items) > 0
-        rating = None
-        if found.rater_codes is not None:
-            rating = np.bincount(found.rater_codes, minlength=self.n_raters) > 0
+        rated = np.diff(found.offsets) > 0
+        rating = found.per_rater() > 0 if found.has_raters else None
         intake = replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters))
         return replace(without_others(found, items=rated, raters=rating), intake=intake)
+
+    def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
+        """Return the ratings of some items by some raters; see :func:`ratings_of`."""
+        return _chosen(self, items, raters)
+
+    def with_known(self, **known: Any) -> Ratings:
+        """Return the ratings with something else in place of what is known of them; see :func:`with_parts`."""
+        return replace(self, **known)
 
     @checked
     def gold(self, column: str, scale: GivenScale | None = None) -> Ratings:
@@ -483,6 +507,10 @@ def ratings_of(
     ratings: Ratings, *, items: NDArray[np.bool_] | None = None, raters: NDArray[np.bool_] | None = None
 ) -> Ratings:
     """Return the ratings of some items by some raters; the others stay, without any."""
+    return ratings.chosen(items, raters)
+
+
+def _chosen(ratings: Ratings, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
     keep = np.ones(len(ratings.scores), dtype=bool)
     if items is not None:
         keep &= items[ratings.item_codes]
@@ -529,7 +557,7 @@ def with_parts(
 ) -> Ratings:
     """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
     given: dict[str, Any] = {"raters": raters, "intake": intake, "scale": scale}
-    return replace(ratings, **{name: part for name, part in given.items() if part is not None})
+    return ratings.with_known(**{name: part for name, part in given.items() if part is not None})
 
 
 def from_points(ratings: Ratings, point_columns: GivenPoints | None) -> Ratings:

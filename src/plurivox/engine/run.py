@@ -48,7 +48,7 @@ Finish = Callable[[Sums], Values]
 
 def total(parts: Sequence[Part], contribution: Contribution, how: Running | None = None) -> Sums:
     """Return the sums over all items of the raters as they are; parts are added in their order."""
-    work = _EachPart(tuple(parts), contribution, Draws.observed())
+    work = _EachPart(parts, contribution, Draws.observed())
     if len(parts) == 1:
         return work(0, 1)[0]
     return _added(work, how or Running())
@@ -76,9 +76,9 @@ def run(
     if not draws.total:
         return []
     if len(parts) > 1 and draws.total < (how.threads or processors()):  # rather part by part than draw by draw
-        work = _EachPart(tuple(parts), contribution, draws)
+        work = _EachPart(parts, contribution, draws)
         return [finish(_added(work, how))]
-    each = _EachDraw(tuple(parts), contribution, draws, finish)
+    each = _EachDraw(parts, contribution, draws, finish)
     return batched(each, draws.total, how, cost=contribution.cost, width=contribution.width)
 
 
@@ -86,7 +86,7 @@ def run(
 class _EachDraw:
     """Some of the draws over all parts."""
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     contribution: Contribution
     draws: Draws
     finish: Finish
@@ -100,7 +100,7 @@ class _EachDraw:
 class _EachPart:
     """All draws over some of the parts."""
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     contribution: Contribution
     draws: Draws
 

@@ -65,7 +65,7 @@ class Matched:
     """Attributes in the order of the ids they were matched to, what did not match, and of how many what is unknown.
 
     ``conflicts`` counts for each attribute the owners with more than one value, ``words`` those of whom nothing is
-    known but a word such as "Prefer not to say".
+    known but a word such as "Prefer not to say"; ``several`` tells who has more than one value.
     """
 
     frame: pl.DataFrame
@@ -73,6 +73,7 @@ class Matched:
     idle: int = 0
     conflicts: dict[str, int] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=dict)
+    several: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 def clean(column: pl.Series, words: Sequence[str] = ()) -> pl.Series:
@@ -209,10 +210,12 @@ def match(
         )
     idle = keyed.join(wanted, on="_id", how="anti").height
     said = {name[len(_SAID) :]: found[name] for name in found.columns if name.startswith(_SAID)}
+    masks = {name: wanted["_id"].is_in(whose.to_list()).to_numpy() for name, whose in several.items()}
     return Matched(
         found.drop("_id", "_known", *(_SAID + name for name in said)), unknown, idle,
-        {name: n for name, whose in several.items() if (n := int(wanted["_id"].is_in(whose.to_list()).sum()))},
+        {name: n for name, mask in masks.items() if (n := int(mask.sum()))},
         {name: n for name, where_said in said.items() if (n := int((where_said & found[name].is_null()).sum()))},
+        masks,
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from plurivox.intake.attributes import (
 from plurivox.intake.code import ABSENT, Coded
 from plurivox.intake.spill import Codes, rows_where, stretches
 
-_STACK = 5
+_STACK = 7
 """How far above a warning the caller of read_ratings or from_frame is."""
 
 
@@ -76,9 +76,10 @@ class Described:
         frame = pl.DataFrame([ids, *(column for one in found for column in one.frame)])
         conflicts = {name: n for one in found for name, n in one.conflicts.items()}
         said = {name: n for one in found for name, n in one.words.items()}
+        several = {name: mask for one in found for name, mask in one.several.items()}
         if given is None:
             self._warn(role, conflicts)
-            return Matched(frame, 0, 0, conflicts, said)
+            return Matched(frame, 0, 0, conflicts, said, several)
         beside = match(given, ids, role, conflicts=self.rules.conflicts, words=words)
         self._refuse_twice(role, frame, beside, given)
         if beside.unknown:
@@ -90,8 +91,9 @@ class Described:
             )
         self._warn(role, conflicts | beside.conflicts)
         return Matched(
-            frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words
-        )
+            frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words,
+            several | beside.several,
+        )  # fmt: skip
 
     def _column(self, role: str, name: str, words: Sequence[str]) -> Matched | None:
         """Return an attribute from the ratings, None if it was only offered and differs within one rater or item."""
@@ -139,7 +141,7 @@ class Described:
         n_several = int(np.count_nonzero(several))
         return Matched(
             pl.DataFrame([found]), conflicts={name: n_several} if n_several else {},
-            words={name: n_said} if n_said else {},
+            words={name: n_said} if n_said else {}, several={name: several} if n_several else {},
         )  # fmt: skip
 
     def _worded(self, owners: Coded, column: Coded, said: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -55,7 +55,7 @@ class Spill:
         self._places.append((self._bytes, small.dtype))
         self._starts.append(self._starts[-1] + len(small))
         self._bytes += small.nbytes
-        view = memoryview(np.ascontiguousarray(small)).cast("B")
+        view = np.ascontiguousarray(small).data.cast("B")
         while view:  # one call may write less than all of it
             view = view[self._file.write(view) :]
 

@@ -273,7 +273,7 @@ def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDAr
 class Shuffles:
     """Candidates of all axes under draws ``first`` to ``last``, the same shuffle for all of them."""
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     sides: tuple[Side, ...]
     values: Floats
     draws: Draws

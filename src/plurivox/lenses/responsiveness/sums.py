@@ -6,7 +6,7 @@ draws weigh votes that are written down once. :mod:`plurivox.lenses.responsivene
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -323,7 +323,7 @@ class Responses:
         return np.concatenate([np.zeros((0, self.scored.shape[0], len(MEASURES))), *made])
 
 
-def scores_of(scored: Scores, parts: tuple[Part, ...]) -> NDArray[np.int32]:
+def scores_of(scored: Scores, parts: Sequence[Part]) -> NDArray[np.int32]:
     """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
     found = np.full((scored.shape[0], sum(part.n_items for part in parts)), -1, np.int32)
     for part in parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -211,7 +212,7 @@ class _Relabelled:
         Groups × 2, Σ n_g²/n and Σ n_g² over items, where no permutation changes them; else None.
     """
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     grouping: Grouping
     totals: Values
     squares: Values | None
