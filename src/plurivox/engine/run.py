@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.part import Part
-from plurivox.engine.pool import as_made, batched, processors
+from plurivox.engine.pool import CELLS, as_made, batched, processors
 from plurivox.engine.running import Running
 
+MANY_PARTS, TOGETHER = 8, 16
+"""From so many parts on they are what is spread over workers, each under so many draws at once."""
 Values = NDArray[np.float64]
 """Draws × whatever a finish makes of their sums."""
 
@@ -75,9 +77,8 @@ def run(
     how = how or Running()
     if not draws.total:
         return []
-    if len(parts) > 1 and draws.total < (how.threads or processors()):  # rather part by part than draw by draw
-        work = _EachPart(parts, contribution, draws)
-        return [finish(_added(work, how))]
+    if len(parts) >= MANY_PARTS or (len(parts) > 1 and draws.total < (how.threads or processors())):
+        return list(_by_part(parts, contribution, draws, finish, how))
     each = _EachDraw(parts, contribution, draws, finish)
     return batched(each, draws.total, how, cost=contribution.cost, width=contribution.width)
 
@@ -106,6 +107,17 @@ class _EachPart:
 
     def __call__(self, first: int, last: int) -> list[Sums]:
         return [self.contribution(part, self.draws) for part in self.parts[first:last]]
+
+
+def _by_part(
+    parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, how: Running
+) -> Iterator[Values]:
+    """Yield values of a few draws at a time, over which parts are spread: what all parts share is made once for all."""
+    together = max(1, min(TOGETHER, TOGETHER * CELLS // max(contribution.width, 1)))
+    for first in range(0, draws.total, together):
+        some = draws.between(first, min(first + together, draws.total))
+        each = how.within(first * len(parts), draws.total * len(parts), some.total)
+        yield finish(_added(_EachPart(parts, contribution, some), each))
 
 
 def _added(work: _EachPart, how: Running) -> Sums:

@@ -85,8 +85,10 @@ class Spill:
         return np.frombuffer(data, dtype)
 
     def close(self) -> None:
-        """Give the disk back what it holds."""
+        """Give the disk back what it holds; also done when nobody reads it any more."""
         self._file.close()
+
+    __del__ = close
 
 
 def _smallest(low: int, high: int) -> np.dtype[Any]:

@@ -348,6 +348,10 @@ class _Bucket:
             self._file.seek(0)
             return np.fromfile(self._file, np.uint64)
 
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
 
 class _Parts:
     """Cuts sorted ratings into parts as they come, where they are cut in memory, and writes them."""

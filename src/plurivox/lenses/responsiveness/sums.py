@@ -335,8 +335,7 @@ def scores_of(scored: Scores, parts: Sequence[Part]) -> NDArray[np.int32]:
 
 def _own_weights(draws: Draws, part: Part, n_items: int) -> NDArray[np.int32]:
     """Return how often each item of a part counts, draws × items; draws × 0 where each counts once."""
-    weights = draws.item_weights(n_items)
-    return np.ascontiguousarray(weights[:, part.items]) if weights.shape[1] else weights
+    return draws.item_weights(n_items, part.items)
 
 
 def _width(shape: tuple[int, int, int], n_items: int) -> int:

@@ -93,7 +93,7 @@ class Crossed:
             scores=np.zeros((draws.total, self.n_groups)),
         )
         raters = draws.rater_weights(self._strata if draws.kind == "resampled" else self.profiles[:, 0])
-        k.add_crosses(*given, raters, draws.item_weights(self.n_items)[:, part.items], *sums.values())
+        k.add_crosses(*given, raters, draws.item_weights(self.n_items, part.items), *sums.values())
         return sums
 
     @property
