@@ -50,7 +50,10 @@ def written(frame: pl.DataFrame, folder: Path, kind: str, n_files: int = 3) -> l
     names = []
     for number, (first, last) in enumerate(itertools.pairwise(bounds.tolist())):
         piece, path = frame[first:last], folder / f"ratings-{number}.{kind}"
-        {"csv": piece.write_csv, "parquet": piece.write_parquet, "jsonl": piece.write_ndjson}[kind](path)
+        writers: dict[str, Any] = {
+            "csv": piece.write_csv, "parquet": piece.write_parquet, "jsonl": piece.write_ndjson
+        }  # fmt: skip
+        writers[kind](path)
         names.append(str(path))
     return names
 

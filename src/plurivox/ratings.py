@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -288,6 +289,28 @@ class Ratings:
             self._parts.extend(cut(self.offsets, self.rater_codes, self.scores, self.multiplicity))
         return tuple(self._parts)
 
+    def of_items(self, first: int, last: int) -> Part:
+        """Return the ratings of items ``first`` to ``last``, which is not among them, as one part."""
+        found = [
+            one.some(slice(max(first - one.first, 0), min(last - one.first, one.n_items)))
+            for one in self._parts_with(first, last)
+        ]
+        if len(found) == 1:
+            return found[0]
+        offsets = np.cumsum(np.concatenate([[0], *(np.diff(one.offsets) for one in found)])).astype(np.int64)
+        arrays = zip(*((one.raters, one.scores, one.multiplicity) for one in found), strict=True)
+        return Part(first, offsets, *map(np.concatenate, arrays))
+
+    def _parts_with(self, first: int, last: int) -> list[Part]:
+        """Return the parts that have any of some items."""
+        parts = self.parts()
+        at = bisect.bisect_right(range(len(parts)), first, key=lambda one: parts[one].first) - 1
+        found: list[Part] = []
+        while at < len(parts) and (not found or parts[at].first < last):
+            found.append(parts[at])
+            at += 1
+        return found
+
     def counts(self) -> NDArray[np.int64]:
         """Return how often each item got each point, items × points."""
         found = np.zeros((self.n_items, len(self.scale)), dtype=np.int64)
@@ -298,6 +321,36 @@ class Ratings:
             else:
                 own[:] = np.bincount(cells, minlength=len(own))
         return found
+
+    def used(self) -> NDArray[np.int64]:
+        """Return how often each point was given."""
+        found = np.zeros(len(self.scale), np.int64)
+        for part in self.parts():
+            each = part.multiplicity if len(part.multiplicity) else None
+            found += np.bincount(part.scores, each, len(self.scale)).astype(np.int64)
+        return found
+
+    def sizes(self, codes: NDArray[np.int32], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many items the raters of each group rated, and how many ratings they gave."""
+        n_items, n_ratings = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
+        for part in self.parts():
+            group = codes[part.raters]
+            inside = group >= 0
+            n_ratings += np.bincount(group[inside], minlength=n_groups)
+            cells = group[inside].astype(np.int64) * part.n_items + part.item_of_each()[inside]
+            n_items += np.bincount(
+                _distinct(cells, n_groups * part.n_items) // max(part.n_items, 1), minlength=n_groups
+            )
+        return n_items, n_ratings
+
+    def profiles(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
+        """Return how often the raters of each group gave each point, groups × points."""
+        found = np.zeros(n_groups * len(self.scale), np.int64)
+        for part in self.parts():
+            group = codes[part.raters].astype(np.int64)
+            cells = (group * len(self.scale) + part.scores)[group >= 0]
+            found += np.bincount(cells, minlength=len(found))
+        return found.reshape(n_groups, len(self.scale))
 
     def per_rater(self) -> NDArray[np.int64]:
         """Return how many ratings each rater gave."""
@@ -565,6 +618,15 @@ def from_points(ratings: Ratings, point_columns: GivenPoints | None) -> Ratings:
     if point_columns is None:
         return ratings
     return with_parts(ratings, intake=replace(ratings.intake, point_columns=point_columns_text(point_columns)))
+
+
+def _distinct(cells: NDArray[np.int64], n_cells: int) -> NDArray[np.int64]:
+    """Return the different numbers below ``n_cells``, in order; by marking them, unless most would stay unmarked."""
+    if n_cells > 50 * len(cells):
+        return np.unique(cells)
+    met = np.zeros(n_cells, bool)
+    met[cells] = True
+    return np.flatnonzero(met)
 
 
 def label_column(scale: Scale) -> pl.Series:

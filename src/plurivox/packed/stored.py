@@ -5,6 +5,7 @@ Whoever adds up parts never meets the difference. Whoever asks for all ratings a
 
 from __future__ import annotations
 
+import bisect
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -112,6 +113,12 @@ class PackedParts(Sequence[Part]):
     def __iter__(self) -> Iterator[Part]:
         return (self[at] for at in range(len(self)))
 
+    def having(self, first: int, last: int) -> list[Part]:
+        """Return the parts that have any of some items."""
+        at = bisect.bisect_right(self._runs, first, key=lambda run: run[0]) - 1
+        end = max(bisect.bisect_left(self._runs, last, key=lambda run: run[0]), at + 1)
+        return [self[one] for one in range(at, end)]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return opened_parts, (os.fspath(self.folder.absolute()), self.manifest.generation)
 
@@ -178,6 +185,10 @@ class PackedRatings(Ratings):
     def parts(self) -> Sequence[Part]:
         """Return the parts, each of which is read when it is asked for."""
         return self._stored
+
+    def _parts_with(self, first: int, last: int) -> list[Part]:
+        """Return the parts that have any of some items, and read no other."""
+        return self._stored.having(first, last)
 
     def _too_many(self) -> NoReturn:
         size = self.n_entries * _BYTES / 1e9

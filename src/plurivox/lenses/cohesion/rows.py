@@ -346,12 +346,5 @@ def _names(records: Sequence[Statistic]) -> tuple[str, ...]:
 
 def _sizes(ratings: Ratings, axis: Axis) -> dict[str, Sizes]:
     """Return raters, items and ratings of each group."""
-    n_items, n_ratings = np.zeros(len(axis), np.int64), np.zeros(len(axis), np.int64)
-    for part in ratings.parts():
-        group = axis.codes[part.raters]
-        inside = group >= 0
-        n_ratings += np.bincount(group[inside], minlength=len(axis))
-        met = np.zeros(len(axis) * part.n_items, bool)
-        met[group[inside].astype(np.int64) * part.n_items + part.item_of_each()[inside]] = True
-        n_items += np.count_nonzero(met.reshape(len(axis), part.n_items), axis=1)
+    n_items, n_ratings = ratings.sizes(axis.codes, len(axis))
     return {name: (int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g, name in enumerate(axis.groups)}
