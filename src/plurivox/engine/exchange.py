@@ -136,7 +136,7 @@ def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: 
         χ² = Σ_ig (n_ig − n_i n_g / n)² / (n_i n_g / n) = n · Σ_g Σ_i n_ig² / n_i / n_g − n
         workload: Σ_g n_g² / R_g, which grows with the variance between groups of ratings per rater
     """
-    work = Exposure(grouping, max(ratings.n_entries, 1) * 3e-9)
+    work = Exposure(grouping, ratings.per_rater(), max(ratings.n_entries, 1) * 3e-9)
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
     made = run(parts, work, Draws.permuted(permutations, seed), work.statistics, how)
@@ -153,9 +153,10 @@ def count_type(part: Part) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exposure:
-    """The contribution of a part: for each group Σ n_ig²/n_i, and its ratings."""
+    """The contribution of a part: for each group Σ n_ig²/n_i; and, with the first one, how much its raters rated."""
 
     grouping: Grouping
+    per_rater: NDArray[np.int64]
     cost: float
 
     @property
@@ -170,8 +171,9 @@ class Exposure:
         own, shape = self.grouping, (draws.total, self.grouping.n_groups)
         labels = own.labels(draws)
         squares, ratings = np.zeros((*shape, 2)), np.zeros((*shape, 1))
-        add_squares(part.offsets, part.raters, labels, count_type(part), squares)
-        add_labelled(labels, np.bincount(part.raters, minlength=len(own.codes)).astype(float)[:, np.newaxis], ratings)
+        add_squares(part.offsets, part.raters, labels, own.places_if_many(draws), count_type(part), squares)
+        if part.first == 0:  # a sum over raters, which the parts share
+            add_labelled(labels, self.per_rater.astype(float)[:, np.newaxis], ratings)
         return Sums(exposure=np.concatenate([squares[..., :1], ratings], axis=-1))
 
     def statistics(self, sums: Sums) -> Values:

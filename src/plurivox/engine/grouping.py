@@ -95,6 +95,29 @@ class Grouping:
         """Return the labels as kernels want the codes."""
         return _kept(self, draws, "kernel", lambda: self._for_kernels(self.labels(draws)))
 
+    def places(self, draws: Draws) -> NDArray[Any]:
+        """Return the labels as kernels want them that take several draws together: sixteens × raters × 16."""
+        return _kept(self, draws, "places", lambda: self._places(draws))
+
+    def places_if_many(self, draws: Draws) -> NDArray[Any]:
+        """Return the places of many raters; of few, whose rows of counts are soon had, there are none."""
+        from plurivox.kernels.exposure import LARGEST_TABLE
+        from plurivox.kernels.shuffling import TOGETHER
+
+        if len(self.codes) * self.n_groups * TOGETHER > LARGEST_TABLE:
+            return self.places(draws)
+        none = np.zeros((1, 0, TOGETHER), np.uint16)
+        none.flags.writeable = False
+        return none
+
+    def _places(self, draws: Draws) -> NDArray[Any]:
+        from plurivox.kernels.shuffling import TOGETHER, fill_places
+
+        kind = np.uint16 if (self.n_groups + 1) * TOGETHER < 1 << 16 else np.int32
+        made = np.zeros((-(-draws.total // TOGETHER), len(self.codes), TOGETHER), kind)
+        fill_places(self.labels(draws), self.n_groups, made)
+        return made
+
     def labels(self, draws: Draws) -> NDArray[np.int32]:
         """Return the group of each rater under each draw, draws × raters: shuffled, or outside unless drawn."""
         return _kept(self, draws, "labels", lambda: self._labels(draws))
