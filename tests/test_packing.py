@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import multiprocessing
 import random
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +143,14 @@ def test_bad_files_are_refused_as_in_memory(text: str, asked: dict[str, Any], tm
 
 def test_what_is_not_packed_says_so(tmp_path: Path) -> None:
     frame_of(3).write_csv(tmp_path / "a.csv")
-    for asked, word in (
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"time": "unused"}, "time is not packed"),
         ({"recode": "0-2=no,3-4=yes"}, "recode is not packed"),
         ({"duplicates": "keep"}, "repeats are not packed"),
         ({"memory": "1MB"}, "too little"),
         ({"memory": "lots"}, "memory is 'lots'"),
-    ):
+    ]
+    for asked, word in refused:
         with pytest.raises(pv.InputError, match=word):
             pv.pack(tmp_path / "a.csv", tmp_path / "b.pvx", **asked)
     with pytest.raises(TypeError, match="unexpected keyword argument 'scle'"):
@@ -232,3 +236,126 @@ def test_floats_are_coded_alike_however_they_are_cut(pieces: list[list[float | N
     whole = [[value for piece in pieces for value in piece]]
     keep: Any = Spill if spilled else list
     assert coded(pieces, Coder(text=False, keep=keep)) == coded(whole, Coder(text=False))
+
+
+# Appending -----------------------------------------------------------------------------------------------------------
+
+
+def studies() -> st.SearchStrategy[pl.DataFrame]:
+    """Draw tables whose ids, scores and attributes are few, so that rows meet."""
+    row = st.tuples(
+        st.integers(0, 9), st.integers(0, 7), st.sampled_from(["0", "1", "2", "3", ""]), st.sampled_from(["x", "y", ""])
+    )
+    rows = st.lists(row, min_size=2, max_size=60)
+    return rows.map(lambda found: pl.DataFrame(
+        [(f"i{item}", f"r{rater}", score, "x" if rater < 6 else group) for item, rater, score, group in found],
+        schema=["item", "rater", "score", "group"], orient="row",
+    ))  # fmt: skip
+
+
+@given(
+    frame=studies(), cuts=st.lists(st.floats(0.1, 0.9), min_size=1, max_size=3),
+    rule=st.sampled_from(["first", "last"]), inferred=st.booleans(),
+)  # fmt: skip
+@settings(max_examples=60)
+@pytest.mark.filterwarnings("ignore::plurivox.errors.PlurivoxWarning")
+def test_appending_against_packing_all(
+    frame: pl.DataFrame, cuts: list[float], rule: str, inferred: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("appended")
+    asked: dict[str, Any] = {"duplicates": rule, "rater_attributes": ["group"], "conflicts": "missing"}
+    asked |= {} if inferred else {"scale": "0:4"}
+    bounds = [0, *sorted({max(1, int(cut * frame.height)) for cut in cuts} - {frame.height}), frame.height]
+    for number, (first, last) in enumerate(itertools.pairwise(bounds)):
+        frame[first:last].write_csv(folder / f"{number}.csv")
+    frame.write_csv(folder / "all.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        small.__wrapped__(patch)  # type: ignore[attr-defined]
+        # A column that hardly describes raters is refused, which depends on all of the rows; so is a scale of nothing.
+        patch.setattr("plurivox.intake.describing.Described._judge", lambda *given: None)
+        pieces = [folder / f"{number}.csv" for number in range(len(bounds) - 1)]
+        if not _has_scores(pieces[0], 2 if inferred else 0):
+            return
+        packed = pv.pack(pieces[0], folder / "b.pvx", **asked)
+        for piece in pieces[1:]:
+            packed = pv.pack(piece, folder / "b.pvx", append=True)
+        read = pv.read_ratings(folder / "all.csv", **asked)
+        assert packed.in_memory() == read
+        for one, other in zip(packed.parts(), read.parts(), strict=True):
+            assert one.first == other.first
+            assert np.array_equal(one.offsets, other.offsets)
+            assert np.array_equal(one.raters, other.raters)
+            assert np.array_equal(one.scores, other.scores)
+            assert one.scores.dtype == other.scores.dtype
+        assert packed.intake.rows == read.intake.rows
+        assert packed.intake.missing_scores == read.intake.missing_scores
+
+
+def _has_scores(path: Path, n: int) -> bool:
+    scores = pl.read_csv(path, infer_schema=False)["score"]
+    return scores.filter(scores != "").n_unique() >= n
+
+
+def test_what_cannot_be_appended(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("item,rater,score\n1,a,0\n2,a,3\n")
+    pv.pack(tmp_path / "a.csv", tmp_path / "s.pvx", scale="0:4")
+    before = pv.read_ratings(tmp_path / "s.pvx").in_memory()
+    (tmp_path / "again.csv").write_text("item,rater,score\n3,a,1\n2,a,1\n")
+    (tmp_path / "text.csv").write_text("item,rater,score\nx,a,1\n")
+    (tmp_path / "off.csv").write_text("item,rater,score\n5,a,9\n")
+    for name, asked, word in (
+        ("again", {}, r"row 3 \(item 2\): 1 \(item, rater\) pair is rated in .*s\.pvx already"),
+        ("text", {}, "item ids of the study are numbers"),
+        ("off", {}, "'9' is not a point|9 is not a point"),
+        ("again", {"duplicates": "first"}, "duplicates was 'error' when it was packed"),
+        ("again", {"scale": "0:9"}, "has the scale"),
+    ):
+        with pytest.raises(pv.InputError, match=word):
+            pv.pack(tmp_path / f"{name}.csv", tmp_path / "s.pvx", append=True, **asked)
+        assert pv.read_ratings(tmp_path / "s.pvx").in_memory() == before
+    with pytest.raises(FileError, match="not a packed study"):
+        pv.pack(tmp_path / "a.csv", tmp_path / "nothing.pvx", append=True)
+    assert not (tmp_path / "nothing.pvx").exists()
+
+
+def add(source: str, folder: str, ready: Any) -> None:
+    """Append in a process that is going to be killed."""
+    ready.set()
+    pv.pack(source, folder, append=True)
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_killed_at_any_moment_against_before_and_after(kills: int, tmp_path: Path) -> None:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["plurivox.packed.making", "plurivox.intake.text"])
+    frame_of(6, 90).write_csv(tmp_path / "a.csv")
+    more = frame_of(7, 90).with_columns(item=pl.col("item") + "x")  # new items between those that are there
+    more.write_csv(tmp_path / "b.csv")
+    study, copy = tmp_path / "s.pvx", tmp_path / "copy.pvx"
+    before = pv.pack(tmp_path / "a.csv", study, scale="0:4", rater_attributes=["group"]).in_memory()
+    shutil.copytree(study, copy)
+    after = pv.pack(tmp_path / "b.csv", study, append=True).in_memory()
+    rng, seen, longest = random.Random(0), {"before": 0, "after": 0}, 0.2
+    for _ in range(kills):
+        shutil.rmtree(study)
+        shutil.copytree(copy, study)
+        ready = context.Event()
+        process = context.Process(target=add, args=(str(tmp_path / "b.csv"), str(study), ready))
+        process.start()
+        assert ready.wait(60)
+        start = time.perf_counter()
+        process.join(rng.uniform(0, longest))
+        if process.is_alive():
+            process.kill()
+            process.join()
+        else:
+            longest = max(0.02, time.perf_counter() - start)  # so that most are killed while they work
+        packing_forgets()
+        found = pv.read_ratings(study).in_memory()
+        state = "after" if len(found) == len(after) else "before"
+        assert found == (after if state == "after" else before)
+        seen[state] += 1
+        if state == "before":  # what was left behind is in nobody's way
+            assert pv.pack(tmp_path / "b.csv", study, append=True).in_memory() == after
+            assert {path.name for path in study.iterdir()} == read_manifest(study).files
+    assert seen["before"] > 0

@@ -155,16 +155,17 @@ class Columns:
 
     @classmethod
     def of(
-        cls, table: LongTable, scale: Scale | None, missing: Iterable[Label], keep: Callable[[], Pieces] = list
-    ) -> Columns:
-        """Read a table, whose rows are kept in what ``keep`` makes."""
+        cls, table: LongTable, scale: Scale | None, missing: Iterable[Label], keep: Callable[[], Pieces] = list,
+        beside: Sequence[Label] = (),
+    ) -> Columns:  # fmt: skip
+        """Read a table, whose rows are kept in what ``keep`` makes; scores ``beside`` it help to infer a scale."""
         given = Times(table.source, table.names["time"], table.locate) if "time" in table.names else None
         coded, multiplicity = _coded_columns(table, given, keep)
         times, unit = (None, "") if given is None else given.finish()
         for role in ("item", "rater"):
             if role in coded:
                 _check_ids(table, role, coded[role])
-        known, position_of, how = _positions(table, coded["score"], scale, missing)
+        known, position_of, how = _positions(table, coded["score"], scale, missing, beside)
         return cls(table, coded, known, scale is None, position_of, how, multiplicity, times, unit)
 
     @property
@@ -331,7 +332,7 @@ def rows_of(column: Coded, codes: Sequence[int]) -> Rows:
 
 
 def _positions(
-    table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label]
+    table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label], beside: Sequence[Label]
 ) -> tuple[Scale, NDArray[Any], str]:
     """Return the scale, each score's position on it, -1 where it is missing, and how numbers were written."""
     column = table.names["score"]
@@ -351,7 +352,9 @@ def _positions(
     crowded = [text_of(answer).startswith(SEVERAL) for answer in answers]
     single = [None if several else answer for answer, several in zip(answers, crowded, strict=True)]
     try:
-        numbered, known, how = as_written(single, scale, extra, lambda found: _rows_of(table, scores, found))
+        more = [text_of(one) for one in beside] if scores.values.dtype == pl.String else list(beside)
+        numbered, known, how = as_written([*more, *single], scale, extra, lambda found: _rows_of(table, scores, found))
+        numbered = numbered[len(more) :]
     except ScaleError as error:
         raise ScaleError(error.problem, source=table.source, column=column, hint=error.hint) from None
     if extra:

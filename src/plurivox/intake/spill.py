@@ -10,6 +10,7 @@ import bisect
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -102,7 +103,8 @@ def _smallest(low: int, high: int) -> np.dtype[Any]:
     return np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high))
 
 
-class Translated(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Translated:
     """The codes of rows whose provisional codes lie on disk: ``rank[provisional - low]``."""
 
     provisional: Spill
@@ -112,7 +114,7 @@ class Translated(NamedTuple):
     def __len__(self) -> int:
         return len(self.provisional)
 
-    def __getitem__(self, rows: slice) -> NDArray[Any]:  # type: ignore[override]
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Return the codes of rows that follow each other."""
         found = self.provisional[rows]
         return self.rank.take(found.astype(np.int64) - self.low if self.low else found)

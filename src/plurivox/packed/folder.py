@@ -32,6 +32,7 @@ FORM = 1
 """The form in which this version writes; it reads no other."""
 AGAIN = "Pack the ratings again, or take the folder from a copy."
 _ALIGNED = 64
+_OURS = ("part-", "items-", "raters-", "counts-", "map-")
 _verified: set[tuple[str, int, int]] = set()  # files whose content was found to be what was written, by this process
 
 
@@ -277,7 +278,8 @@ def sweep(folder: Path, keep: Iterable[str]) -> None:
     """Remove files that an interrupted call left, or that a later one replaced."""
     named = set(keep)
     for path in folder.iterdir():
-        if path.name not in named and path.name.startswith(("part-", "items-", "raters-", "counts-", "map-")):
+        half = path.name.startswith(".") and path.name.endswith(".part")  # nobody else writes here now
+        if half or (path.name not in named and path.name.startswith(_OURS)):
             with contextlib.suppress(OSError):
                 path.unlink()
 

@@ -9,28 +9,24 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.arguments import FilePath, FilePaths, check_given, checked, kinds_of
 from plurivox.engine.part import runs
 from plurivox.errors import FileError, InputError
 from plurivox.intake.attributes import AttributeTable
 from plurivox.intake.check import Columns, LongTable, of_owners, present, repeated_pairs
 from plurivox.intake.describing import Rules
 from plurivox.intake.order import Duplicates, Entries, Repeats, Words, packed_words, pair_bits, settled
-from plurivox.intake.read import read_ratings, read_with
 from plurivox.intake.spill import Spill, stretches
 from plurivox.packed.folder import (
     File,
@@ -44,9 +40,7 @@ from plurivox.packed.folder import (
     sweep,
     versions,
     write_array,
-    write_manifest,
     write_run,
-    write_table,
 )
 from plurivox.packed.stored import PackedParts, PackedRatings
 from plurivox.ratings import Ratings
@@ -58,73 +52,7 @@ LEAST_MEMORY = 200_000_000
 _PER_ROW = 56  # bytes that sorting a bucket takes for each of its rows
 _LEAST_ROWS = 1 << 16
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-_NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
 Known = Callable[[slice, Entries, Duplicates], tuple[Entries, int]]
-
-
-@checked
-def pack(source: FilePaths, path: FilePath, *, memory: str | int = MEMORY, **reading: Any) -> Ratings:
-    r"""Pack ratings of any number into a folder, from which lenses read them part by part.
-
-    The folder is taken wherever ratings are: ``read_ratings("study.pvx")`` opens it, and results have the same bits as
-    those of ratings in memory. What is not a sum over items says that it needs the ratings in memory.
-
-    Parameters
-    ----------
-    source
-        A file or a folder as :func:`read_ratings` takes it, or a list of files with the same columns. They may be
-        larger than memory: CSV, JSON lines and Parquet are read in blocks.
-    path
-        The folder, by custom with the ending ``.pvx``. A packed study that is there is replaced once the new one is
-        complete.
-    memory
-        How much may be taken, such as ``"2GB"``. The distinct ids and what is known of items and raters have to fit.
-    reading
-        What :func:`read_ratings` takes: ``item=``, ``scale=``, ``raters=``, ``duplicates=`` and the others. Times and
-        repeats that are kept are not packed, and a scale is recoded when it is read.
-
-    Returns
-    -------
-    Ratings
-        The packed study, opened.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> _ = Path(folder, "a.csv").write_text("item,rater,score\n1,x,0\n2,x,3\n1,y,2\n")
-    >>> pack(f"{folder}/a.csv", f"{folder}/study.pvx", scale="0:4")
-    <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
-    """
-    given, room = asked_for(source, reading), bytes_of(memory)
-    with writing_folder(Path(path)) as folder:
-        generation = read_manifest(folder).generation + 1 if is_packed(folder) else 1
-        packer = Packer(folder, generation, room)
-        ratings = read_with(given, packer)
-        if not isinstance(ratings, PackedRatings):
-            raise InputError(
-                "some of these ratings are left out, or they are stored already",
-                source=ratings.intake.source, hint="Read them with read_ratings; they are not packed.",
-            )  # fmt: skip
-        write_manifest(folder, _told(packer, ratings, given))
-        return PackedRatings.open(path)
-
-
-def asked_for(source: FilePaths, reading: dict[str, Any]) -> SimpleNamespace:
-    """Return what is asked of :func:`read_ratings`; raise if it is unknown, or is not packed."""
-    known = inspect.signature(read_ratings).parameters
-    for name, value in reading.items():
-        if name not in known:
-            raise TypeError(f"pack() got an unexpected keyword argument '{name}'")
-        if name in _NOT_PACKED and value is not None:
-            what = "recode when you read the packed study" if name in ("recode", "unsafe_from") else "leave it out"
-            raise InputError(f"{name} is not packed", hint=f"Pack without it: {what}.")
-    check_given(reading, kinds_of(read_ratings))
-    if reading.get("duplicates") == "keep":
-        raise InputError("duplicates is 'keep', and repeats are not packed", hint="Say error, first, last or mode.")
-    several = not isinstance(source, str | os.PathLike) and len(source) == 1
-    values = {name: one.default for name, one in known.items()} | reading
-    return SimpleNamespace(**values | {"source": source[0] if several else source})  # type: ignore[index]
 
 
 def bytes_of(memory: str | int) -> int:
@@ -185,26 +113,18 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _told(packer: Packer, ratings: PackedRatings, given: SimpleNamespace) -> Manifest:
-    """Write the tables of items and raters, and return the manifest that names all files."""
-    folder, number = packer.folder, packer.generation
-    rules = {"duplicates": given.duplicates, "conflicts": given.conflicts, "unknown": list(given.unknown)}
-    return replace(
-        ratings.manifest,
-        scale=ratings.scale.to_dict(),
-        intake=asdict(ratings.intake),
-        items=write_table(folder, f"items-{number:04d}.parquet", ratings.items),
-        raters=write_table(folder, f"raters-{number:04d}.parquet", ratings.raters),
-        rules=rules,
-    )
-
-
 class Packer:
     """Turns a table into a layer of parts in a folder."""
 
     def __init__(self, folder: Path, generation: int, memory: int) -> None:
         self.folder, self.generation, self.memory = folder, generation, memory
         self.scratch = str(folder)
+        self.rules: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, folder: Path, memory: int) -> Packer:
+        """Return what packs a new study, also in place of one that is there."""
+        return cls(folder, read_manifest(folder).generation + 1 if is_packed(folder) else 1, memory)
 
     def __call__(
         self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
@@ -215,6 +135,10 @@ class Packer:
         parts, counts, repeats, n_missing = self.layer(columns, duplicates)
         known_items, known_raters = columns.described(items, raters, rules)
         intake = columns.intake(repeats, duplicates, n_missing, **of_owners(known_items, known_raters, rules))
+        self.rules = {
+            "duplicates": duplicates, "conflicts": rules.conflicts, "unknown": list(rules.unknown),
+            "rater_attributes": list(table.rater_attributes), "item_attributes": list(table.item_attributes),
+        }  # fmt: skip
         several = {"item": whose(known_items.several), "rater": whose(known_raters.several)}
         return self.opened(
             columns.scale, intake, known_items.frame, known_raters.frame, counts, (Layer(parts),), several
@@ -236,14 +160,16 @@ class Packer:
         stored = PackedParts(self.folder, manifest, offsets)
         return PackedRatings(stored, scale=scale, intake=intake, items=items, raters=raters, offsets=offsets)
 
-    def read(self, table: LongTable, scale: Scale | None, missing: Iterable[Label]) -> Columns:
+    def read(
+        self, table: LongTable, scale: Scale | None, missing: Iterable[Label], beside: Sequence[Label] = ()
+    ) -> Columns:
         """Read and code a table, whose rows wait on disk."""
         if "rater" not in table.names:
             raise InputError(
                 "it holds counts per scale point, which take little room", source=table.source,
                 hint="Read it as it is; only tables with one row for each rating are packed.",
             )  # fmt: skip
-        return Columns.of(table, scale, missing, keep=partial(Spill, self.scratch))
+        return Columns.of(table, scale, missing, partial(Spill, self.scratch), beside)
 
     # Buckets ----------------------------------------------------------------------------------------------------------
 
