@@ -49,13 +49,13 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Any:
         memory = pv.read_ratings(folder / "all.csv", **asked)
         packed = pv.pack(folder / "all.csv", folder / "s.pvx", **asked)
         pv.pack(folder / "a.csv", folder / "t.pvx", **asked)
-        appended = pv.pack(
-            folder / "b.csv", folder / "t.pvx", append=True, raters=asked["raters"], items=asked["items"]
-        )
+        tables = {name: asked[name] for name in ("raters", "items")}
+        appended = pv.pack(folder / "b.csv", folder / "t.pvx", append=True, **tables)
         shares = np.random.default_rng(0).dirichlet(np.ones(5), memory.n_items)
         points = {str(label): shares[:, at] for at, label in enumerate(ratings.scale.labels)}
         predictions = pl.DataFrame({"model": ["m"] * memory.n_items, "item": memory.items["item"], **points})
         assert len(memory.parts()) > 8
+        assert made.trained is not None
         yield Both(memory, packed, appended, made.trained, predictions, folder)
 
 
@@ -73,8 +73,12 @@ SUMS: dict[str, Callable[[pv.Ratings, Both], Any]] = {
     "item": lambda ratings, _: pv.item_view(ratings, ratings.items["item"][33], by="gender"),
     "soft labels": lambda ratings, _: pv.soft_labels(ratings, by="gender").write_csv(),
     "description": lambda ratings, _: pv.describe(ratings),
-    "overview": lambda ratings, _: pv.overview(ratings, by="gender"),
+    "overview": lambda ratings, _: _frames(pv.overview(ratings, by="gender")),
 }
+
+
+def _frames(seen: Any) -> str:
+    return "".join(frame.write_csv() for frame in (seen.design, seen.usage, seen.styles))
 
 
 def told(result: Any) -> str:
@@ -98,7 +102,7 @@ def test_sums_against_memory(name: str, both: Both) -> None:
         lambda ratings: pv.responsiveness(ratings, "crowd", by="gender"),
         lambda ratings: pv.responsiveness(ratings, "gender=Man", by="age"),
         lambda ratings: pv.psychometrics(ratings, by="gender"),
-        lambda ratings: pv.select_raters(ratings),
+        lambda ratings: pv.select_raters(ratings, by="gender"),
         lambda ratings: ratings.to_frame(),
         lambda ratings: ratings.recode("into 2"),
     ],
