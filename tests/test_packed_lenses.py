@@ -146,3 +146,39 @@ def test_the_command_line(both: Both) -> None:
         found = run_cli(*wrong)
         assert found.code == 2
         assert word in " ".join(found.err.split())
+
+
+def test_an_interrupted_question_goes_on(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    from plurivox.engine import resuming
+    from plurivox.lenses.cohesion.sums import Agreement
+
+    monkeypatch.setattr(resuming, "SECONDS", 0.0)
+    whole = told(pv.cohesion(both.memory, "gender", permutations=40, interval="none"))
+    usual, calls = Agreement.__call__, [0]
+
+    def counted(self: Any, part: Any, draws: Any) -> Any:
+        calls[0] += 1
+        return usual(self, part, draws)
+
+    monkeypatch.setattr(Agreement, "__call__", counted)
+
+    def ask(**more: Any) -> Any:
+        return pv.cohesion(both.packed, "gender", permutations=40, interval="none", threads=1, **more)
+
+    assert told(ask()) == whole
+    all_calls, log = calls[0], both.folder / "s.pvx.log"
+    assert not log.exists()
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what.startswith("permuting") and done > total * 0.6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(progress=stop)
+    kept = sorted(path.suffix for path in log.iterdir())
+    assert {".npy", ".npz"} <= set(kept)
+    next(path for path in log.iterdir() if path.suffix == ".npy").write_bytes(b"damaged")
+    calls[0] = 0
+    assert told(ask()) == whole
+    assert 0 < calls[0] < all_calls - len(both.packed.parts())
+    assert not log.exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from plurivox.engine.draws import Draws
 from plurivox.engine.part import Part
 from plurivox.engine.pool import CELLS, as_made, batched, processors
+from plurivox.engine.resuming import Log
 from plurivox.engine.running import Running
 
 MANY_PARTS, TOGETHER = 8, 16
@@ -104,9 +105,11 @@ class _EachPart:
     parts: Sequence[Part]
     contribution: Contribution
     draws: Draws
+    skipped: int = 0
 
     def __call__(self, first: int, last: int) -> list[Sums]:
-        return [self.contribution(part, self.draws) for part in self.parts[first:last]]
+        some = range(first + self.skipped, last + self.skipped)
+        return [self.contribution(self.parts[at], self.draws) for at in some]
 
 
 def _by_part(
@@ -116,10 +119,26 @@ def _by_part(
     together = max(1, min(TOGETHER, TOGETHER * CELLS // max(contribution.width, 1)))
     for first in range(0, draws.total, together):
         some = draws.between(first, min(first + together, draws.total))
-        each = how.within(first * len(parts), draws.total * len(parts), some.total)
-        yield finish(_added(_EachPart(parts, contribution, some), each))
+        log = Log.of(parts, contribution, some, finish)
+        values = None if log is None else log.values()
+        if values is None:
+            each = how.within(first * len(parts), draws.total * len(parts), some.total)
+            values = finish(_added(_EachPart(parts, contribution, some), each, log))
+            if log is not None:
+                log.keep_values(values)
+        yield values
 
 
-def _added(work: _EachPart, how: Running) -> Sums:
+def _added(work: _EachPart, how: Running, log: Log | None = None) -> Sums:
     """Return the sums over all parts, added in order as they are made, so that only a few are held at once."""
-    return reduce(add, (sums for batch in as_made(work, len(work.parts), how) for sums in batch))
+    done, known = (0, {}) if log is None else log.sums()
+    whole = Sums(known) if done else None
+    left = replace(work, skipped=done)
+    for batch in as_made(left, len(work.parts) - done, how):
+        for sums in batch:
+            whole = sums if whole is None else whole + sums
+            done += 1
+            if log is not None:
+                log.keep_sums(done, whole)
+    assert whole is not None
+    return whole

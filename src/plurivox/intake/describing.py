@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,8 +37,7 @@ from plurivox.intake.attributes import (
 from plurivox.intake.code import ABSENT, Coded
 from plurivox.intake.spill import Codes, rows_where, stretches
 
-_STACK = 7
-"""How far above a warning the caller of read_ratings or from_frame is."""
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Described:
                 f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}; "
                 "their attributes are unknown",
                 UnknownIdsWarning,
-                stacklevel=_STACK,
+                stacklevel=_caller(),
             )
         self._warn(role, conflicts | beside.conflicts)
         return Matched(
@@ -119,7 +120,7 @@ class Described:
         if self.rules.conflicts == "missing":
             for name, n in conflicts.items():
                 text = f"{self.source}: {several_values(n, role, name, 'missing')}"
-                warnings.warn(text, AttributeConflictWarning, stacklevel=_STACK + 1)
+                warnings.warn(text, AttributeConflictWarning, stacklevel=_caller())
 
     def _from_rows(self, role: str, name: str, words: Sequence[str]) -> Matched:
         """Return an attribute that the ratings repeat on every row, one value per owner."""
@@ -197,6 +198,14 @@ class _Known:
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         own = self.codes[rows]
         return np.where(np.append(self.unknown, False)[own], ABSENT, own).astype(np.int32)
+
+
+def _caller() -> int:
+    """Return how far above the one who warns the code is that called plurivox."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def several_values(n: int, role: str, name: str, rule: str) -> str:

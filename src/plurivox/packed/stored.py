@@ -96,6 +96,18 @@ class PackedParts(Sequence[Part]):
         self._layers = Layers(folder, manifest.layers, manifest.n_raters, len(scale), scale.dtype)
         self._plain = len(manifest.layers) == 1
 
+    @property
+    def log(self) -> Path:
+        """The folder in which finished work is written down, so that an interrupted question goes on."""
+        return self.folder.with_name(f"{self.folder.name}.log")
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells these parts from those of all other studies."""
+        files = [(one.name, one.crc) for layer in self.manifest.layers for one in layer.parts]
+        maps = [(layer.items, layer.raters, layer.shift) for layer in self.manifest.layers]
+        return self.manifest.generation, self.manifest.counts, files, maps
+
     def __len__(self) -> int:
         return len(self._runs)
 

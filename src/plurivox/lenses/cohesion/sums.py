@@ -335,11 +335,12 @@ class Measured:
         work, none = self.agreement, np.zeros(0, np.int32)
         if not work.counted:
             return work
-        known = {
-            part.first: work.contributed(part, work.grouping.codes, none, 0, part.n_items)
-            for part in self.ratings.parts()
-            if part.n_items * work.grouping.n_groups * 8 * work.about.n_points <= MOST_KNOWN
-        }
+        known, room = {}, MOST_KNOWN
+        for part in self.ratings.parts():
+            room -= part.n_items * work.grouping.n_groups * 8 * work.about.n_points
+            if room < 0:
+                break
+            known[part.first] = work.contributed(part, work.grouping.codes, none, 0, part.n_items)
         return replace(work, known=known)
 
     def left_out(self, resample: str, how: Running) -> LeftOut:
