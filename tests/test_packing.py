@@ -158,6 +158,15 @@ def test_what_is_not_packed_says_so(tmp_path: Path) -> None:
     (tmp_path / "totals.csv").write_text("item,0,1,2\n1,3,4,5\n")
     with pytest.raises(pv.InputError, match="counts per scale point"):
         pv.pack(tmp_path / "totals.csv", tmp_path / "b.pvx", layout="totals", item="item")
+    pv.pack(tmp_path / "a.csv", tmp_path / "c.pvx", scale="0:4", missing=["NA"])
+    pv.write_ratings(pv.read_ratings(tmp_path / "c.pvx").in_memory(), tmp_path / "stored.parquet")
+    for stored in ("c.pvx", "stored.parquet"):
+        with pytest.raises(pv.InputError, match="before"):
+            pv.pack(tmp_path / stored, tmp_path / "d.pvx")
+        assert not (tmp_path / "d.pvx").exists()
+    with pytest.raises(pv.InputError, match="before"):
+        pv.pack(tmp_path / "c.pvx", tmp_path / "c.pvx")
+    assert len(pv.read_ratings(tmp_path / "c.pvx")) > 0
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("keep me")
     with pytest.raises(FileError, match="not a packed study"):

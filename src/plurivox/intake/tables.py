@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.errors import ColumnError, FileError, InputError
+from plurivox.files import note_input
 from plurivox.intake import parquet as store
 from plurivox.intake.footer import unpacked_size
 from plurivox.intake.json_documents import read_json
@@ -18,7 +19,7 @@ from plurivox.intake.opening import INSIDE, Kind, Opened, open_source, refuse_un
 from plurivox.intake.panics import without_panics
 from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
 from plurivox.intake.text import read_delimited, read_json_lines
-from plurivox.packed.folder import is_packed
+from plurivox.packed.folder import MANIFEST, is_packed
 from plurivox.packed.stored import PackedRatings
 from plurivox.ratings import Ratings
 
@@ -50,6 +51,7 @@ def open_table(
     file, inside = split_name(source)
     with ExitStack() as stack:
         if is_packed(file):
+            note_input(os.path.join(file, MANIFEST))
             yield PackedRatings.open(file)
             return
         if os.path.isdir(file):

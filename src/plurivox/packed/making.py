@@ -67,10 +67,10 @@ def pack(
     with writing_folder(Path(path)) as folder:
         packer = _appender(folder, room, given, reading) if append else Packer.of(folder, room)
         ratings = read_with(given, packer)
-        if not isinstance(ratings, PackedRatings):
+        if not isinstance(ratings, PackedRatings) or not packer.rules:
             raise InputError(
-                "some of these ratings are left out, or they are stored already",
-                source=ratings.intake.source, hint="Read them with read_ratings; they are not packed.",
+                "these ratings were packed or stored by plurivox before, or some of them are left out",
+                source=ratings.intake.source, hint="Pack the table that they were made of.",
             )  # fmt: skip
         write_manifest(folder, _told(packer, ratings))
         return PackedRatings.open(path)
