@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
@@ -86,6 +86,7 @@ class Ratings:
     intake: Intake
     offsets: NDArray[np.int64] = field(init=False)
     _parts: list[Part] = field(init=False, default_factory=list)
+    _found: dict[str, Any] = field(init=False, default_factory=dict)
     times: NDArray[np.float64] | None = None
     again: Again | None = None
 
@@ -354,12 +355,21 @@ class Ratings:
 
     def per_rater(self) -> NDArray[np.int64]:
         """Return how many ratings each rater gave."""
-        if not self.has_raters:
-            return np.zeros(0, np.int64)
+        return self.once("per rater", self._per_rater)
+
+    def _per_rater(self) -> NDArray[np.int64]:
         found = np.zeros(self.n_raters, np.int64)
-        for part in self.parts():
+        for part in self.parts() if self.has_raters else ():
             found += np.bincount(part.raters, minlength=self.n_raters)
         return found
+
+    def once(self, what: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return what is made of all ratings, made the first time that it is asked for; nobody may write to it."""
+        if what not in self._found:
+            made = make()
+            made.flags.writeable = False
+            self._found[what] = made
+        return np.asarray(self._found[what])
 
     def to_frame(self) -> pl.DataFrame:
         """Return the ratings as a long polars frame of ids and labels, sorted by item and rater.

@@ -187,9 +187,11 @@ def raters_who_rated(ratings: Ratings, items: NDArray[np.bool_] | None = None) -
     """Tell which raters rated anything, or any of some items."""
     if not ratings.has_raters:
         return np.asarray(ratings.codes_of_raters > 0)  # says that nobody knows who rated
+    if items is None:
+        return np.asarray(ratings.per_rater() > 0)
     rated = np.zeros(ratings.n_raters, np.bool_)
     for part in ratings.parts():
-        rated[part.raters if items is None else part.raters[items[part.items][part.item_of_each()]]] = True
+        rated[part.raters[items[part.items][part.item_of_each()]]] = True
     return rated
 
 

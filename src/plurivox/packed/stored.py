@@ -165,7 +165,15 @@ class PackedRatings(Ratings):
     _stored: PackedParts
 
     def __init__(self, stored: PackedParts, **known: Any) -> None:
-        values = {**known, "multiplicity": None, "times": None, "again": None, "_parts": [], "_stored": stored}
+        values = {
+            **known,
+            "multiplicity": None,
+            "times": None,
+            "again": None,
+            "_parts": [],
+            "_found": {},
+            "_stored": stored,
+        }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

@@ -247,11 +247,14 @@ def scores_of(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.float64
 
 def rater_means(ratings: Ratings) -> NDArray[np.float64]:
     """Return the mean of each rater over all items they rated, the scale moved to 0 … 1; 0 without ratings."""
-    numbers = heights(np.array(ratings.scale.values, dtype=float))
-    total = np.zeros(ratings.n_raters)
-    for part in ratings.parts():
-        np.add.at(total, part.raters, numbers[part.scores])  # rating after rating, wherever parts are cut
-    return total / np.maximum(ratings.per_rater(), 1)
+
+    def make() -> NDArray[np.float64]:
+        numbers, total = heights(np.array(ratings.scale.values, dtype=float)), np.zeros(ratings.n_raters)
+        for part in ratings.parts():
+            np.add.at(total, part.raters, numbers[part.scores])  # rating after rating, wherever parts are cut
+        return np.asarray(total / np.maximum(ratings.per_rater(), 1))
+
+    return ratings.once("means of raters", make)
 
 
 def tested_with(gai: Sequence[str]) -> tuple[Statistic, ...]:
