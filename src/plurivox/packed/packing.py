@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plurivox.arguments import shown
 from plurivox.engine.part import runs
 from plurivox.errors import FileError, InputError
 from plurivox.intake.attributes import AttributeTable
@@ -63,13 +64,18 @@ def bytes_of(memory: str | int) -> int:
     >>> bytes_of("2GB"), bytes_of("512 MiB"), bytes_of(300_000_000)
     (2000000000, 536870912, 300000000)
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(memory))
-    unit = _UNITS.get(found[2].upper()) if found else None
-    if found is None or unit is None:
-        raise InputError(f"memory is {memory!r}", hint="Give it as 2GB, or 512MB.")
-    amount = int(float(found[1]) * unit)
+    if isinstance(memory, int):
+        amount = memory
+    else:
+        found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)\s*", memory)
+        unit = _UNITS.get(found[2].upper()) if found else None
+        if found is None or unit is None:
+            raise InputError(f"memory is {shown(memory)}", hint="Give it as 2GB, or 512MB.")
+        amount = int(float(found[1]) * unit)
     if amount < LEAST_MEMORY:
-        raise InputError(f"memory is {memory!r}, which is too little", hint=f"Give {LEAST_MEMORY // 10**6}MB or more.")
+        raise InputError(
+            f"memory is {shown(memory)}, which is too little", hint=f"Give {LEAST_MEMORY // 10**6}MB or more."
+        )
     return amount
 
 
