@@ -368,3 +368,12 @@ def test_killed_at_any_moment_against_before_and_after(kills: int, tmp_path: Pat
             assert pv.pack(tmp_path / "b.csv", study, append=True).in_memory() == after
             assert {path.name for path in study.iterdir()} == read_manifest(study).files
     assert seen["before"] > 0
+
+
+@pytest.mark.usefixtures("small")
+def test_too_little_memory_says_how_much_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame_of(8, 90).write_csv(tmp_path / "a.csv")
+    monkeypatch.setattr(packing, "MOST_BUCKETS", 2)
+    with pytest.raises(pv.InputError, match=r"cannot be sorted in so little memory\. Give --memory"):
+        pv.pack(tmp_path / "a.csv", tmp_path / "b.pvx", scale="0:4", missing=["NA"])
+    assert not (tmp_path / "b.pvx").exists()

@@ -49,7 +49,9 @@ from plurivox.scale import Label, Scale
 
 MEMORY = "2GB"
 LEAST_MEMORY = 200_000_000
-"""What is needed beside what the program itself takes: blocks of files, and a bucket of a million ratings."""
+"""What the program itself takes, with blocks of files; ids and tables come to that."""
+MOST_BUCKETS = 500
+"""Each is an open file, of which systems allow about a thousand."""
 _PER_ROW = 56  # bytes that sorting a bucket takes for each of its rows
 _LEAST_ROWS = 1 << 16
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -220,7 +222,14 @@ class Packer:
         rows = np.zeros(n_items + 1, np.int64)
         for some in stretches(n_rows):
             rows[1:] += np.bincount(codes[some], minlength=n_items)
-        return np.array([0, *(last for _, last in runs(np.cumsum(rows), int(most * 0.9)))], np.int64)
+        found = [0, *(last for _, last in runs(np.cumsum(rows), int(most * 0.9)))]
+        if len(found) > MOST_BUCKETS + 1:
+            needed = (_resident() + n_rows * _PER_ROW // MOST_BUCKETS * 2) / 1e9
+            raise InputError(
+                f"{n_rows:,} rows cannot be sorted in so little memory", source=columns.table.source,
+                hint=f"Give --memory {needed:.1f}GB.",
+            )  # fmt: skip
+        return np.array(found, np.int64)
 
     def _filled(self, columns: Columns, bounds: NDArray[np.int64], bits: tuple[int, int]) -> tuple[list[_Bucket], int]:
         """Put every row that holds a rating into the bucket of its item, in the order of rows."""
