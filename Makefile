@@ -98,6 +98,7 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.cohesion
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.variation
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.psychometrics

@@ -112,15 +112,15 @@ def seconds(work: Callable[[], object]) -> float:
 def one(way: str, path: str) -> dict[str, float]:
     """Read a file three times in one way; return the figures."""
     coding: list[float] = []
-    usual: Callable[[LongTable, Any], Any] = check._coded_columns
+    usual: Callable[..., Any] = check._coded_columns
     other = WAYS.get(way)
 
-    def timed(table: LongTable, times: Any) -> Any:
+    def timed(table: LongTable, *given: Any) -> Any:
         found: list[Any] = []
-        coding.append(seconds(lambda: found.append(other(path, table) if other else usual(table, times))))
+        coding.append(seconds(lambda: found.append(other(path, table) if other else usual(table, *given))))
         return found[0]
 
-    check._coded_columns = timed
+    check._coded_columns = timed  # type: ignore[assignment]
     work: Callable[[], object] = (lambda: pl.read_csv(path)) if way == "types only" else (lambda: read_ratings(path))
     before = time.process_time()
     first = seconds(work)

@@ -38,6 +38,7 @@ COMMANDS = (
     "predict",
     "report",
     "data",
+    "pack",
     "reproduce",
 )
 

@@ -75,8 +75,8 @@ class Weighed(NamedTuple):
     def total(self) -> int:
         return len(self.items)
 
-    def item_weights(self, n_items: int) -> np.ndarray[Any, Any]:
-        return self.items
+    def item_weights(self, n_items: int, some: slice = slice(None)) -> np.ndarray[Any, Any]:
+        return self.items[:, some]
 
     def rater_weights(self, codes: Any) -> np.ndarray[Any, Any]:
         return self.raters

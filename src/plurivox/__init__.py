@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from plurivox.lenses.soft.run import soft_scores as soft_scores
     from plurivox.lenses.variation.result import Variation as Variation
     from plurivox.lenses.variation.run import variation as variation
+    from plurivox.packed.making import pack as pack
     from plurivox.predictions import Predictions as Predictions
     from plurivox.questions import combine as combine
     from plurivox.ratings import Ratings as Ratings
@@ -103,6 +104,7 @@ _ELSEWHERE = {
     "lenses.overview.description": ("Description", "describe"),
     "lenses.overview.run": ("Overview", "overview"),
     "lenses.soft.labels": ("soft_labels", "write_soft_labels"),
+    "packed.making": ("pack",),
     "predictions": ("Predictions",),
     "questions": ("combine",),
     "ratings": ("Ratings",),

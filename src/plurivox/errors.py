@@ -15,6 +15,7 @@
     │   ├── SelectionError           an attribute or value asked for does not exist
     │   └── ConfigError              plurivox.toml cannot be used
     ├── NeedsRatersError (TypeError) the table holds counts, the question needs raters
+    ├── NeedsMemoryError             the ratings lie packed on disk, the question needs all of them in memory
     ├── ask.client.AskFailed         a language model gave no answer to one request
     ├── ask.client.ModelGone         a language model cannot be asked at all
     ├── ask.database.StoreError      answers cannot be stored or read any more
@@ -186,6 +187,10 @@ class SelectionError(InputError):
 
 class ConfigError(InputError):
     """A plurivox.toml cannot be used as it is."""
+
+
+class NeedsMemoryError(PlurivoxError):
+    """The ratings lie packed on disk, and the question is not a sum over items: it needs all of them in memory."""
 
 
 class NeedsRatersError(PlurivoxError, TypeError):

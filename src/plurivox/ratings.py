@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
@@ -86,6 +87,7 @@ class Ratings:
     intake: Intake
     offsets: NDArray[np.int64] = field(init=False)
     _parts: list[Part] = field(init=False, default_factory=list)
+    _found: dict[str, Any] = field(init=False, default_factory=dict)
     times: NDArray[np.float64] | None = None
     again: Again | None = None
 
@@ -211,7 +213,7 @@ class Ratings:
 
     def __len__(self) -> int:
         """Return the number of ratings."""
-        return len(self.scores) if self.multiplicity is None else int(self.multiplicity.sum())
+        return self.n_entries if self.multiplicity is None else int(self.multiplicity.sum())
 
     def __repr__(self) -> str:
         by = f"by {self.n_raters:,} raters" if self.has_raters else "in totals"
@@ -266,7 +268,11 @@ class Ratings:
     @property
     def has_raters(self) -> bool:
         """Whether it is known who gave which rating."""
-        return self.rater_codes is not None
+        return self.multiplicity is None
+
+    def in_memory(self) -> Ratings:
+        """Return the ratings in memory; those that lie packed on disk are read."""
+        return self
 
     @property
     def codes_of_raters(self) -> NDArray[np.int32]:
@@ -289,22 +295,97 @@ class Ratings:
         """Whether every rater rated every item."""
         return self.has_raters and len(self) == self.n_items * self.n_raters
 
-    def parts(self) -> tuple[Part, ...]:
+    @property
+    def n_entries(self) -> int:
+        """How many rows the ratings have: one for each, or for as many as ``multiplicity`` says."""
+        return int(self.offsets[-1])
+
+    def parts(self) -> Sequence[Part]:
         """Return the ratings in runs of whole items, cut by the data alone: what every lens adds up."""
         if not self._parts:
             self._parts.extend(cut(self.offsets, self.rater_codes, self.scores, self.multiplicity))
         return tuple(self._parts)
 
+    def of_items(self, first: int, last: int) -> Part:
+        """Return the ratings of items ``first`` to ``last``, which is not among them, as one part."""
+        found = [
+            one.some(slice(max(first - one.first, 0), min(last - one.first, one.n_items)))
+            for one in self._parts_with(first, last)
+        ]
+        if len(found) == 1:
+            return found[0]
+        offsets = np.cumsum(np.concatenate([[0], *(np.diff(one.offsets) for one in found)])).astype(np.int64)
+        arrays = zip(*((one.raters, one.scores, one.multiplicity) for one in found), strict=True)
+        return Part(first, offsets, *map(np.concatenate, arrays))
+
+    def _parts_with(self, first: int, last: int) -> list[Part]:
+        """Return the parts that have any of some items."""
+        parts = self.parts()
+        at = bisect.bisect_right(range(len(parts)), first, key=lambda one: parts[one].first) - 1
+        found: list[Part] = []
+        while at < len(parts) and (not found or parts[at].first < last):
+            found.append(parts[at])
+            at += 1
+        return found
+
     def counts(self) -> NDArray[np.int64]:
         """Return how often each item got each point, items × points."""
-        cells = self.item_codes.astype(np.int64) * len(self.scale) + self.scores
-        size = self.n_items * len(self.scale)
-        if self.multiplicity is None:
-            flat = np.bincount(cells, minlength=size)
-        else:
-            flat = np.zeros(size, dtype=np.int64)
-            flat[cells] = self.multiplicity
-        return flat.reshape(self.n_items, len(self.scale)).astype(np.int64, copy=False)
+        found = np.zeros((self.n_items, len(self.scale)), dtype=np.int64)
+        for part in self.parts():
+            own, cells = found[part.items].reshape(-1), part.item_of_each() * len(self.scale) + part.scores
+            if len(part.multiplicity):
+                own[cells] = part.multiplicity
+            else:
+                own[:] = np.bincount(cells, minlength=len(own))
+        return found
+
+    def used(self) -> NDArray[np.int64]:
+        """Return how often each point was given."""
+        found = np.zeros(len(self.scale), np.int64)
+        for part in self.parts():
+            each = part.multiplicity if len(part.multiplicity) else None
+            found += np.bincount(part.scores, each, len(self.scale)).astype(np.int64)
+        return found
+
+    def sizes(self, codes: NDArray[np.int32], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many items the raters of each group rated, and how many ratings they gave."""
+        n_items, n_ratings = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
+        for part in self.parts():
+            group = codes[part.raters]
+            inside = group >= 0
+            n_ratings += np.bincount(group[inside], minlength=n_groups)
+            cells = group[inside].astype(np.int64) * part.n_items + part.item_of_each()[inside]
+            n_items += np.bincount(
+                _distinct(cells, n_groups * part.n_items) // max(part.n_items, 1), minlength=n_groups
+            )
+        return n_items, n_ratings
+
+    def profiles(self, codes: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
+        """Return how often the raters of each group gave each point, groups × points."""
+        found = np.zeros(n_groups * len(self.scale), np.int64)
+        for part in self.parts():
+            group = codes[part.raters].astype(np.int64)
+            cells = (group * len(self.scale) + part.scores)[group >= 0]
+            found += np.bincount(cells, minlength=len(found))
+        return found.reshape(n_groups, len(self.scale))
+
+    def per_rater(self) -> NDArray[np.int64]:
+        """Return how many ratings each rater gave."""
+        return self.once("per rater", self._per_rater)
+
+    def _per_rater(self) -> NDArray[np.int64]:
+        found = np.zeros(self.n_raters, np.int64)
+        for part in self.parts() if self.has_raters else ():
+            found += np.bincount(part.raters, minlength=self.n_raters)
+        return found
+
+    def once(self, what: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return what is made of all ratings, made the first time that it is asked for; nobody may write to it."""
+        if what not in self._found:
+            made = make()
+            made.flags.writeable = False
+            self._found[what] = made
+        return np.asarray(self._found[what])
 
     def to_frame(self) -> pl.DataFrame:
         """Return the ratings as a long polars frame of ids and labels, sorted by item and rater.
@@ -367,12 +448,18 @@ class Ratings:
             items=chosen_rows(self.items, items, "item") if items else None,
             raters=chosen_rows(self.raters, raters, "rater") if raters else None,
         )
-        rated = np.bincount(found.item_codes, minlength=self.n_items) > 0
-        rating = None
-        if found.rater_codes is not None:
-            rating = np.bincount(found.rater_codes, minlength=self.n_raters) > 0
+        rated = np.diff(found.offsets) > 0
+        rating = found.per_rater() > 0 if found.has_raters else None
         intake = replace(self.intake, selected=True, selected_raters=self.intake.selected_raters or bool(raters))
         return replace(without_others(found, items=rated, raters=rating), intake=intake)
+
+    def chosen(self, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
+        """Return the ratings of some items by some raters; see :func:`ratings_of`."""
+        return _chosen(self, items, raters)
+
+    def with_known(self, **known: Any) -> Ratings:
+        """Return the ratings with something else in place of what is known of them; see :func:`with_parts`."""
+        return replace(self, **known)
 
     @checked
     def gold(self, column: str, scale: GivenScale | None = None) -> Ratings:
@@ -499,6 +586,10 @@ def ratings_of(
     ratings: Ratings, *, items: NDArray[np.bool_] | None = None, raters: NDArray[np.bool_] | None = None
 ) -> Ratings:
     """Return the ratings of some items by some raters; the others stay, without any."""
+    return ratings.chosen(items, raters)
+
+
+def _chosen(ratings: Ratings, items: NDArray[np.bool_] | None, raters: NDArray[np.bool_] | None) -> Ratings:
     keep = np.ones(len(ratings.scores), dtype=bool)
     if items is not None:
         keep &= items[ratings.item_codes]
@@ -545,7 +636,7 @@ def with_parts(
 ) -> Ratings:
     """Return the ratings with other rater attributes, rows in the same order, another intake, or an equal scale."""
     given: dict[str, Any] = {"raters": raters, "intake": intake, "scale": scale}
-    return replace(ratings, **{name: part for name, part in given.items() if part is not None})
+    return ratings.with_known(**{name: part for name, part in given.items() if part is not None})
 
 
 def from_points(ratings: Ratings, point_columns: GivenPoints | None) -> Ratings:
@@ -553,6 +644,15 @@ def from_points(ratings: Ratings, point_columns: GivenPoints | None) -> Ratings:
     if point_columns is None:
         return ratings
     return with_parts(ratings, intake=replace(ratings.intake, point_columns=point_columns_text(point_columns)))
+
+
+def _distinct(cells: NDArray[np.int64], n_cells: int) -> NDArray[np.int64]:
+    """Return the different numbers below ``n_cells``, in order; by marking them, unless most would stay unmarked."""
+    if n_cells > 50 * len(cells):
+        return np.unique(cells)
+    met = np.zeros(n_cells, bool)
+    met[cells] = True
+    return np.flatnonzero(met)
 
 
 def label_column(scale: Scale) -> pl.Series:

@@ -24,6 +24,7 @@ from plurivox.cli.ending import INTERRUPTED, NOBODY_READS, OutputFailed, end_at_
 from plurivox.cli.fit import fit
 from plurivox.cli.lens import lens_command
 from plurivox.cli.outputs import Command
+from plurivox.cli.pack import pack
 from plurivox.cli.predict import predict
 from plurivox.cli.printing import put, say
 from plurivox.cli.report import report
@@ -100,7 +101,8 @@ def program() -> typer.Typer:
 
 
 OTHERS = (
-    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, data, reproduce
+    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, data, pack,
+    reproduce,
 )  # fmt: skip
 app = program()
 

@@ -64,6 +64,7 @@ def load(reading: InputOptions) -> Loaded:
     path = reading.config or find_config(reading.file)
     config = Config() if path is None else load_config(path)
     ratings = _read(reading, config)
+    ratings = ratings.in_memory() if reading.in_memory else ratings
     recoding = _recoding(reading, config, ratings)
     if recoding is not None:
         ratings = ratings.recode(recoding).with_poles(reading.poles)
@@ -72,7 +73,7 @@ def load(reading: InputOptions) -> Loaded:
         ratings = ratings.with_bins(attribute, one.edges, one.labels)
     if reading.where:
         ratings = _filtered(ratings, reading.where)
-    _tell(ratings, config)
+    tell_read(ratings, config)
     by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
     several = dict(map(_pair, reading.several or ())) or dict(config.several)
@@ -249,37 +250,42 @@ def read_items(
 
 
 def _read(reading: InputOptions, config: "Config") -> "Ratings":
+    from plurivox.intake.read import read_ratings
+
+    return read_ratings(reading.file, **asked_of_reading(reading, config))
+
+
+def asked_of_reading(reading: InputOptions, config: "Config") -> dict[str, Any]:
+    """Return the keywords of read_ratings, as the command line and, behind it, the config say."""
     from plurivox.intake.formats import FORMATS
     from plurivox.intake.formats.record import CHOICES
     from plurivox.intake.order import RULES
-    from plurivox.intake.read import read_ratings
 
     scale, rules = read_scale(reading.scale) or config.scale, _rules(reading, config)
-    return read_ratings(
-        reading.file,
-        item=reading.item or config.item,
-        rater=reading.rater or config.rater,
-        score=reading.score or (None if reading.point_columns else config.score),
-        point_columns=reading.point_columns or (None if reading.score else config.point_columns),
-        scale=scale,
-        poles=reading.poles or (scale and scale.poles) or config.poles,
-        missing=reading.missing or config.missing,
-        duplicates=_one_of("--duplicates", reading.duplicates or config.duplicates or "error", RULES),
-        time=reading.time or config.time,
-        raters=reading.raters or config.raters,
-        items=reading.items or config.items,
-        rater_attributes=names_in(reading.rater_attributes) or config.rater_attributes,
-        item_attributes=names_in(reading.item_attributes) or config.item_attributes,
-        by=_attributes_asked(reading, config),
-        conflicts=rules.conflicts,
-        unknown=rules.unknown,
-        layout=_layout(reading, config),
-        questions=reading.questions or (None if reading.wide or reading.totals else config.questions),
-        rejected=_one_of("--rejected", reading.rejected or config.rejected, CHOICES),
-        unfinished=_one_of("--unfinished", reading.unfinished or config.unfinished, CHOICES),
-        format=_one_of("--format", reading.format or config.format, FORMATS),
-        encoding=reading.encoding or config.encoding or "utf-8",
-    )
+    return {
+        "item": reading.item or config.item,
+        "rater": reading.rater or config.rater,
+        "score": reading.score or (None if reading.point_columns else config.score),
+        "point_columns": reading.point_columns or (None if reading.score else config.point_columns),
+        "scale": scale,
+        "poles": reading.poles or (scale and scale.poles) or config.poles,
+        "missing": reading.missing or config.missing,
+        "duplicates": _one_of("--duplicates", reading.duplicates or config.duplicates or "error", RULES),
+        "time": reading.time or config.time,
+        "raters": reading.raters or config.raters,
+        "items": reading.items or config.items,
+        "rater_attributes": names_in(reading.rater_attributes) or config.rater_attributes,
+        "item_attributes": names_in(reading.item_attributes) or config.item_attributes,
+        "by": _attributes_asked(reading, config),
+        "conflicts": rules.conflicts,
+        "unknown": rules.unknown,
+        "layout": _layout(reading, config),
+        "questions": reading.questions or (None if reading.wide or reading.totals else config.questions),
+        "rejected": _one_of("--rejected", reading.rejected or config.rejected, CHOICES),
+        "unfinished": _one_of("--unfinished", reading.unfinished or config.unfinished, CHOICES),
+        "format": _one_of("--format", reading.format or config.format, FORMATS),
+        "encoding": reading.encoding or config.encoding or "utf-8",
+    }
 
 
 def _rules(reading: InputOptions, config: "Config") -> "Rules":
@@ -331,7 +337,7 @@ def _recoding(reading: InputOptions, config: "Config", ratings: "Ratings") -> "R
         raise ScaleError(error.problem, source=source, hint=error.hint) from None
 
 
-def _tell(ratings: "Ratings", config: "Config") -> None:
+def tell_read(ratings: "Ratings", config: "Config") -> None:
     """Say on standard error what was taken for what."""
     from plurivox.lenses.overview.description import conflict_notes, unknown_notes
 

@@ -38,8 +38,8 @@ class InputOptions:
         str,
         typer.Argument(
             metavar="FILE",
-            help="Ratings: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite, DuckDB, ZIP, a folder, or an export of an "
-            "annotation platform; FILE::NAME for a sheet or table in it, - for standard input.",
+            help="Ratings: CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite, DuckDB, ZIP, a folder, an export of an "
+            "annotation platform, or a packed study; FILE::NAME for a sheet or table in it, - for standard input.",
             show_default=False,
         ),
     ]
@@ -151,6 +151,10 @@ class InputOptions:
     encoding: Annotated[Text, option("Encoding of the text, if not UTF-8.", "NAME")] = None
     min_group_size: Annotated[int | None, option("Withhold groups with fewer raters (default 5).", "N", min=1)] = None
     config: Annotated[Path | None, option("Use this file instead of the plurivox.toml beside FILE.", "FILE")] = None
+    in_memory: Annotated[
+        bool,
+        typer.Option("--in-memory", help="Read a packed study whole, for questions that are not sums over items."),
+    ] = False
 
 
 ItemsFile = Annotated[

@@ -78,13 +78,13 @@ class Draws(NamedTuple):
         """Return some of them, counted from their first."""
         return self._replace(first=self.first + first, last=self.first + last)
 
-    def item_weights(self, n_items: int) -> NDArray[np.int32]:
-        """Return how often each item counts, draws × items; draws × 0 where each counts once."""
+    def item_weights(self, n_items: int, some: slice = slice(None)) -> NDArray[np.int32]:
+        """Return how often each item, or each of some, counts, draws × items; draws × 0 where each counts once."""
         if self.resample not in ("items", "both"):
             return np.zeros((self.total, 0), dtype=np.int32)
         if self.units is not None:
-            return np.asarray(self.units == self._numbers(), dtype=np.int32)
-        return item_weights(n_items, self.total, self.seed, self.first).astype(np.int32)
+            return np.asarray(self.units[some] == self._numbers(), dtype=np.int32)
+        return item_weights(n_items, self.total, self.seed, self.first)[:, some].astype(np.int32)
 
     def rater_weights(self, codes: ArrayLike) -> NDArray[np.int32]:
         """Return how often each rater counts, draws × raters; draws × 0 where each counts once."""

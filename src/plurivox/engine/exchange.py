@@ -136,7 +136,7 @@ def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: 
         χ² = Σ_ig (n_ig − n_i n_g / n)² / (n_i n_g / n) = n · Σ_g Σ_i n_ig² / n_i / n_g − n
         workload: Σ_g n_g² / R_g, which grows with the variance between groups of ratings per rater
     """
-    work = Exposure(grouping, max(len(ratings.scores), 1) * 3e-9)
+    work = Exposure(grouping, ratings.per_rater(), max(ratings.n_entries, 1) * 3e-9)
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
     made = run(parts, work, Draws.permuted(permutations, seed), work.statistics, how)
@@ -153,9 +153,10 @@ def count_type(part: Part) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exposure:
-    """The contribution of a part: for each group Σ n_ig²/n_i, and its ratings."""
+    """The contribution of a part: for each group Σ n_ig²/n_i; and, with the first one, how much its raters rated."""
 
     grouping: Grouping
+    per_rater: NDArray[np.int64]
     cost: float
 
     @property
@@ -170,8 +171,9 @@ class Exposure:
         own, shape = self.grouping, (draws.total, self.grouping.n_groups)
         labels = own.labels(draws)
         squares, ratings = np.zeros((*shape, 2)), np.zeros((*shape, 1))
-        add_squares(part.offsets, part.raters, labels, count_type(part), squares)
-        add_labelled(labels, np.bincount(part.raters, minlength=len(own.codes)).astype(float)[:, np.newaxis], ratings)
+        add_squares(part.offsets, part.raters, labels, own.places_if_many(draws), count_type(part), squares)
+        if part.first == 0:  # a sum over raters, which the parts share
+            add_labelled(labels, self.per_rater.astype(float)[:, np.newaxis], ratings)
         return Sums(exposure=np.concatenate([squares[..., :1], ratings], axis=-1))
 
     def statistics(self, sums: Sums) -> Values:
@@ -190,13 +192,21 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     Raters with the same set of items are together; sets join by complete linkage, so that any two of a block are alike.
     Raters who rated nothing are in no block, and have the number -1.
     """
-    if _mostly_alone(ratings):
+    signs = signs_of(ratings.parts(), ratings.n_raters)
+    rated = raters_who_rated(ratings)
+    who = np.flatnonzero(rated)
+    _, first, place, count = np.unique(signs[who], return_index=True, return_inverse=True, return_counts=True)
+    n_rated = len(who)
+    if n_rated == 0 or len(first) > MOST_SETS:
         return None
-    sets, members = _distinct_sets(ratings)
-    rated = members >= 0
-    n_rated = int(np.count_nonzero(rated))
-    if n_rated == 0 or len(sets) > MOST_SETS:
+    order = np.argsort(first)
+    members = np.full(ratings.n_raters, -1, np.int64)
+    members[who] = np.argsort(order)[place]
+    offsets, owners = _one_of_each(ratings, who[first[order]])
+    most = math.floor((1 - COVERED) * n_rated + 1e-9)
+    if _n_alone(offsets, owners, count[order] > 1, most) > most:
         return None
+    sets = _sets(offsets, owners, len(order))
     linked = np.zeros(len(sets), np.int64) if len(sets) == 1 else _linked(sets, ratings.n_items)
     blocks = np.where(rated, linked[members], -1)
     sizes = np.bincount(blocks[rated])
@@ -208,14 +218,11 @@ def blocks_of(ratings: Ratings) -> NDArray[np.int32] | None:
     return blocks.astype(np.int32)
 
 
-def _mostly_alone(ratings: Ratings) -> bool:
-    """Tell whether too few raters saw nearly the same items as any other, which takes little time where it is so."""
+def _n_alone(offsets: NDArray[np.int64], owners: NDArray[np.int32], twins: NDArray[np.bool_], most: int) -> int:
+    """Count raters who saw nearly the same items as nobody else, up to one more than ``most``; -1 if it takes long."""
     from plurivox.kernels.exposure import alone
 
-    _, place, count = np.unique(signs_of(ratings.parts(), ratings.n_raters), return_inverse=True, return_counts=True)
-    most = math.floor((1 - COVERED) * np.count_nonzero(raters_who_rated(ratings)) + 1e-9)
-    given = (ratings.offsets, ratings.codes_of_raters, count[place] > 1, ALIKE - 1e-9)
-    return bool(alone(*given, most, np.int64(MOST_STEPS)) > most)
+    return int(alone(offsets, owners, twins, ALIKE - 1e-9, most, np.int64(MOST_STEPS)))
 
 
 def signs_of(parts: Sequence[Part], n_raters: int) -> NDArray[np.uint64]:
@@ -228,25 +235,23 @@ def signs_of(parts: Sequence[Part], n_raters: int) -> NDArray[np.uint64]:
     return signs
 
 
-def _distinct_sets(ratings: Ratings) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
-    """Return the different sets of items that raters saw, and which of them each rater saw, -1 for none."""
-    raters = ratings.codes_of_raters
-    order = np.argsort(raters, kind="stable")
-    items = ratings.item_codes[order]
-    ends = np.cumsum(np.bincount(raters, minlength=ratings.n_raters))
-    starts = np.concatenate(([0], ends[:-1]))
-    known: dict[bytes, int] = {}
-    sets: list[NDArray[np.int32]] = []
-    members = np.full(ratings.n_raters, -1, np.int64)
-    for rater in np.flatnonzero(ends > starts).tolist():
-        own = items[starts[rater] : ends[rater]]
-        at = known.setdefault(own.tobytes(), len(sets))
-        if at == len(sets):
-            sets.append(own)
-            if at > MOST_SETS:
-                break
-        members[rater] = at
-    return sets, members
+def _one_of_each(ratings: Ratings, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the ratings of some raters, by the place of each among these, and where those of each item begin."""
+    place = np.full(ratings.n_raters, -1, np.int32)
+    place[chosen] = np.arange(len(chosen))
+    owners, sizes = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+    for part in ratings.parts():
+        own = place[part.raters]
+        owners.append(own[own >= 0])
+        sizes.append(np.bincount(part.item_of_each()[own >= 0], minlength=part.n_items))
+    return np.cumsum(np.concatenate(sizes)), np.concatenate(owners)
+
+
+def _sets(offsets: NDArray[np.int64], owners: NDArray[np.int32], n_owners: int) -> list[NDArray[np.int32]]:
+    """Return the items of each owner, in order."""
+    items = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    ends = np.cumsum(np.bincount(owners, minlength=n_owners))
+    return np.split(items[np.argsort(owners, kind="stable")], ends[:-1])
 
 
 def _linked(sets: list[NDArray[np.int32]], n_items: int) -> NDArray[np.int64]:

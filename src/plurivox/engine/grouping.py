@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,11 +85,44 @@ class Grouping:
     @property
     def kernel_codes(self) -> NDArray[Any]:
         """The codes as kernels want them: those outside in one more group at the end."""
+        return self._for_kernels(self.codes)
+
+    def _for_kernels(self, codes: NDArray[np.int32]) -> NDArray[Any]:
         kind = np.uint8 if self.n_groups < 255 else np.int32
-        return np.where(self.codes < 0, self.n_groups, self.codes).astype(kind)
+        return np.where(codes < 0, self.n_groups, codes).astype(kind)
+
+    def kernel_labels(self, draws: Draws) -> NDArray[Any]:
+        """Return the labels as kernels want the codes."""
+        return _kept(self, draws, "kernel", lambda: self._for_kernels(self.labels(draws)))
+
+    def places(self, draws: Draws) -> NDArray[Any]:
+        """Return the labels as kernels want them that take several draws together: sixteens × raters × 16."""
+        return _kept(self, draws, "places", lambda: self._places(draws))
+
+    def places_if_many(self, draws: Draws) -> NDArray[Any]:
+        """Return the places of many raters; of few, whose rows of counts are soon had, there are none."""
+        from plurivox.kernels.exposure import LARGEST_TABLE
+        from plurivox.kernels.shuffling import TOGETHER
+
+        if len(self.codes) * self.n_groups * TOGETHER > LARGEST_TABLE:
+            return self.places(draws)
+        none = np.zeros((1, 0, TOGETHER), np.uint16)
+        none.flags.writeable = False
+        return none
+
+    def _places(self, draws: Draws) -> NDArray[Any]:
+        from plurivox.kernels.shuffling import TOGETHER, fill_places
+
+        kind = np.uint16 if (self.n_groups + 1) * TOGETHER < 1 << 16 else np.int32
+        made = np.zeros((-(-draws.total // TOGETHER), len(self.codes), TOGETHER), kind)
+        fill_places(self.labels(draws), self.n_groups, made)
+        return made
 
     def labels(self, draws: Draws) -> NDArray[np.int32]:
         """Return the group of each rater under each draw, draws × raters: shuffled, or outside unless drawn."""
+        return _kept(self, draws, "labels", lambda: self._labels(draws))
+
+    def _labels(self, draws: Draws) -> NDArray[np.int32]:
         from plurivox.kernels.shuffling import permute
 
         if draws.kind == "subsampled":
@@ -104,6 +139,31 @@ class Grouping:
         for row, chosen in zip(made, subsamples(groups, draws.total, draws.seed, draws.first), strict=True):
             row[chosen] = self.codes[chosen]
         return made
+
+
+_FEW, _MANY = 8, 1 << 16
+"""How many sets of labels are kept, and from how many labels on one is: every part of the items asks for the same."""
+_kept_labels: OrderedDict[tuple[int, Draws, str], tuple[Grouping, threading.Lock, list[NDArray[Any]]]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _kept(of: Grouping, draws: Draws, form: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    """Return what was made for the same draws before, by whichever thread, or make it."""
+    if draws.units is not None or draws.total * len(of.codes) < _MANY:
+        made = make()
+        made.flags.writeable = False  # as below: kernels are compiled for one kind of array
+        return made
+    key = (id(of), draws, form)
+    with _lock:
+        entry = _kept_labels.setdefault(key, (of, threading.Lock(), []))  # which keeps the id from being used again
+        while len(_kept_labels) > _FEW:
+            _kept_labels.popitem(last=False)
+    with entry[1]:
+        if not entry[2]:
+            made = make()
+            made.flags.writeable = False
+            entry[2].append(made)
+    return entry[2][0]
 
 
 def exchangeable(codes: NDArray[np.int32], n_groups: int, strata: NDArray[np.int32] | None) -> NDArray[np.bool_]:
@@ -125,8 +185,13 @@ def exchangeable(codes: NDArray[np.int32], n_groups: int, strata: NDArray[np.int
 
 def raters_who_rated(ratings: Ratings, items: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
     """Tell which raters rated anything, or any of some items."""
-    raters, rated = ratings.codes_of_raters, np.zeros(ratings.n_raters, np.bool_)
-    rated[raters if items is None else raters[items[ratings.item_codes]]] = True
+    if not ratings.has_raters:
+        return np.asarray(ratings.codes_of_raters > 0)  # says that nobody knows who rated
+    if items is None:
+        return np.asarray(ratings.per_rater() > 0)
+    rated = np.zeros(ratings.n_raters, np.bool_)
+    for part in ratings.parts():
+        rated[part.raters[items[part.items][part.item_of_each()]]] = True
     return rated
 
 

@@ -82,7 +82,7 @@ def cut(
     [(0, 2), (2, 1)]
     """
     found = []
-    for first, last in _runs(offsets, size):
+    for first, last in runs(offsets, size):
         start, stop = int(offsets[first]), int(offsets[last])
         found.append(Part(
             first, offsets if last - first == len(offsets) - 1 else offsets[first : last + 1] - start,
@@ -92,7 +92,7 @@ def cut(
     return tuple(found)
 
 
-def _runs(offsets: NDArray[np.int64], size: int) -> Iterator[tuple[int, int]]:
+def runs(offsets: NDArray[np.int64], size: int = SIZE) -> Iterator[tuple[int, int]]:
     """Yield the first item of each part and the one after its last; one empty part where there is no item."""
     n_items, first = len(offsets) - 1, 0
     if n_items == 0:

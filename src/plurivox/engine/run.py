@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, Protocol
@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.part import Part
-from plurivox.engine.pool import as_made, batched, processors
+from plurivox.engine.pool import CELLS, as_made, batched, processors
+from plurivox.engine.resuming import Log
 from plurivox.engine.running import Running
 
+MANY_PARTS, TOGETHER = 8, 16
+"""From so many parts on they are what is spread over workers, each under so many draws at once."""
 Values = NDArray[np.float64]
 """Draws × whatever a finish makes of their sums."""
 
@@ -48,7 +51,7 @@ Finish = Callable[[Sums], Values]
 
 def total(parts: Sequence[Part], contribution: Contribution, how: Running | None = None) -> Sums:
     """Return the sums over all items of the raters as they are; parts are added in their order."""
-    work = _EachPart(tuple(parts), contribution, Draws.observed())
+    work = _EachPart(parts, contribution, Draws.observed())
     if len(parts) == 1:
         return work(0, 1)[0]
     return _added(work, how or Running())
@@ -75,10 +78,9 @@ def run(
     how = how or Running()
     if not draws.total:
         return []
-    if len(parts) > 1 and draws.total < (how.threads or processors()):  # rather part by part than draw by draw
-        work = _EachPart(tuple(parts), contribution, draws)
-        return [finish(_added(work, how))]
-    each = _EachDraw(tuple(parts), contribution, draws, finish)
+    if len(parts) >= MANY_PARTS or (len(parts) > 1 and draws.total < (how.threads or processors())):
+        return list(_by_part(parts, contribution, draws, finish, how))
+    each = _EachDraw(parts, contribution, draws, finish)
     return batched(each, draws.total, how, cost=contribution.cost, width=contribution.width)
 
 
@@ -86,7 +88,7 @@ def run(
 class _EachDraw:
     """Some of the draws over all parts."""
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     contribution: Contribution
     draws: Draws
     finish: Finish
@@ -100,14 +102,43 @@ class _EachDraw:
 class _EachPart:
     """All draws over some of the parts."""
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     contribution: Contribution
     draws: Draws
+    skipped: int = 0
 
     def __call__(self, first: int, last: int) -> list[Sums]:
-        return [self.contribution(part, self.draws) for part in self.parts[first:last]]
+        some = range(first + self.skipped, last + self.skipped)
+        return [self.contribution(self.parts[at], self.draws) for at in some]
 
 
-def _added(work: _EachPart, how: Running) -> Sums:
+def _by_part(
+    parts: Sequence[Part], contribution: Contribution, draws: Draws, finish: Finish, how: Running
+) -> Iterator[Values]:
+    """Yield values of a few draws at a time, over which parts are spread: what all parts share is made once for all."""
+    together = max(1, min(TOGETHER, TOGETHER * CELLS // max(contribution.width, 1)))
+    for first in range(0, draws.total, together):
+        some = draws.between(first, min(first + together, draws.total))
+        log = Log.of(parts, contribution, some, finish)
+        values = None if log is None else log.values()
+        if values is None:
+            each = how.within(first * len(parts), draws.total * len(parts), some.total)
+            values = finish(_added(_EachPart(parts, contribution, some), each, log))
+            if log is not None:
+                log.keep_values(values)
+        yield values
+
+
+def _added(work: _EachPart, how: Running, log: Log | None = None) -> Sums:
     """Return the sums over all parts, added in order as they are made, so that only a few are held at once."""
-    return reduce(add, (sums for batch in as_made(work, len(work.parts), how) for sums in batch))
+    done, known = (0, {}) if log is None else log.sums()
+    whole = Sums(known) if done else None
+    left = replace(work, skipped=done)
+    for batch in as_made(left, len(work.parts) - done, how):
+        for sums in batch:
+            whole = sums if whole is None else whole + sums
+            done += 1
+            if log is not None:
+                log.keep_sums(done, whole)
+    assert whole is not None
+    return whole

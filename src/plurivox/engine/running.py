@@ -63,10 +63,12 @@ class Running(NamedTuple):
         """Return the same for something else that is done."""
         return self._replace(what=what)
 
-    def within(self, done: int, total: int) -> Running:
+    def within(self, done: int, total: int, times: int = 1) -> Running:
         """Return the same for a part of something: it tells how far the whole is, of which so much was done before."""
         tell = self.progress
-        return self if tell is None else self._replace(progress=lambda what, more, _: tell(what, done + more, total))
+        if tell is None:
+            return self
+        return self._replace(progress=lambda what, more, _: tell(what, done + more * times, total))
 
     def tell(self, done: int, total: int) -> None:
         """Tell how far it is, if anybody wants to know."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from plurivox.errors import AttributeConflictError, ConfigError, FileError, IdError, InputError, no_column
 from plurivox.intake.code import ABSENT, as_numbers, as_text, whole_floats
+from plurivox.intake.spill import Codes, Rows, stretches
 from plurivox.scale import ALWAYS_MISSING
 
 Locate = Callable[[int], str]
@@ -31,10 +32,10 @@ COUNTED_FROM_1 = row_number(1)
 
 def where(source: str, locate: Locate, wrong: Any) -> dict[str, Any]:
     """Return what an error says about its place: the source, and the first of the rows, given as numbers or a mask."""
-    rows = np.asarray(wrong)
+    rows, n = wrong if isinstance(wrong, Rows) else (np.asarray(wrong), None)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     places = [locate(int(row)) for row in rows[: InputError.SHOWN]]
-    return {"source": source, "places": places, "n_places": len(rows)}
+    return {"source": source, "places": places, "n_places": len(rows) if n is None else n}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Matched:
     """Attributes in the order of the ids they were matched to, what did not match, and of how many what is unknown.
 
     ``conflicts`` counts for each attribute the owners with more than one value, ``words`` those of whom nothing is
-    known but a word such as "Prefer not to say".
+    known but a word such as "Prefer not to say"; ``several`` tells who has more than one value.
     """
 
     frame: pl.DataFrame
@@ -72,6 +73,7 @@ class Matched:
     idle: int = 0
     conflicts: dict[str, int] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=dict)
+    several: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 def clean(column: pl.Series, words: Sequence[str] = ()) -> pl.Series:
@@ -124,16 +126,18 @@ class Settled(NamedTuple):
     several: NDArray[np.bool_]
 
 
-def settle(values: NDArray[Any], owners: NDArray[Any], n_owners: int, rule: Conflicts) -> Settled:
+def settle(values: Codes, owners: Codes, n_owners: int, rule: Conflicts) -> Settled:
     """Return each owner's value from a column that repeats it on every row; of several none counts, or the first."""
-    own = per_owner(values, owners, n_owners)
-    several = np.zeros(n_owners, dtype=bool)
-    clash = (values != ABSENT) & (values != own[owners])
-    if clash.any():
-        several[owners[clash]] = True
-        own = per_owner(values[::-1], owners[::-1], n_owners)
-        if rule == "missing":
-            own[several] = ABSENT
+    own, several = np.full(n_owners, ABSENT, dtype=np.int32), np.zeros(n_owners, dtype=bool)
+    for rows in stretches(len(owners)):
+        given, whose = values[rows], owners[rows]
+        known = given != ABSENT
+        given, whose = given[known], whose[known]
+        new = own[whose] == ABSENT
+        own[whose[new][::-1]] = given[new][::-1]  # of several of one owner, the first is written last
+        several[whose[given != own[whose]]] = True
+    if rule == "missing":
+        own[several] = ABSENT
     return Settled(own, several)
 
 
@@ -206,10 +210,12 @@ def match(
         )
     idle = keyed.join(wanted, on="_id", how="anti").height
     said = {name[len(_SAID) :]: found[name] for name in found.columns if name.startswith(_SAID)}
+    masks = {name: wanted["_id"].is_in(whose.to_list()).to_numpy() for name, whose in several.items()}
     return Matched(
         found.drop("_id", "_known", *(_SAID + name for name in said)), unknown, idle,
-        {name: n for name, whose in several.items() if (n := int(wanted["_id"].is_in(whose.to_list()).sum()))},
+        {name: n for name, mask in masks.items() if (n := int(mask.sum()))},
         {name: n for name, where_said in said.items() if (n := int((where_said & found[name].is_null()).sum()))},
+        masks,
     )  # fmt: skip
 
 
@@ -306,14 +312,6 @@ def places_of(ids: pl.Series, known: pl.Series) -> NDArray[np.int64]:
     places = pl.DataFrame({"id": id_texts(known), "place": np.arange(len(known))})
     found = pl.DataFrame({"id": id_texts(ids)}).join(places, on="id", how="left", maintain_order="left")
     return found["place"].fill_null(-1).to_numpy().astype(np.int64)
-
-
-def per_owner(values: NDArray[Any], owners: NDArray[Any], n_owners: int) -> NDArray[np.int32]:
-    """Return each owner's value from a column that repeats it on every row, -1 where no row has one."""
-    result = np.full(n_owners, ABSENT, dtype=np.int32)
-    known = values != ABSENT
-    result[owners[known]] = values[known]
-    return result
 
 
 def bin_numbers(column: pl.Series, edges: Sequence[float], labels: Sequence[str] | None = None) -> pl.Series:

@@ -5,7 +5,7 @@ Nothing behind this module validates data again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -24,10 +24,11 @@ from plurivox.errors import (
 )
 from plurivox.intake.again import Again
 from plurivox.intake.attributes import COUNTED_FROM_1, UNKNOWN, AttributeTable, Locate, Matched, where
-from plurivox.intake.code import ABSENT, Coded, Coder
+from plurivox.intake.code import ABSENT, Coded, Coder, Pieces
 from plurivox.intake.describing import Described, Rules
 from plurivox.intake.numbers import as_written
 from plurivox.intake.order import RULES, Duplicates, Entries, Repeats, sorted_ratings, sorted_totals
+from plurivox.intake.spill import Rows, rows_where
 from plurivox.intake.times import Times
 from plurivox.scale import Label, Scale, text_of
 
@@ -124,6 +125,90 @@ class Checked:
     again: Again | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table, coded: ids that can be used, and scores that are on the scale.
+
+    Attributes
+    ----------
+    table
+        Where they come from.
+    coded
+        Every column by its role, attributes by their names.
+    scale, position_of
+        The scale, and the position on it of each distinct score, -1 where it is missing.
+    how
+        How scores were written that are numbers only in part.
+    multiplicity, times, time_unit
+        Of totals the count of each row; when each row was given, if that is known.
+    """
+
+    table: LongTable
+    coded: Mapping[str, Coded]
+    scale: Scale
+    scale_inferred: bool
+    position_of: NDArray[Any]
+    how: str
+    multiplicity: NDArray[np.int64] | None
+    times: NDArray[np.float64] | None
+    time_unit: str
+
+    @classmethod
+    def of(
+        cls, table: LongTable, scale: Scale | None, missing: Iterable[Label], keep: Callable[[], Pieces] = list,
+        beside: Sequence[Label] = (),
+    ) -> Columns:  # fmt: skip
+        """Read a table, whose rows are kept in what ``keep`` makes; scores ``beside`` it help to infer a scale."""
+        given = Times(table.source, table.names["time"], table.locate) if "time" in table.names else None
+        coded, multiplicity = _coded_columns(table, given, keep)
+        times, unit = (None, "") if given is None else given.finish()
+        for role in ("item", "rater"):
+            if role in coded:
+                _check_ids(table, role, coded[role])
+        known, position_of, how = _positions(table, coded["score"], scale, missing, beside)
+        return cls(table, coded, known, scale is None, position_of, how, multiplicity, times, unit)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the table has."""
+        return len(self.coded["score"].codes)
+
+    def entries(self, rows: slice) -> Entries:
+        """Return some of the rows, missing scores as -1."""
+        return Entries(
+            self.coded["item"].codes[rows],
+            self.coded["rater"].codes[rows] if "rater" in self.coded else None,
+            self.position_of.take(self.coded["score"].codes[rows]),
+            None if self.multiplicity is None else self.multiplicity[rows],
+            None if self.times is None else self.times[rows],
+        )
+
+    def described(
+        self, items: AttributeTable | None, raters: AttributeTable | None, rules: Rules | None
+    ) -> tuple[Matched, Matched]:
+        """Return what is known of items and of raters."""
+        owners = Described(self.table.source, self.table.locate, self.coded, rules or Rules(), self.table.offered)
+        known = owners.of("item", self.table.item_attributes, items)
+        return known, owners.of("rater", self.table.rater_attributes, raters)
+
+    def intake(self, repeats: Repeats, duplicates: Duplicates, n_missing: int, **more: Any) -> Intake:
+        """Return what was noticed."""
+        return Intake(
+            source=self.table.source,
+            layout=self.table.layout,
+            columns=dict(self.table.names),
+            rows=self.n_rows,
+            missing_scores=n_missing,
+            repeated_pairs=len(repeats),
+            duplicates=duplicates,
+            tied_repeats=repeats.tied,
+            scale_inferred=self.scale_inferred,
+            time_unit=self.time_unit,
+            numbers=self.how,
+            **more,
+        )
+
+
 def check(
     table: LongTable,
     scale: Scale | None = None,
@@ -137,46 +222,27 @@ def check(
     """Turn a table into checked codes, or raise one error that says what is wrong and where."""
     if duplicates not in RULES:
         raise InputError(f"duplicates is {duplicates!r}", hint=f"It is one of {', '.join(RULES)}.")
-    given_times = Times(table.source, table.names["time"], table.locate) if "time" in table.names else None
-    coded, multiplicity = _coded_columns(table, given_times)
-    times, unit = (None, "") if given_times is None else given_times.finish()
-    n_rows = len(coded["score"].codes)
-    for role in ("item", "rater"):
-        if role in coded:
-            _check_ids(table, role, coded[role])
-    known_scale, positions, how = _positions(table, coded["score"], scale, missing)
-    rater_codes = coded["rater"].codes if "rater" in coded else None
-    rows = Entries(coded["item"].codes, rater_codes, positions, multiplicity, times)
-    kept, repeats = _ordered(table, rows, coded, known_scale, duplicates)
-    owners = Described(table.source, table.locate, coded, rules or Rules(), table.offered)
-    known_items = owners.of("item", table.item_attributes, items)
-    known_raters = owners.of("rater", table.rater_attributes, raters)
-    again = _again(repeats.later, known_scale)
-    intake = Intake(
-        source=table.source,
-        layout=table.layout,
-        columns=dict(table.names),
-        rows=n_rows,
-        missing_scores=int(np.count_nonzero(positions == ABSENT)),
-        repeated_pairs=len(repeats),
-        duplicates=duplicates,
-        tied_repeats=repeats.tied,
-        scale_inferred=scale is None,
+    columns = Columns.of(table, scale, missing)
+    rows = columns.entries(slice(0, columns.n_rows))
+    n_missing = int(np.count_nonzero(rows.score == ABSENT))
+    kept, repeats = _ordered(columns, rows, duplicates)
+    known_items, known_raters = columns.described(items, raters, rules)
+    again = _again(repeats.later, columns.scale)
+    intake = columns.intake(
+        repeats, duplicates, n_missing,
         kept_repeats=0 if again is None else len(again),
-        time_unit=unit,
         missing_times=_without_time(kept.time) + _without_time(again.times if again else None),
-        numbers=how,
-        **_of_owners(known_items, known_raters, owners.rules),
-    )
+        **of_owners(known_items, known_raters, rules or Rules()),
+    )  # fmt: skip
     item_codes = kept.item.astype(np.int32, copy=False)
-    scores: Any = kept.score.astype(known_scale.dtype, copy=False)
+    scores: Any = kept.score.astype(columns.scale.dtype, copy=False)
     return Checked(
-        known_scale, known_items.frame, known_raters.frame, item_codes, kept.rater, scores, kept.count, intake,
+        columns.scale, known_items.frame, known_raters.frame, item_codes, kept.rater, scores, kept.count, intake,
         kept.time, again,
     )  # fmt: skip
 
 
-def _of_owners(items: Matched, raters: Matched, rules: Rules) -> dict[str, Any]:
+def of_owners(items: Matched, raters: Matched, rules: Rules) -> dict[str, Any]:
     """Return what was noticed of the attributes of items and raters."""
     return {
         "unknown_raters": raters.unknown,
@@ -202,7 +268,9 @@ def _again(later: Entries | None, scale: Scale) -> Again | None:
     return Again(later.item, later.rater, later.score.astype(scale.dtype, copy=False), later.time)
 
 
-def _coded_columns(table: LongTable, times: Times | None) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
+def _coded_columns(
+    table: LongTable, times: Times | None, keep: Callable[[], Pieces]
+) -> tuple[dict[str, Coded], NDArray[np.int64] | None]:
     coders: dict[str, Coder] = {}
     counts: list[NDArray[np.int64]] = []
     apart = ("count",) if times is None else ("count", "time")
@@ -210,7 +278,7 @@ def _coded_columns(table: LongTable, times: Times | None) -> tuple[dict[str, Cod
         for piece in _ahead(table.pieces, pool):
             for name in piece.columns:
                 if name not in coders and name not in apart:
-                    coders[name] = Coder(text=table.text)
+                    coders[name] = Coder(text=table.text, keep=keep)
             if "count" in piece.columns:
                 counts.append(piece["count"].to_numpy())
             if times is not None:
@@ -239,31 +307,39 @@ def _ahead(pieces: Iterable[pl.DataFrame], pool: ThreadPoolExecutor) -> Iterator
 
 
 def _check_ids(table: LongTable, role: str, ids: Coded) -> None:
-    if (ids.codes == ABSENT).any():
-        raise _at(IdError, table, role, np.flatnonzero(ids.codes == ABSENT), f"the {role} id is missing")
+    absent = rows_of(ids, [ABSENT])
+    if absent.n:
+        raise _at(IdError, table, role, absent, f"the {role} id is missing")
     if ids.values.dtype != pl.String:
         return
     blank = (ids.values.str.strip_chars() == "").arg_true()
     if len(blank):
-        rows = np.flatnonzero(np.isin(ids.codes, blank.to_numpy()))
-        raise _at(IdError, table, role, rows, f"the {role} id is blank")
+        raise _at(IdError, table, role, rows_of(ids, blank.to_list()), f"the {role} id is blank")
     odd = ids.values.str.contains(r"\p{Cc}").arg_true()
     if len(odd):
-        rows = np.flatnonzero(np.isin(ids.codes, odd.to_numpy()))
         which = "" if role == "rater" else f" {ids.values[odd[0]]!r}"
         problem = f"the {role} id{which} holds a control character"
-        raise _at(IdError, table, role, rows, problem, "Remove it; ids may hold any printable text.")
+        hint = "Remove it; ids may hold any printable text."
+        raise _at(IdError, table, role, rows_of(ids, odd.to_list()), problem, hint)
+
+
+def rows_of(column: Coded, codes: Sequence[int]) -> Rows:
+    """Return the rows that have one of some codes."""
+    own = column.codes
+    if len(codes) == 1:
+        return rows_where(lambda rows: own[rows] == codes[0], len(own))
+    return rows_where(lambda rows: np.isin(own[rows], codes), len(own))
 
 
 def _positions(
-    table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label]
+    table: LongTable, scores: Coded, scale: Scale | None, missing: Iterable[Label], beside: Sequence[Label]
 ) -> tuple[Scale, NDArray[Any], str]:
-    """Return the scale, each row's position on it, -1 where the score is missing, and how numbers were written."""
+    """Return the scale, each score's position on it, -1 where it is missing, and how numbers were written."""
     column = table.names["score"]
     answers: list[Any] = scores.values.to_list()
     for place, answer in enumerate(answers):
         if text_of(answer).casefold().lstrip("+-") in ("inf", "infinity"):
-            rows = np.flatnonzero(scores.codes == place)
+            rows = rows_of(scores, [place])
             raise _at(ScoreError, table, "score", rows, "a score is infinite", hint="Correct it or leave it blank.")
     if len(answers) > MAX_DISTINCT_SCORES:
         raise ScoreError(
@@ -276,7 +352,9 @@ def _positions(
     crowded = [text_of(answer).startswith(SEVERAL) for answer in answers]
     single = [None if several else answer for answer, several in zip(answers, crowded, strict=True)]
     try:
-        numbered, known, how = as_written(single, scale, extra, lambda found: _rows_of(table, scores, found))
+        more = [text_of(one) for one in beside] if scores.values.dtype == pl.String else list(beside)
+        numbered, known, how = as_written([*more, *single], scale, extra, lambda found: _rows_of(table, scores, found))
+        numbered = numbered[len(more) :]
     except ScaleError as error:
         raise ScaleError(error.problem, source=table.source, column=column, hint=error.hint) from None
     if extra:
@@ -292,18 +370,17 @@ def _positions(
             off.append(place)
     if off:
         raise _off_scale(table, scores, known, off)
-    return known, position_of.take(scores.codes), how
+    return known, position_of, how
 
 
 def _rows_of(table: LongTable, scores: Coded, answers: Sequence[str]) -> dict[str, Any]:
     """Return what an error says of where answers are."""
     places = [place for place, answer in enumerate(scores.values.to_list()) if str(answer) in answers]
-    rows = np.flatnonzero(np.isin(scores.codes, places))
-    return {"column": table.names["score"], **where(table.source, table.locate, rows)}
+    return {"column": table.names["score"], **where(table.source, table.locate, rows_of(scores, places))}
 
 
 def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) -> ScoreError:
-    rows = np.flatnonzero(np.isin(scores.codes, off))
+    rows = rows_of(scores, off)
     found = [str(scores.values[place]) for place in off]
     labels = {str(label).casefold(): str(label) for label in scale.labels}
     close = [labels[text.strip().casefold()] for text in found if text.strip().casefold() in labels]
@@ -318,32 +395,39 @@ def _off_scale(table: LongTable, scores: Coded, scale: Scale, off: list[int]) ->
     return error
 
 
-def _ordered(
-    table: LongTable, rows: Entries, coded: Mapping[str, Coded], scale: Scale, rule: Duplicates
-) -> tuple[Entries, Repeats]:
+def _ordered(columns: Columns, rows: Entries, rule: Duplicates) -> tuple[Entries, Repeats]:
     """Drop missing scores, order by item and rater, and deal with repeats."""
-    present = rows.score != ABSENT
-    if rows.count is not None:
-        present &= rows.count > 0
-    if not present.all():
-        rows = rows[present]
+    rows, coded = present(rows), columns.coded
     if rows.rater is None:
         totals, twice = sorted_totals(rows)
         if twice is not None:
-            raise _repeated_totals(table, coded["item"], twice)
+            raise _repeated_totals(columns.table, coded["item"], twice)
         return totals, Repeats(np.empty(0, np.int64), np.empty(0, np.int64))
-    kept, repeats = sorted_ratings(rows, len(coded["item"].values), len(coded["rater"].values), len(scale), rule)
+    sizes = len(coded["item"].values), len(coded["rater"].values), len(columns.scale)
+    kept, repeats = sorted_ratings(rows, *sizes, rule)
     if len(repeats) and rule == "error":
-        raise _repeated_pairs(table, coded, repeats)
+        raise repeated_pairs(columns, repeats)
     return kept, repeats
 
 
-def _repeated_pairs(table: LongTable, coded: Mapping[str, Coded], repeats: Repeats) -> DuplicateError:
-    items, raters = coded["item"], coded["rater"]
+def present(rows: Entries) -> Entries:
+    """Return the rows that hold a rating."""
+    found = rows.score != ABSENT
+    if rows.count is not None:
+        found &= rows.count > 0
+    return rows if found.all() else rows[found]
+
+
+def repeated_pairs(columns: Columns, repeats: Repeats) -> DuplicateError:
+    """Return the error that raters rated items more than once, which names the first few."""
+    table, items, raters = columns.table, columns.coded["item"], columns.coded["rater"]
     places = []
     for item, rater in zip(repeats.item[:3].tolist(), repeats.rater[:3].tolist(), strict=True):
-        rows = np.flatnonzero((items.codes == item) & (raters.codes == rater))
-        at = " and ".join(table.locate(int(row)) for row in rows[:3])
+        rows = rows_where(
+            lambda rows, item=item, rater=rater: (items.codes[rows] == item) & (raters.codes[rows] == rater),
+            columns.n_rows,
+        )
+        at = " and ".join(table.locate(int(row)) for row in rows.first[:3])
         places.append(f"{at} (item {items.values[item]!r})")
     pairs = "1 (item, rater) pair is" if len(repeats) == 1 else f"{len(repeats):,} (item, rater) pairs are"
     return DuplicateError(
@@ -356,11 +440,10 @@ def _repeated_pairs(table: LongTable, coded: Mapping[str, Coded], repeats: Repea
 
 
 def _repeated_totals(table: LongTable, items: Coded, item: int) -> DuplicateError:
-    rows = np.flatnonzero(items.codes == item)
     return DuplicateError(
         f"item {items.values[item]!r} has more than one row of totals",
         source=table.source,
-        places=sorted({table.locate(int(row)) for row in rows}),
+        places=sorted({table.locate(int(row)) for row in rows_of(items, [item]).first}),
         hint="Add the rows up, so that each item has one.",
     )
 
@@ -369,7 +452,7 @@ def _at(
     error: type[InputError],
     table: LongTable,
     role: str,
-    rows: NDArray[np.intp],
+    rows: Rows,
     problem: str,
     hint: str = "Give it or remove the row.",
 ) -> Any:

@@ -1,16 +1,20 @@
 """Columns of ids, given piece by piece, become dense integer codes of their sorted distinct values.
 
 The codes do not depend on the order of rows or on how the column was cut into pieces. Memory is four bytes per
-row and the distinct values, whatever the ids look like.
+row and the distinct values, whatever the ids look like; with a :class:`plurivox.intake.spill.Spill` to keep the rows
+in, it is the distinct values alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from plurivox.intake.spill import Spill, Translated
 
 ABSENT = -1
 _LEAST_SLOTS = 1 << 12
@@ -19,16 +23,17 @@ _WIDEST_TABLE = 1 << 24  # integers further apart are hashed
 
 
 Codes = NDArray[np.signedinteger[Any]]
+Pieces = list[NDArray[Any]] | Spill
 
 
 class Coded(NamedTuple):
     """Distinct values in their order, and for each row the position of its value (-1 where there is none).
 
-    The codes are of the smallest signed integer type that holds them.
+    The codes are of the smallest signed integer type that holds them. Rows that lie on disk are had in slices only.
     """
 
     values: pl.Series
-    codes: Codes
+    codes: Any
 
 
 class Coder:
@@ -44,12 +49,14 @@ class Coder:
     text
         Whether the values come from a text file, where ``12`` may be a number. If every value is a whole number in
         its shortest form they become integers; a single ``007`` or ``1e3`` leaves all of them text.
+    keep
+        Makes what the rows are kept in: a list, or a spill on disk.
     """
 
-    def __init__(self, *, text: bool) -> None:
+    def __init__(self, *, text: bool, keep: Callable[[], Pieces] = list) -> None:
         self._text = text
-        self._integers: list[NDArray[np.int32]] | None = []  # None once a value is something else
-        self._pieces: list[NDArray[np.uint32]] = []
+        self._integers: Pieces | None = keep()  # None once a value is something else
+        self._pieces: Pieces = keep()
         # While coding, 0 stands for "nothing": the content of an empty slot, and the code of a null.
         self._values = pl.Series([None], dtype=pl.String)
         self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint32)
@@ -66,19 +73,31 @@ class Coder:
         self._add_to_table(values)
 
     def _leave_integers(self, dtype: pl.DataType) -> None:
-        earlier, self._integers = self._integers or [], None
-        for numbers in earlier:
-            self._add_to_table(pl.Series(numbers).cast(dtype))
+        earlier, self._integers = self._integers, None
+        for numbers in earlier or ():
+            self._add_to_table(pl.Series(numbers.astype(np.int32, copy=False)).cast(dtype))
+        if isinstance(earlier, Spill):
+            earlier.close()
 
     def _add_to_table(self, values: pl.Series) -> None:
         if len(self._values) == 1:
             self._values = pl.Series([None], dtype=values.dtype)
+        elif values.dtype != self._values.dtype and values.dtype.is_numeric():
+            values = self._as_floats(values)
         codes, new = self._look_up(values)
         if len(new):
             late = values.gather(new)
             self._learn(late.unique(maintain_order=True))
             codes[new] = self._look_up(late)[0]
         self._pieces.append(codes)
+
+    def _as_floats(self, values: pl.Series) -> pl.Series:
+        """Return whole numbers as the floats that the rest of their column holds, or the rest as such."""
+        if self._values.dtype == pl.Int64:
+            known, self._values = self._values[1:].cast(pl.Float64), pl.Series([None], dtype=pl.Float64)
+            self._slots = np.zeros(_LEAST_SLOTS, dtype=np.uint32)
+            self._learn(known)
+        return values.cast(pl.Float64)
 
     def finish(self) -> Coded:
         """Return the distinct values, sorted, and the codes of all rows in the order they came."""
@@ -164,24 +183,28 @@ def _total_length(numbers: NDArray[np.int32]) -> int:
     return total
 
 
-def _dense(pieces: list[NDArray[np.int32]]) -> Coded | None:
+def _dense(pieces: Pieces) -> Coded | None:
     """Return the codes of integers, None if they are too far apart to list all between them; empties the list."""
-    low = min(int(piece.min(initial=2**31 - 1)) for piece in pieces)
-    high = max(int(piece.max(initial=-(2**31))) for piece in pieces)
+    low, high = 2**31 - 1, -(2**31)
+    for piece in pieces:
+        if len(piece):
+            low, high = min(low, int(piece.min())), max(high, int(piece.max()))
     if high < low:
         return Coded(pl.Series(dtype=pl.Int64), np.empty(0, np.int32))
     if high - low >= _WIDEST_TABLE:
         return None
     present = np.zeros(high - low + 1, dtype=bool)
     for piece in pieces:
-        present[piece - low] = True
+        present[piece.astype(np.int32, copy=False) - low] = True
     values = np.flatnonzero(present) + low
     rank = np.cumsum(present).astype(np.min_scalar_type(-len(values) - 1)) - 1
     return Coded(pl.Series(values, dtype=pl.Int64), _translated(pieces, rank, low))
 
 
-def _translated(pieces: list[Any], rank: Codes, low: int = 0) -> Codes:
-    """Return ``rank[piece - low]`` of all pieces in one array; the list is emptied on the way."""
+def _translated(pieces: Pieces, rank: Codes, low: int = 0) -> Any:
+    """Return ``rank[piece - low]`` of all pieces in one array, or as it is read from disk; a list is emptied."""
+    if isinstance(pieces, Spill):
+        return Translated(pieces, rank, low)
     codes = np.empty(sum(map(len, pieces)), dtype=rank.dtype)
     end = len(codes)
     while pieces:  # from the end, so that each piece is freed once it is copied

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +35,9 @@ from plurivox.intake.attributes import (
     where,
 )
 from plurivox.intake.code import ABSENT, Coded
+from plurivox.intake.spill import Codes, rows_where, stretches
 
-_STACK = 5
-"""How far above a warning the caller of read_ratings or from_frame is."""
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,10 @@ class Described:
         frame = pl.DataFrame([ids, *(column for one in found for column in one.frame)])
         conflicts = {name: n for one in found for name, n in one.conflicts.items()}
         said = {name: n for one in found for name, n in one.words.items()}
+        several = {name: mask for one in found for name, mask in one.several.items()}
         if given is None:
             self._warn(role, conflicts)
-            return Matched(frame, 0, 0, conflicts, said)
+            return Matched(frame, 0, 0, conflicts, said, several)
         beside = match(given, ids, role, conflicts=self.rules.conflicts, words=words)
         self._refuse_twice(role, frame, beside, given)
         if beside.unknown:
@@ -85,12 +88,13 @@ class Described:
                 f"{given.source} lacks {beside.unknown:,} of the {len(ids):,} {role}s in {self.source}; "
                 "their attributes are unknown",
                 UnknownIdsWarning,
-                stacklevel=_STACK,
+                stacklevel=_caller(),
             )
         self._warn(role, conflicts | beside.conflicts)
         return Matched(
-            frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words
-        )
+            frame.hstack(beside.frame), beside.unknown, beside.idle, conflicts | beside.conflicts, said | beside.words,
+            several | beside.several,
+        )  # fmt: skip
 
     def _column(self, role: str, name: str, words: Sequence[str]) -> Matched | None:
         """Return an attribute from the ratings, None if it was only offered and differs within one rater or item."""
@@ -116,21 +120,20 @@ class Described:
         if self.rules.conflicts == "missing":
             for name, n in conflicts.items():
                 text = f"{self.source}: {several_values(n, role, name, 'missing')}"
-                warnings.warn(text, AttributeConflictWarning, stacklevel=_STACK + 1)
+                warnings.warn(text, AttributeConflictWarning, stacklevel=_caller())
 
     def _from_rows(self, role: str, name: str, words: Sequence[str]) -> Matched:
         """Return an attribute that the ratings repeat on every row, one value per owner."""
         owners, column = self.coded[role], self.coded[name]
         values = clean(column.values, words)
         said = is_said(column.values, words).to_numpy()
-        worded = owners.codes[np.append(said, False)[column.codes]] if said.any() else np.empty(0, np.int64)
-        codes = column.codes
+        codes: Codes = column.codes
         if values.null_count():  # a value such as NA means missing
-            codes = np.where(np.append(values.is_null().to_numpy(), False)[codes], ABSENT, codes).astype(np.int32)
+            codes = _Known(column.codes, values.is_null().to_numpy())
         own, several = settle(codes, owners.codes, len(owners.values), self.rules.conflicts)
         if several.any():
             self._judge(role, name, values, codes, several)
-        n_said = int(np.count_nonzero(own[np.unique(worded)] == ABSENT))
+        n_said = int(np.count_nonzero((own == ABSENT) & self._worded(owners, column, said))) if said.any() else 0
         absent = pl.Series(own == ABSENT)
         if values.is_empty():
             found = pl.Series(name, [None] * len(own), dtype=values.dtype)
@@ -139,17 +142,26 @@ class Described:
         n_several = int(np.count_nonzero(several))
         return Matched(
             pl.DataFrame([found]), conflicts={name: n_several} if n_several else {},
-            words={name: n_said} if n_said else {},
+            words={name: n_said} if n_said else {}, several={name: several} if n_several else {},
         )  # fmt: skip
 
-    def _judge(self, role: str, name: str, values: pl.Series, codes: NDArray[Any], several: NDArray[np.bool_]) -> None:
+    def _worded(self, owners: Coded, column: Coded, said: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell of whom one of the words was said."""
+        found, of_code = np.zeros(len(owners.values), dtype=bool), np.append(said, False)
+        for rows in stretches(len(owners.codes)):
+            found[owners.codes[rows][of_code[column.codes[rows]]]] = True
+        return found
+
+    def _judge(self, role: str, name: str, values: pl.Series, codes: Codes, several: NDArray[np.bool_]) -> None:
         """Raise if several values are an error, or so common that the column does not describe raters, or items."""
-        owners = self.coded[role]
+        owners, n_rows = self.coded[role], len(codes)
         if self.rules.conflicts == "error":
-            owner = owners.codes[np.flatnonzero(several[owners.codes])[0]]
-            rows = np.flatnonzero(owners.codes == owner)
-            found = [str(values[int(code)]) for code in dict.fromkeys(codes[rows].tolist()) if code != ABSENT]
-            which = "one rater" if role == "rater" else f"{role} {owners.values[int(owner)]!r}"
+            first = rows_where(lambda rows: several[owners.codes[rows]], n_rows, 1).first[0]
+            owner = int(owners.codes[slice(first, first + 1)][0])
+            rows = rows_where(lambda rows: owners.codes[rows] == owner, n_rows)
+            given = [codes[part][owners.codes[part] == owner] for part in stretches(n_rows)]
+            found = [str(values[int(code)]) for code in dict.fromkeys(np.concatenate(given).tolist()) if code != ABSENT]
+            which = "one rater" if role == "rater" else f"{role} {owners.values[owner]!r}"
             raise AttributeConflictError(
                 f"{which} has more than one value: {few(found, 4)}",
                 column=name,
@@ -157,8 +169,10 @@ class Described:
                 hint=f"An attribute of a {role} is the same on each of its rows; correct it, leave the column out, or "
                 "say which value counts with --conflicts.",
             )
-        told = np.bincount(owners.codes[codes != ABSENT], minlength=len(owners.values)) > 1
-        n_several, n_told = int(several.sum()), int(told.sum())
+        told = np.zeros(len(owners.values), np.int64)
+        for part in stretches(n_rows):
+            told += np.bincount(owners.codes[part][codes[part] != ABSENT], minlength=len(told))
+        n_several, n_told = int(several.sum()), int(np.count_nonzero(told > 1))
         if self.rules.conflicts == "missing" and 2 * n_several > n_told:
             other = "item" if role == "rater" else "rater"
             raise AttributeConflictError(
@@ -169,6 +183,29 @@ class Described:
                 hint=f"Leave it out; if it describes {other}s, name it with --{other}-attributes; if the first value "
                 "of each counts, say --conflicts first.",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The codes of a column, some of which mean that nothing is known."""
+
+    codes: Codes
+    unknown: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        own = self.codes[rows]
+        return np.where(np.append(self.unknown, False)[own], ABSENT, own).astype(np.int32)
+
+
+def _caller() -> int:
+    """Return how far above the one who warns the code is that called plurivox."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def several_values(n: int, role: str, name: str, rule: str) -> str:

@@ -61,6 +61,18 @@ def read_folder(
     return _Members(name, size, members, aside, encoding, read).table(inside, stack)
 
 
+def read_files(
+    paths: Sequence[str], kind: Kind | None, encoding: str, stack: ExitStack, read: Read
+) -> RawTable | Ratings:
+    """Return one table over several files, in the order of their names."""
+    members = [_Member(printable(one), ending_of(one), lambda one=one: open_source(one, kind)) for one in paths]  # type: ignore[misc]
+    size = sum(os.path.getsize(one) for one in paths if os.path.isfile(one))
+    name = (
+        printable(paths[0]) if len(paths) == 1 else f"{printable(paths[0])} and {counted(len(paths) - 1, 'more file')}"
+    )
+    return _Members(name, size, members, [], encoding, read).table(None, stack)
+
+
 def _walked(folder: str, name: str) -> Iterator[tuple[str, str]]:
     """Yield the files of a folder by their path in it, hidden ones left out."""
 

@@ -70,11 +70,22 @@ def sorted_ratings(
     First and last go by time, then by the order of rows; ratings without a time come after those with one.
     """
     assert rows.rater is not None
+    bits = pair_bits(n_raters, n_points, n_items)
+    return settled(packed_words(rows.item, rows.rater, rows.score, bits), bits, rule, rows.time)
+
+
+def pair_bits(n_raters: int, n_points: int, n_items: int = 1) -> tuple[int, int]:
+    """Return how many bits of a word rater and score take; raise if nothing is left for so many items."""
     bits = ((n_raters - 1).bit_length(), (n_points - 1).bit_length())
     if (n_items - 1).bit_length() + sum(bits) > 64:
         raise InputError(f"{n_items:,} items × {n_raters:,} raters × {n_points:,} points are too many to index")
-    words = _packed(rows.item, rows.rater, rows.score, bits)
-    times = rows.time
+    return bits
+
+
+def settled(
+    words: Words, bits: tuple[int, int], rule: Duplicates, times: NDArray[np.float64] | None = None
+) -> tuple[Entries, Repeats]:
+    """Order ratings that are packed into words, in place where the rule allows, and deal with repeats."""
     if rule in ("first", "last", "keep") or times is not None:
         order = np.argsort(words >> np.uint64(bits[1]), kind="stable")
         words = words[order]
@@ -88,12 +99,12 @@ def sorted_ratings(
         kept, tied = _one_of_each(words, again, rule, bits[1])
         if rule == "keep":
             rest = np.flatnonzero(again) + 1
-            later = _unpacked(words[rest], bits, None if times is None else times[rest])
+            later = unpacked_words(words[rest], bits, None if times is None else times[rest])
         words, times = words[kept], None if times is None else times[kept]
     repeats = Repeats(
         (pairs >> np.uint64(bits[0])).astype(np.int64), (pairs & _mask(bits[0])).astype(np.int64), tied, later
     )
-    return _unpacked(words, bits, times), repeats
+    return unpacked_words(words, bits, times), repeats
 
 
 def _by_time(words: Words, times: NDArray[np.float64], score_bits: int) -> NDArray[np.float64]:
@@ -116,7 +127,8 @@ def sorted_totals(rows: Entries) -> tuple[Entries, int | None]:
     return rows, int(rows.item[1:][again][0]) if again.any() else None
 
 
-def _packed(item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: tuple[int, int]) -> Words:
+def packed_words(item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: tuple[int, int]) -> Words:
+    """Pack item, rater and score of each rating into a word."""
     words = np.empty(len(item), dtype=np.uint64)
     for part in _parts(len(words)):
         word = item[part].astype(np.uint64) << np.uint64(bits[0])
@@ -127,7 +139,8 @@ def _packed(item: NDArray[Any], rater: NDArray[Any], score: NDArray[Any], bits: 
     return words
 
 
-def _unpacked(words: Words, bits: tuple[int, int], times: NDArray[np.float64] | None = None) -> Entries:
+def unpacked_words(words: Words, bits: tuple[int, int], times: NDArray[np.float64] | None = None) -> Entries:
+    """Return the ratings that words hold."""
     item, rater = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
     score = np.empty(len(words), np.uint8 if bits[1] <= 8 else np.int16)
     for part in _parts(len(words)):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from plurivox.arguments import FilePath, FilePaths, Frame, checked
@@ -13,7 +14,7 @@ from plurivox.errors import InputError, no_column
 from plurivox.intake import lewidi
 from plurivox.intake.attributes import UNKNOWN, AttributeTable, Conflicts, columns_of_raters
 from plurivox.intake.beside import attribute_table, names_in, opened, read_table
-from plurivox.intake.check import check, no_rows
+from plurivox.intake.check import LongTable, check, no_rows
 from plurivox.intake.describing import Rules
 from plurivox.intake.formats import Format, Taken, kind_of, ratings_of
 from plurivox.intake.formats.record import Asked, Choice
@@ -133,44 +134,56 @@ def read_ratings(
     InputError
         With file, column, rows and what to do.
     """
-    known, missing = as_scale(scale), tuple(missing)
-    columns = _Columns(item, rater, score, time, tuple(rater_attributes), tuple(item_attributes))
+    return read_with(SimpleNamespace(**locals()), _in_memory)
+
+
+def _in_memory(table: LongTable, scale: Scale | None, **given: Any) -> Ratings:
+    return Ratings.from_checked(check(table, scale, **given))
+
+
+def read_with(given: SimpleNamespace, code: Callable[..., Ratings]) -> Ratings:
+    """Read ratings as :func:`read_ratings` is asked to, and leave it to ``code`` what becomes of the table."""
+    known, missing = as_scale(given.scale), tuple(given.missing)
+    columns = _Columns(
+        given.item, given.rater, given.score, given.time, tuple(given.rater_attributes), tuple(given.item_attributes)
+    )
     asked = Asked(
-        item=item, rater=rater, score=score, questions=questions, rejected=rejected, unfinished=unfinished, scale=known,
-        missing=frozenset(map(text_of, missing)), rater_attributes=columns.rater_attributes,
-        item_attributes=columns.item_attributes,
+        item=given.item, rater=given.rater, score=given.score, questions=given.questions, rejected=given.rejected,
+        unfinished=given.unfinished, scale=known, missing=frozenset(map(text_of, missing)),
+        rater_attributes=columns.rater_attributes, item_attributes=columns.item_attributes,
     )  # fmt: skip
-    with open_table(source, kind_of(format), encoding, connection) as table:
+    layout, point_columns, encoding, raters = given.layout, given.point_columns, given.encoding, given.raters
+    with open_table(given.source, kind_of(given.format), encoding, given.connection) as table:
         if isinstance(table, Ratings):
-            return _as_asked(_stored(table, raters, items), recode, unsafe_from, poles)
+            return _as_asked(_stored(table, raters, given.items), given.recode, given.unsafe_from, given.poles)
         table.pieces = (piece for piece in table.pieces if piece.height)
         if not table.first().height:
             raise no_rows(table.columns, table.name)
         remarks = list(table.remarks)
         with telling(remarks):
-            taken = None if layout or point_columns is not None else ratings_of(table, format, asked)
-        _refuse_questions(questions, taken, table.name)
+            taken = None if layout or point_columns is not None else ratings_of(table, given.format, asked)
+        _refuse_questions(given.questions, taken, table.name)
         if taken is not None:
             columns, table = columns.of_export(taken), taken.export.table
         table = table.plain(columns.used)
-        if len(by):
+        if len(given.by):
             raters = opened(raters, "rater", encoding)
-            columns = columns.with_groups(by, table.columns, names_in(raters))
+            columns = columns.with_groups(given.by, table.columns, names_in(raters))
         with telling(remarks):
             found, table, known = columns.found(table, point_columns, layout, known, missing)
         platform = None if taken is None else taken.platform.name
         rater_table = attribute_table(raters, "rater", found.rater or "rater", encoding, platform)
-        item_table = attribute_table(items, "item", found.item, encoding, platform)
+        item_table = attribute_table(given.items, "item", found.item, encoding, platform)
         columns = columns.giving_way(rater_table, item_table)
         long = LAYOUTS[found.layout](table, found, columns.rater_attributes, columns.item_attributes)
-        checked = check(
-            replace(long, offered=columns.offered), known, missing=missing, duplicates=duplicates, raters=rater_table,
-            items=item_table, rules=Rules(conflicts, tuple(unknown)),
+        ratings = code(
+            replace(long, offered=columns.offered), known, missing=missing, duplicates=given.duplicates,
+            raters=rater_table, items=item_table, rules=Rules(given.conflicts, tuple(given.unknown)),
         )  # fmt: skip
     remarks += [one for beside in (rater_table, item_table) if beside is not None for one in beside.remarks]
-    ratings = _told(from_points(Ratings.from_checked(checked), point_columns), taken, asked, remarks)
+    ratings = _told(from_points(ratings, point_columns), taken, asked, remarks)
     ratings = without_waiting(ratings, asked, rater_table.source if rater_table else "raters")
-    return _as_asked(ratings, recode, unsafe_from, poles)
+    return _as_asked(ratings, given.recode, given.unsafe_from, given.poles)
 
 
 @dataclass(frozen=True, slots=True)

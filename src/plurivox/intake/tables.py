@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from plurivox.errors import ColumnError, FileError, InputError
+from plurivox.files import note_input
 from plurivox.intake import parquet as store
 from plurivox.intake.footer import unpacked_size
 from plurivox.intake.json_documents import read_json
@@ -18,22 +19,41 @@ from plurivox.intake.opening import INSIDE, Kind, Opened, open_source, refuse_un
 from plurivox.intake.panics import without_panics
 from plurivox.intake.raw import RawTable, refuse_cells, refuse_columns
 from plurivox.intake.text import read_delimited, read_json_lines
+from plurivox.packed.folder import MANIFEST, is_packed
+from plurivox.packed.stored import PackedRatings
 from plurivox.ratings import Ratings
+
+_ROWS = 1 << 20
+"""Rows of a Parquet file that are read at once."""
 
 
 @contextmanager
 def open_table(
-    source: str | os.PathLike[str], kind: Kind | None = None, encoding: str = "utf-8", connection: Any = None
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    kind: Kind | None = None,
+    encoding: str = "utf-8",
+    connection: Any = None,
 ) -> Iterator[RawTable | Ratings]:
     """Open a file, a folder, standard input or a query as a raw table, or as ratings that plurivox stored.
 
-    A workbook, a database, an archive or a folder may hold several tables; ``study.xlsx::Raters`` names one.
+    A workbook, a database, an archive or a folder may hold several tables; ``study.xlsx::Raters`` names one. Several
+    files that have the same columns are one table.
     """
+    if not isinstance(source, str | os.PathLike):
+        from plurivox.intake.members import read_files
+
+        with ExitStack() as stack:
+            yield read_files([os.fspath(one) for one in source], kind, encoding, stack, table_in)
+        return
     if connection is not None:
         yield RawTable.from_frame(_query(os.fspath(source), connection), "query")
         return
     file, inside = split_name(source)
     with ExitStack() as stack:
+        if is_packed(file):
+            note_input(os.path.join(file, MANIFEST))
+            yield PackedRatings.open(file)
+            return
         if os.path.isdir(file):
             from plurivox.intake.members import read_folder
 
@@ -95,14 +115,34 @@ def _parquet(opened: Opened) -> RawTable | Ratings:
             _refuse_large(data, opened)
             if (described := store.description(data)) is not None:
                 return store.restore(data, described, opened.name)
-            return RawTable.from_frame(pl.read_parquet(data, glob=False), opened.name)
+            if isinstance(data, bytes):
+                return RawTable.from_frame(pl.read_parquet(data, glob=False), opened.name)
+        return RawTable(opened.name, list(pl.read_parquet_schema(data)), _in_pieces(data, opened.name))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        first = str(error).split("\n", 1)[0]
-        raise FileError(
-            f"the Parquet data is damaged or cut off ({first})",
-            source=opened.name,
-            hint="Fetch or write the file again.",
-        ) from None
+        raise _damaged(error, opened.name) from None
+
+
+def _damaged(error: BaseException, name: str) -> FileError:
+    first = str(error).split("\n", 1)[0]
+    return FileError(
+        f"the Parquet data is damaged or cut off ({first})", source=name, hint="Fetch or write the file again."
+    )
+
+
+def _in_pieces(path: str, name: str) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a Parquet file in pieces, so that it need not fit into memory."""
+    table = pl.scan_parquet(path, glob=False)
+    pieces = iter(table.collect_batches(chunk_size=_ROWS, maintain_order=True))
+    yield table.head(0).collect()
+    while True:
+        try:
+            with without_panics():
+                piece = next(pieces, None)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _damaged(error, name) from None
+        if piece is None:
+            return
+        yield piece
 
 
 def _refuse_large(data: Any, opened: Opened) -> None:

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurivox.kernels import compiled
-from plurivox.kernels.shuffling import permute
 
 # Where each sum stands in ``sums`` …
 PAIRABLE, COINCIDENT, SELF_PAIRS, RATED, PLURALITY, ENTROPY, SHARED, CROSSED, CROSS_ENTROPY, SAME_VOTE = range(10)
@@ -458,22 +457,19 @@ def _empty_lanes(lanes, vectors):
 
 @compiled
 def permuted_passes(
-    offsets, raters, scores, group_of, everyone, bounds, seed, first, most, inverse, log, n_log_n, published, ranks,
-    sums, vectors, matrices,
-):  # fmt: skip
-    """Fill ``sums[p]``, ``vectors[p]`` and ``matrices[p]`` with the parts under permutation number ``first + p``.
+    offsets, raters, scores, labels, most, inverse, log, n_log_n, published, ranks, sums, vectors, matrices
+):
+    """Fill ``sums[p]``, ``vectors[p]`` and ``matrices[p]`` with the parts where rater r is in group ``labels[p, r]``.
 
-    Number 0 leaves the raters as they are. ``everyone`` and ``bounds`` are those of :func:`permute`; ``most`` is the
-    largest number of ratings that an item has.
+    ``most`` is the largest number of ratings that an item has.
     """
-    permuted = group_of.copy()
     none = np.zeros(0, np.int32)
     packed = (
         most <= MOST_PACKED and vectors.shape[3] <= PACKED_POINTS and vectors.shape[1] <= FEW_GROUPS
         and not published and len(ranks) == 0
     )  # fmt: skip
     for p in range(len(sums)):
-        permute(group_of, everyone, bounds, seed, first + p, permuted)
+        permuted = labels[p]
         if packed:
             _add_items_packed(
                 offsets, raters, scores, permuted, inverse, log, n_log_n, sums[p], vectors[p], matrices[p]

@@ -6,43 +6,63 @@ from __future__ import annotations
 import numpy as np
 
 from plurivox.kernels import compiled
-from plurivox.kernels.shuffling import mixed
+from plurivox.kernels.shuffling import TOGETHER, mixed
 
-TOGETHER = 16  # permutations that walk over the items together
+LARGEST_TABLE = 1 << 22
+"""Raters × groups × 16 up to which what a rater adds is a row; a larger table would be fetched from memory again."""
 
 
 @compiled
-def add_squares(offsets, raters, labels, kind, squares):
+def add_squares(offsets, raters, labels, places, kind, squares):
     """Add to ``squares[d, g]`` Σ n_g²/n and Σ n_g² where rater r is in group ``labels[d, r]``, -1 outside the axis.
 
     No permutation moves a rater into the axis or out of it. A few permutations walk over the items together: what a
-    rater adds to the counts of all groups under all of them is one row of zeros and ones, so that an item adds up rows.
+    rater adds to the counts of all groups under all of them is one row of zeros and ones, so that an item adds up rows;
+    of many raters, ``places`` tells where the ones are.
     ``kind`` is an array of the type that counts have; no item has more ratings than it can hold.
     """
     n_draws, n_groups, _ = squares.shape
     wide = n_groups * TOGETHER
-    ones = np.zeros((labels.shape[1], wide), kind.dtype)
-    counts, parts, whole = np.zeros(wide, kind.dtype), np.zeros(wide), np.zeros(wide)
+    by_row = places.shape[1] == 0
+    ones = np.zeros((labels.shape[1] if by_row else 0, wide), kind.dtype)
+    counts, parts, whole = np.zeros(wide + TOGETHER, kind.dtype), np.zeros(wide), np.zeros(wide)
     for first in range(0, n_draws, TOGETHER):
         together = min(TOGETHER, n_draws - first)
-        ones[:] = 0
-        for r in range(len(ones)):
-            for p in range(together):
-                if labels[first + p, r] >= 0:
-                    ones[r, labels[first + p, r] * TOGETHER + p] = 1
+        own = places[0 if by_row else first // TOGETHER]
+        if by_row:
+            _fill_ones(ones, labels[first : first + together])
         parts[:] = 0.0
         whole[:] = 0.0
         for i in range(len(offsets) - 1):
             n = 0
             for k in range(offsets[i], offsets[i + 1]):
                 n += labels[0, raters[k]] >= 0
-                _add_row(counts, ones[raters[k]])
+                if by_row:
+                    _add_row(counts[:wide], ones[raters[k]])
+                else:
+                    _add_places(counts, own[raters[k]])
             if n > 0:
-                _add_counts(counts, 1.0 / n, parts, whole)
+                _add_counts(counts[:wide], 1.0 / n, parts, whole)
         for p in range(together):
             for g in range(n_groups):
                 squares[first + p, g, 0] += parts[g * TOGETHER + p]
                 squares[first + p, g, 1] += whole[g * TOGETHER + p]
+
+
+@compiled
+def _fill_ones(ones, labels):
+    """Write for each rater the row of zeros and ones that each of their ratings adds."""
+    ones[:] = 0
+    for r in range(len(ones)):
+        for p in range(len(labels)):
+            if labels[p, r] >= 0:
+                ones[r, labels[p, r] * TOGETHER + p] = 1
+
+
+@compiled
+def _add_places(counts, places):
+    for p in range(TOGETHER):
+        counts[np.uint64(places[p])] += 1
 
 
 @compiled

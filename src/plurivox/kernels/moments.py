@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from plurivox.kernels import compiled
+from plurivox.kernels.shuffling import TOGETHER
 
 N_MOMENTS = 8
-TOGETHER = 16  # permutations that walk over the items together, so that each waits less for its own last addition
 FEW_GROUPS = 64
 
 
@@ -32,10 +32,11 @@ def centred(raters, scores, numbers, means):
 
 
 @compiled
-def permuted_moments(offsets, raters, y, labels, sums):
+def permuted_moments(offsets, raters, y, labels, places, sums):
     """Fill ``sums[p]`` with the sums of all groups where rater r is in group ``labels[p, r]``, -1 outside the axis.
 
-    No permutation moves a rater into the axis or out of it.
+    No permutation moves a rater into the axis or out of it. ``places`` are those of the labels; where there are more
+    than a few groups nobody looks at them.
     """
     n_draws, n_groups, _ = sums.shape
     none = np.zeros(0, np.int32)
@@ -43,14 +44,9 @@ def permuted_moments(offsets, raters, y, labels, sums):
         for p in range(n_draws):
             _add_weighted(offsets, raters, y, labels[p], none, none, sums[p])
         return
-    places = np.zeros((labels.shape[1], TOGETHER), np.uint16)
     for first in range(0, n_draws, TOGETHER):
         together = min(TOGETHER, n_draws - first)
-        for p in range(TOGETHER):
-            for r in range(len(places)):
-                label = labels[first + min(p, together - 1), r]
-                places[r, p] = (label if label >= 0 else n_groups) * TOGETHER + p
-        _add_together(offsets, raters, y, places, sums[first : first + together])
+        _add_together(offsets, raters, y, places[first // TOGETHER], sums[first : first + together])
 
 
 @compiled

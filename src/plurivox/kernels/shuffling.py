@@ -29,6 +29,24 @@ def _shuffle(order, bounds, key):
             order[i], order[j] = order[j], order[i]
 
 
+TOGETHER = 16  # permutations that walk over the items together, in kernels that do
+
+
+@compiled
+def fill_places(labels, n_groups, places):
+    """Fill ``places[c, r, p]`` with where what rater r adds goes under permutation ``16·c + p``.
+
+    It is ``16·g + p`` in group g, and behind all groups where the label is -1, outside the axis. Behind the last
+    permutation the last one is repeated.
+    """
+    last = len(labels) - 1
+    for c in range(len(places)):
+        for r in range(places.shape[1]):
+            for p in range(TOGETHER):
+                label = labels[min(c * TOGETHER + p, last), r]
+                places[c, r, p] = (label if label >= 0 else n_groups) * TOGETHER + p
+
+
 @compiled
 def permute(group_of, everyone, bounds, seed, number, permuted):
     """Fill ``permuted`` with the groups of the raters under a permutation; number 0 leaves them as they are.

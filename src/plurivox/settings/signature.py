@@ -68,6 +68,7 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
 
         @functools.wraps(run)
         def public(*args: Any, **given: Any) -> R:
+            from plurivox.engine.resuming import answering
             from plurivox.engine.running import Running
 
             try:
@@ -79,7 +80,8 @@ def keywords(settings: type[Settings], positional: Sequence[str] = ("by",)) -> C
             check_given(values, kinds_of(run))
             record = settings(**asked)
             _of_enough_raters(values.get("ratings"), record)
-            return run(**values, settings=record, how=Running.given(**how))
+            with answering(values.get("ratings")):
+                return run(**values, settings=record, how=Running.given(**how))
 
         public.__signature__ = signature  # type: ignore[attr-defined]
         public.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
@@ -97,8 +99,11 @@ def _checked(run: Callable[..., R]) -> Callable[..., R]:
 
     @functools.wraps(run)
     def checked(ratings: Any, *args: Any, settings: Settings, **given: Any) -> R:
+        from plurivox.engine.resuming import answering
+
         _of_enough_raters(ratings, settings)
-        return run(ratings, *args, settings=settings, **given)
+        with answering(ratings):
+            return run(ratings, *args, settings=settings, **given)
 
     return checked
 

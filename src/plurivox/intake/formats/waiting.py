@@ -22,7 +22,7 @@ def without_waiting(ratings: Ratings, asked: Asked, source: str) -> Ratings:
         return ratings
     waiting = ratings.raters[WAITING].to_list()
     ratings = with_parts(ratings, raters=ratings.raters.drop(WAITING))
-    counts = np.bincount(ratings.codes_of_raters, minlength=len(waiting))
+    counts = ratings.per_rater().copy()
     if ratings.again is not None:
         counts += np.bincount(ratings.again.rater_codes, minlength=len(waiting))
     n_ratings = counts.tolist()

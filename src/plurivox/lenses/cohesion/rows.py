@@ -346,9 +346,5 @@ def _names(records: Sequence[Statistic]) -> tuple[str, ...]:
 
 def _sizes(ratings: Ratings, axis: Axis) -> dict[str, Sizes]:
     """Return raters, items and ratings of each group."""
-    group = axis.codes[ratings.codes_of_raters]
-    inside = group >= 0
-    n_ratings = np.bincount(group[inside], minlength=len(axis))
-    cells = np.unique(group[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside])
-    n_items = np.bincount(cells // max(ratings.n_items, 1), minlength=len(axis))
+    n_items, n_ratings = ratings.sizes(axis.codes, len(axis))
     return {name: (int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g, name in enumerate(axis.groups)}

@@ -81,8 +81,7 @@ class Agreement:
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        items = draws.item_weights(self.n_items)
-        items = items[:, part.items] if items.shape[1] else items
+        items = draws.item_weights(self.n_items, part.items)
         raters = draws.rater_weights(self.grouping.codes)
         sums = self._pass(part, draws, items, raters)
         if len(self.means):
@@ -122,17 +121,19 @@ class Agreement:
             vectors=np.zeros((draws.total, grouping.n_groups, vectors, n_points)),
             matrices=np.zeros((draws.total, n_matrices, matrices, n_points, n_points)),
         )
-        given = (part.offsets, part.raters, part.scores, grouping.kernel_codes)
+        given = (part.offsets, part.raters, part.scores)
         ranks = self.ranks[part.items]
         most = int(np.diff(part.offsets).max(initial=0))
         if draws.kind == "permuted":
             k.permuted_passes(
-                *given, grouping.everyone, grouping.bounds, np.uint64(draws.seed), draws.first, most,
-                *k.make_tables(most, n_points), self.published, ranks, *sums.values(),
+                *given, grouping.kernel_labels(draws), most, *k.make_tables(most, n_points), self.published, ranks,
+                *sums.values(),
             )  # fmt: skip
         else:
             tables = k.make_tables(most * int(raters.max(initial=1)), n_points)
-            k.weighted_passes(*given, raters, items, *tables, self.published, ranks, *sums.values())
+            k.weighted_passes(
+                *given, grouping.kernel_codes, raters, items, *tables, self.published, ranks, *sums.values()
+            )
         return sums
 
     def _moments(self, part: Part, draws: Draws, items: NDArray[Any], raters: NDArray[Any]) -> Sums:
@@ -143,7 +144,7 @@ class Agreement:
         scores = k.centred(part.raters, part.scores, heights(self.about.values), self.means)
         given = (part.offsets, part.raters, scores)
         if draws.kind == "permuted":
-            k.permuted_moments(*given, self.grouping.labels(draws), sums)
+            k.permuted_moments(*given, self.grouping.labels(draws), self.grouping.places(draws), sums)
         else:
             k.weighted_moments(*given, self.grouping.codes, raters, items, sums)
         return Sums(moments=sums)
@@ -233,21 +234,27 @@ def named(sums: Sums, about: About) -> dict[str, NDArray[Any]]:
 def scores_of(ratings: Ratings, chosen: NDArray[np.bool_]) -> NDArray[np.float64] | None:
     """Return the scores of some raters, items × raters, NaN where there is none; None if they are too many."""
     column = np.cumsum(chosen) - 1
-    inside = chosen[ratings.codes_of_raters]
     n_raters = int(np.count_nonzero(chosen))
     if n_raters > MOST_RATERS or n_raters * ratings.n_items > MOST_CELLS or len(ratings.scale) > MOST_POINTS:
         return None
     found = np.full((ratings.n_items, n_raters), np.nan)
     numbers = np.array(ratings.scale.values, dtype=float)
-    found[ratings.item_codes[inside], column[ratings.codes_of_raters[inside]]] = numbers[ratings.scores[inside]]
+    for part in ratings.parts():
+        inside = chosen[part.raters]
+        found[part.item_of_each()[inside] + part.first, column[part.raters[inside]]] = numbers[part.scores[inside]]
     return found
 
 
 def rater_means(ratings: Ratings) -> NDArray[np.float64]:
     """Return the mean of each rater over all items they rated, the scale moved to 0 … 1; 0 without ratings."""
-    raters, numbers = ratings.codes_of_raters, heights(np.array(ratings.scale.values, dtype=float))
-    total = np.bincount(raters, numbers[ratings.scores], ratings.n_raters)
-    return np.asarray(total / np.maximum(np.bincount(raters, minlength=ratings.n_raters), 1))
+
+    def make() -> NDArray[np.float64]:
+        numbers, total = heights(np.array(ratings.scale.values, dtype=float)), np.zeros(ratings.n_raters)
+        for part in ratings.parts():
+            np.add.at(total, part.raters, numbers[part.scores])  # rating after rating, wherever parts are cut
+        return np.asarray(total / np.maximum(ratings.per_rater(), 1))
+
+    return ratings.once("means of raters", make)
 
 
 def tested_with(gai: Sequence[str]) -> tuple[Statistic, ...]:
@@ -289,7 +296,7 @@ class Measured:
         agreement = Agreement(
             grouping, About(n_points, numbers, level), ratings.n_items, published,
             tie_ranks(ids, n_points, ties, seed), counted, rater_means(ratings) if with_moments else np.zeros(0),
-            len(ratings.scores) * 3e-9 + ratings.n_items * min(grouping.n_groups, 50) * 5e-8,
+            ratings.n_entries * 3e-9 + ratings.n_items * min(grouping.n_groups, 50) * 5e-8,
         )  # fmt: skip
         return cls(ratings, agreement, tested, beside)
 
@@ -331,11 +338,12 @@ class Measured:
         work, none = self.agreement, np.zeros(0, np.int32)
         if not work.counted:
             return work
-        known = {
-            part.first: work.contributed(part, work.grouping.codes, none, 0, part.n_items)
-            for part in self.ratings.parts()
-            if part.n_items * work.grouping.n_groups * 8 * work.about.n_points <= MOST_KNOWN
-        }
+        known, room = {}, MOST_KNOWN
+        for part in self.ratings.parts():
+            room -= part.n_items * work.grouping.n_groups * 8 * work.about.n_points
+            if room < 0:
+                break
+            known[part.first] = work.contributed(part, work.grouping.codes, none, 0, part.n_items)
         return replace(work, known=known)
 
     def left_out(self, resample: str, how: Running) -> LeftOut:

@@ -178,8 +178,8 @@ def _sorted_raters(ratings: Ratings, by: Sequence[By], several: Mapping[str, str
     if not by:
         return []
     overlapping = overlapping_axes(by, several, pairs=False)
-    entries = slice(ratings.offsets[place], ratings.offsets[place + 1])
-    raters, scores = ratings.codes_of_raters[entries], ratings.scores[entries].astype(np.int64)
+    own = ratings.of_items(place, place + 1)
+    raters, scores = own.raters, own.scores.astype(np.int64)
     return [
         _Sorted(
             axis, raters, axis.codes[raters], scores, counts_of(ratings, axis, place, place + 1)[0],
@@ -310,8 +310,7 @@ def _distribution(parts: Sequence[tuple[str, str, Counts]], ratings: Ratings) ->
 
 def _use(whole: Counts, ratings: Ratings) -> pl.DataFrame:
     """Return how often each point was given to the item, and its share among all ratings of the study."""
-    study = np.zeros(len(ratings.scale), dtype=np.int64)
-    np.add.at(study, ratings.scores, 1 if ratings.multiplicity is None else ratings.multiplicity)
+    study = ratings.used()
     return pl.DataFrame(
         {
             "point": [str(label) for label in ratings.scale.labels], "n_ratings": whole,

@@ -198,7 +198,7 @@ def _side(
     ratings: Ratings, axis: Axis, listed: Bools, mirrored: bool, values: Floats, strata: NDArray[np.int32] | None
 ) -> Side | None:
     """Return the candidates of an axis, or None where no shown group can be shuffled."""
-    codes = np.where(np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters) > 0, axis.codes, -1)
+    codes = np.where(ratings.per_rater() > 0, axis.codes, -1)
     listed = listed & exchangeable(codes, len(axis), strata)
     if not listed.any():
         return None
@@ -238,14 +238,13 @@ def _moments(ratings: Ratings, codes: NDArray[np.int32], values: Floats) -> tupl
 
 def cells_of(ratings: Ratings, side: Side, start: int, stop: int, values: Floats) -> tuple[Ints, Floats]:
     """Return of items ``start`` to ``stop``, by group, how many ratings there are and Σx."""
-    entries = slice(int(ratings.offsets[start]), int(ratings.offsets[stop]))
-    item = np.repeat(np.arange(stop - start), np.diff(ratings.offsets[start : stop + 1]))
-    group = side.axis.codes[ratings.codes_of_raters[entries]]
+    part = ratings.of_items(start, stop)
+    item, group = part.item_of_each(), side.axis.codes[part.raters]
     inside = group >= 0
     shape = (stop - start, len(side.axis))
     cell = (item * shape[1] + group)[inside]
     n: Ints = np.bincount(cell, minlength=shape[0] * shape[1])
-    total = np.bincount(cell, values[ratings.scores[entries]][inside], shape[0] * shape[1])
+    total = np.bincount(cell, values[part.scores][inside], shape[0] * shape[1])
     return n.reshape(shape), total.astype(np.float64).reshape(shape)
 
 
@@ -273,7 +272,7 @@ def _largest(side: Side, start: int, n_group: Ints, total: Floats) -> tuple[NDAr
 class Shuffles:
     """Candidates of all axes under draws ``first`` to ``last``, the same shuffle for all of them."""
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     sides: tuple[Side, ...]
     values: Floats
     draws: Draws
@@ -341,10 +340,9 @@ class OneItem:
     @classmethod
     def of(cls, ratings: Ratings, side: Side, place: int, draws: Draws) -> OneItem:
         """Take the ratings of an item by the raters of an axis."""
-        entries = slice(int(ratings.offsets[place]), int(ratings.offsets[place + 1]))
-        raters = ratings.codes_of_raters[entries]
-        inside = side.axis.codes[raters] >= 0
-        return cls(side, place, raters[inside], _from_first(ratings)[ratings.scores[entries][inside]], draws)
+        part = ratings.of_items(place, place + 1)
+        inside = side.axis.codes[part.raters] >= 0
+        return cls(side, place, part.raters[inside], _from_first(ratings)[part.scores[inside]], draws)
 
     def run(self, how: Running) -> Floats:
         """Return draws × groups."""

@@ -106,11 +106,10 @@ def _telling(ratings: Ratings, found: Family, rows: pl.DataFrame, least: int) ->
     asked[axis, place] = True
     which = np.full(asked.shape, -1)
     which[axis, place] = rows["_side"].to_numpy()
-    known = np.full(ratings.n_items, -1)
-    known[items] = np.arange(len(items))
-    entries = np.flatnonzero(known[ratings.item_codes] >= 0)
-    owner, raters = known[ratings.item_codes[entries]], ratings.codes_of_raters[entries]
-    sides = np.zeros((len(axes), len(entries)), dtype=np.int8)
+    each = [ratings.of_items(one, one + 1) for one in items.tolist()]
+    owner = np.repeat(np.arange(len(items)), [len(one.raters) for one in each])
+    raters = np.concatenate([one.raters for one in each])
+    sides = np.zeros((len(axes), len(raters)), dtype=np.int8)
     for at, side in enumerate(found.sides):
         own = side.axis.codes[raters]
         code = np.where(own == side.group[items][owner], 2, np.where(own >= 0, 1, 0)).astype(np.int8)

@@ -197,11 +197,9 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
     intake = ratings.intake
     entries = np.diff(ratings.offsets)
     per_item = entries if ratings.multiplicity is None else ratings.counts().sum(axis=1)
-    per_rater = None
-    if ratings.rater_codes is not None:
-        per_rater = np.bincount(ratings.rater_codes, minlength=ratings.n_raters)
+    per_rater = ratings.per_rater() if ratings.has_raters else None
     cells = ratings.n_items * ratings.n_raters
-    used = ratings.counts().sum(axis=0)
+    used = ratings.used()
     by = default_axes(ratings, settings.several) if settings.by is None else settings.by
     axes = _axes(ratings, by, settings) if ratings.has_raters else []
     return Description(
@@ -256,11 +254,7 @@ def _axes(ratings: Ratings, by: Sequence[By], settings: DescriptionSettings) -> 
 def _summary(ratings: Ratings, one: Compared) -> AxisSummary:
     groups: list[Group] = []
     for axis, places in one.shown:
-        group_of = axis.codes[ratings.codes_of_raters]
-        inside = group_of >= 0
-        n_ratings = np.bincount(group_of[inside], minlength=len(axis))
-        cells = group_of[inside].astype(np.int64) * ratings.n_items + ratings.item_codes[inside]
-        n_items = np.bincount(np.unique(cells) // max(ratings.n_items, 1), minlength=len(axis))
+        n_items, n_ratings = ratings.sizes(axis.codes, len(axis))
         groups += [Group(axis.groups[g], int(axis.sizes[g]), int(n_items[g]), int(n_ratings[g])) for g in places]
     sizes = _sizes(ratings, one.axis) if len(one.axis.attributes) > 1 else None
     return AxisSummary(one.axis.name, tuple(groups), one.n_withheld, one.n_revealing, one.axis.n_outside, sizes)
@@ -316,7 +310,7 @@ def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
 
 def _standing_alone(ratings: Ratings) -> Iterator[str]:
     """Say which end of an inferred scale stands far from all other scores, which are close, as the code 99 does."""
-    labels, used = ratings.scale.labels, ratings.counts().sum(axis=0)
+    labels, used = ratings.scale.labels, ratings.used()
     given = [int(label) for label, n in zip(labels, used, strict=True) if n]
     for end, near, rest in ((given[-1], given[-2], given[:-1]), (given[0], given[1], given[1:])):
         span = rest[-1] - rest[0]

@@ -86,7 +86,7 @@ def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> O
     [1.0, 1.0]
     """
     described = describe.run(ratings, settings=DescriptionSettings(**settings.as_dict()), how=how)
-    totals = ratings.counts().sum(axis=0)
+    totals = ratings.used()
     usage, styles = [_usage("all", "all", totals, ratings)], []
     if ratings.has_raters:
         profile = _profiles(ratings)
@@ -102,9 +102,7 @@ def overview(ratings: Ratings, *, settings: OverviewSettings, how: Running) -> O
 
 def _profiles(ratings: Ratings) -> NDArray[np.int64]:
     """Return how often each rater gave each point, raters × points."""
-    cells = ratings.codes_of_raters.astype(np.int64) * len(ratings.scale) + ratings.scores
-    counts = np.bincount(cells, minlength=ratings.n_raters * len(ratings.scale))
-    return counts.reshape(ratings.n_raters, len(ratings.scale)).astype(np.int64, copy=False)
+    return ratings.profiles(np.arange(ratings.n_raters, dtype=np.int32), ratings.n_raters)
 
 
 def _usage(axis: str, group: str, counts: NDArray[np.int64], ratings: Ratings) -> pl.DataFrame:
@@ -149,11 +147,14 @@ def _design(ratings: Ratings) -> pl.DataFrame:
               "share": pl.Float64}  # fmt: skip
     if not ratings.has_raters or not len(ratings):
         return pl.DataFrame(schema=schema)
-    rater_bin, rater_edges = _binned(np.bincount(ratings.codes_of_raters, minlength=ratings.n_raters))
+    rater_bin, rater_edges = _binned(ratings.per_rater())
     item_bin, item_edges = _binned(np.diff(ratings.offsets))
     n_items = len(item_edges) - 1
-    cells = rater_bin[ratings.codes_of_raters] * n_items + item_bin[ratings.item_codes]
-    rated = np.bincount(cells, minlength=(len(rater_edges) - 1) * n_items).reshape(-1, n_items)
+    cells_rated = np.zeros((len(rater_edges) - 1) * n_items, np.int64)
+    for part in ratings.parts():
+        cells = rater_bin[part.raters] * n_items + item_bin[part.items][part.item_of_each()]
+        cells_rated += np.bincount(cells, minlength=len(cells_rated))
+    rated = cells_rated.reshape(-1, n_items)
     pairs = np.diff(rater_edges)[:, np.newaxis] * np.diff(item_edges)
     rows, columns = np.indices(rated.shape)
     return pl.DataFrame(

@@ -170,7 +170,7 @@ class Scale:
     """
 
     members: _Members
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     voters: tuple[_Voters, ...]
     items: pl.Series
     points: Values
@@ -259,7 +259,7 @@ class _Voters:
         codes = self.axis.codes[ratings.codes_of_raters]
         return np.bincount(codes[codes >= 0], minlength=len(self.axis))[self.shown]
 
-    def scores(self, parts: tuple[Part, ...]) -> NDArray[np.int32]:
+    def scores(self, parts: Sequence[Part]) -> NDArray[np.int32]:
         """Return groups × items, the position of each score, -1 where there is none."""
         if self.votes is not None:
             return scores_of(self.votes, parts)[self.shown]

@@ -88,7 +88,7 @@ class Analysis:
         """Return the rows of all raters together; against the crowd there is nobody left to compare them with."""
         responses = self._responses(np.zeros(self.ratings.n_raters, np.int32), 1)
         spread = Spread() if self.reference.kind == CROWD else self.inference.spread(responses, "all")
-        usage = np.bincount(self.ratings.scores, minlength=len(self.ratings.scale))[np.newaxis]
+        usage = self.ratings.used()[np.newaxis]
         n_rated = int(np.count_nonzero(raters_who_rated(self.ratings)))
         sizes = np.array([self.ratings.n_raters if self.subset == "all" else n_rated])
         return self._found("overall", "all", ("all",), [0], responses, sizes, usage, None, spread)
@@ -370,14 +370,7 @@ def _scored(
 
 def _usage(ratings: Ratings, axis: Axis) -> NDArray[np.int64]:
     """Return how often each group gave each point, groups × points."""
-    group = axis.codes[ratings.codes_of_raters]
-    inside = group >= 0
-    cells = group[inside].astype(np.int64) * len(ratings.scale) + ratings.scores[inside]
-    return (
-        np.bincount(cells, minlength=len(axis) * len(ratings.scale))
-        .reshape(len(axis), len(ratings.scale))
-        .astype(np.int64)
-    )
+    return ratings.profiles(axis.codes, len(axis))
 
 
 def _over_groups(measure: Any, inside: NDArray[np.bool_], values: Values) -> Values:

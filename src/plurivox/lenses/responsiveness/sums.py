@@ -6,7 +6,7 @@ draws weigh votes that are written down once. :mod:`plurivox.lenses.responsivene
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -240,7 +240,7 @@ class Responses:
         ranks = np.ascontiguousarray(tie_ranks(ids, len(ratings.scale), ties, seed)[:, 0])
         against = reference.on_axis(codes)
         same = against.kind == CROWD and against.n_points == len(ratings.scale) and bool((codes >= 0).all())
-        n_given = len(ratings.scores) + len(against.scores)
+        n_given = ratings.n_entries + len(against.scores)
         scored = Scores(
             Grouping.of(ratings, codes, n_groups, strata, among),
             np.where(raters_who_rated(ratings), codes, -1), against.part, against.totals(),
@@ -276,12 +276,17 @@ class Responses:
         group = entries.places[met, 0].astype(np.int64)
         votes = np.bincount(group * n_points + entries.places[met, 1], entries.shares[met], n_groups * n_points)
         rated = np.unique(group * n_items + entries.items(n_items)[met])
-        given = self.scored.grouping.codes[self.ratings.codes_of_raters].astype(np.int64)
-        given = given[np.isin(given * n_items + self.ratings.item_codes, rated) & (given >= 0)]
+        met_by = np.zeros((n_groups, n_items), bool)
+        met_by.reshape(-1)[rated] = True
+        n_given = np.zeros(n_groups, np.int64)
+        for part in self.ratings.parts():
+            given = self.scored.grouping.codes[part.raters]
+            own = (given >= 0) & met_by[given, part.item_of_each() + part.first]
+            n_given += np.bincount(given[own], minlength=n_groups)
         return Support(
             votes.reshape(n_groups, n_points).astype(float),
             np.bincount(rated // max(n_items, 1), minlength=n_groups).astype(np.int64),
-            np.bincount(given, minlength=n_groups).astype(np.int64),
+            n_given,
         )
 
     def null(self, shuffles: Draws, how: Running) -> Values:
@@ -323,7 +328,7 @@ class Responses:
         return np.concatenate([np.zeros((0, self.scored.shape[0], len(MEASURES))), *made])
 
 
-def scores_of(scored: Scores, parts: tuple[Part, ...]) -> NDArray[np.int32]:
+def scores_of(scored: Scores, parts: Sequence[Part]) -> NDArray[np.int32]:
     """Return each group's score of each item, groups × items: the lowest where points tie, -1 if it has none."""
     found = np.full((scored.shape[0], sum(part.n_items for part in parts)), -1, np.int32)
     for part in parts:
@@ -335,8 +340,7 @@ def scores_of(scored: Scores, parts: tuple[Part, ...]) -> NDArray[np.int32]:
 
 def _own_weights(draws: Draws, part: Part, n_items: int) -> NDArray[np.int32]:
     """Return how often each item of a part counts, draws × items; draws × 0 where each counts once."""
-    weights = draws.item_weights(n_items)
-    return np.ascontiguousarray(weights[:, part.items]) if weights.shape[1] else weights
+    return draws.item_weights(n_items, part.items)
 
 
 def _width(shape: tuple[int, int, int], n_items: int) -> int:

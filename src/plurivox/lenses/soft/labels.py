@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plurivox.arguments import FilePath
+from plurivox.engine.counting import group_counts
 from plurivox.engine.grouping import Compared, compared, overlapping_axes
 from plurivox.engine.running import Running
 from plurivox.engine.withholding import Side, withheld_together
@@ -115,10 +116,9 @@ def _groups(ratings: Ratings, settings: SoftLabelsSettings) -> Iterator[_Group]:
 
 
 def _counts(ratings: Ratings, members: NDArray[np.bool_]) -> Ints:
-    inside = members[ratings.codes_of_raters]
-    cell = ratings.item_codes[inside].astype(np.int64) * len(ratings.scale) + ratings.scores[inside]
-    counts: Ints = np.bincount(cell, minlength=ratings.n_items * len(ratings.scale))
-    return counts.reshape(ratings.n_items, len(ratings.scale))
+    codes = np.where(members, 0, -1)
+    found = [group_counts(part, codes, 1, len(ratings.scale))[:, 0] for part in ratings.parts()]
+    return np.concatenate([np.zeros((0, len(ratings.scale)), np.int64), *found])
 
 
 def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> list[NDArray[np.bool_]]:
@@ -126,8 +126,9 @@ def _shown_on_items(ratings: Ratings, axes: Sequence[Compared], least: int) -> l
     each = [axis for own in axes for axis in own.each]
     shown = [np.zeros((ratings.n_items, len(axis.groups)), dtype=bool) for axis in each]
     decided: dict[bytes, list[NDArray[np.bool_]]] = {}
-    for item in range(ratings.n_items):
-        raters = ratings.codes_of_raters[slice(*ratings.offsets[item : item + 2])]
+    every = ((part.first + at, part.raters[slice(*part.offsets[at : at + 2])])
+             for part in ratings.parts() for at in range(part.n_items))  # fmt: skip
+    for item, raters in every:
         if len(raters) < least:
             continue
         codes = np.stack([axis.codes[raters] for axis in each])
@@ -230,8 +231,8 @@ def _given(ratings: Ratings, at: int, called: Sequence[str], names: Sequence[str
     """Return who gave an item which point, nothing if that is not known."""
     if not ratings.has_raters:
         return {}
-    own = slice(*ratings.offsets[at : at + 2])
-    pairs = zip(ratings.codes_of_raters[own].tolist(), ratings.scores[own].tolist(), strict=True)
+    own = ratings.of_items(at, at + 1)
+    pairs = zip(own.raters.tolist(), own.scores.tolist(), strict=True)
     given = {called[rater]: names[score] for rater, score in pairs}
     return {"annotations": given, "annotators": ",".join(given)}
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plurivox.axis import Axis
 from plurivox.engine.counting import group_counts
-from plurivox.engine.grouping import items_of_values
+from plurivox.engine.grouping import items_of_values, raters_who_rated
 from plurivox.engine.intervals import percentile_interval
 from plurivox.engine.running import Running
 from plurivox.lenses.soft.matching import (
@@ -86,11 +86,11 @@ class Analysis:
     def rated(self) -> NDArray[np.bool_]:
         """Tell which raters rated any scored item; nobody is known for totals."""
         ratings = self.ratings
-        if ratings.rater_codes is None:
+        if not ratings.has_raters:
             return np.zeros(0, dtype=bool)
         chosen = np.zeros(ratings.n_items, dtype=bool)
         chosen[self.matched.items] = True
-        return np.bincount(ratings.rater_codes[chosen[ratings.item_codes]], minlength=ratings.n_raters) > 0
+        return raters_who_rated(ratings, chosen)
 
     def group(self, axis: Axis, g: int) -> GroupFound:
         """Return the rows of a group: models are scored against its ratings, on the items that it rated."""

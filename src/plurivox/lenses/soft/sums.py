@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class Target:
         For each model that predicts raters one by one, items × 2, as ``Scoring.scores`` takes them.
     """
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     raters: NDArray[np.int32] | None
     items: NDArray[np.int64]
     counts: Counts

@@ -93,7 +93,7 @@ class Crossed:
             scores=np.zeros((draws.total, self.n_groups)),
         )
         raters = draws.rater_weights(self._strata if draws.kind == "resampled" else self.profiles[:, 0])
-        k.add_crosses(*given, raters, draws.item_weights(self.n_items)[:, part.items], *sums.values())
+        k.add_crosses(*given, raters, draws.item_weights(self.n_items, part.items), *sums.values())
         return sums
 
     @property
@@ -255,9 +255,7 @@ class Adjusted:
                 ))  # fmt: skip
         return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
-    def _interval(
-        self, asked: Any, parts: tuple[Part, ...], work: Crossed, whole: Sums, how: Running
-    ) -> Interval | None:
+    def _interval(self, asked: Any, parts: Sequence[Part], work: Crossed, whole: Sums, how: Running) -> Interval | None:
         solve = self.solve
         if asked.interval == "none":
             return None
@@ -298,7 +296,7 @@ class Adjusted:
 
 
 def _whole_strata(
-    parts: tuple[Part, ...], work: Crossed, units: RaterUnits, solve: Solve, how: Running
+    parts: Sequence[Part], work: Crossed, units: RaterUnits, solve: Solve, how: Running
 ) -> tuple[Values, ...]:
     """Return the values without units of raters; a group of one rater is no reason to leave others undefined."""
     return without_raters(parts, work, units._replace(alone=np.zeros(len(units.alone), bool)), solve, how)

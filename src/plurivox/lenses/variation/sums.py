@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -64,8 +65,8 @@ class Rated:
 
     def __call__(self, part: Part, draws: Draws) -> Sums:
         """Return the sums over the items of a part, for each draw."""
-        items = draws.item_weights(self.n_items)
-        return self._pass(part, draws.total, draws.rater_weights(self.grouping.codes), items[:, part.items])
+        items = draws.item_weights(self.n_items, part.items)
+        return self._pass(part, draws.total, draws.rater_weights(self.grouping.codes), items)
 
     def _pass(self, part: Part, n_draws: int, raters: NDArray[Any], items: NDArray[Any]) -> Sums:
         from plurivox.kernels import variation as k
@@ -211,7 +212,7 @@ class _Relabelled:
         Groups × 2, Σ n_g²/n and Σ n_g² over items, where no permutation changes them; else None.
     """
 
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     grouping: Grouping
     totals: Values
     squares: Values | None
@@ -222,14 +223,14 @@ class _Relabelled:
         from plurivox.kernels import variation as k
 
         draws = self.draws.between(first, last)
-        labels = self.grouping.labels(draws)
+        labels, places = self.grouping.labels(draws), self.grouping.places_if_many(draws)
         n_groups = self.grouping.n_groups
         sums = np.zeros((draws.total, n_groups, k.N_TOTALS))
         exposure.add_labelled(labels, self.totals, sums)
         squares = np.zeros((draws.total, n_groups, 2))
         if self.squares is None:
             for part in self.parts:
-                exposure.add_squares(part.offsets, part.raters, labels, count_type(part), squares)
+                exposure.add_squares(part.offsets, part.raters, labels, places, count_type(part), squares)
         else:
             squares += self.squares
         return compared_values(
@@ -253,7 +254,7 @@ class Measured:
 
     def rated(self, *, with_raters: bool) -> Rated:
         """Return what a part of the items adds."""
-        cost = len(self.ratings.scores) * 1.5e-8
+        cost = self.ratings.n_entries * 1.5e-8
         return Rated(self.grouping, self.values, self.ratings.n_items, with_raters, cost)
 
     @cached_property
@@ -271,7 +272,7 @@ class Measured:
         grouping, parts = self.grouping, self.ratings.parts()
         same = self._always_alike()
         work = _Relabelled(parts, grouping, self._totals(), self._squares() if same else None, shuffles)
-        cost = len(grouping.codes) * 2e-8 + (0.0 if same else len(self.ratings.scores) * 2e-9)
+        cost = len(grouping.codes) * 2e-8 + (0.0 if same else self.ratings.n_entries * 2e-9)
         made = batched(work, shuffles.total, how, cost=cost, width=len(grouping.codes) + grouping.n_groups * 9)
         return np.concatenate([np.zeros((0, grouping.n_groups, len(COMPARED))), *made])
 

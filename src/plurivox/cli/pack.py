@@ -1,0 +1,69 @@
+"""``plurivox pack``: files of any size become a folder that lenses read part by part."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plurivox.cli.loading import asked_of_reading, tell_read
+from plurivox.cli.options import InputOptions, taking
+from plurivox.cli.printing import put
+
+_LATER = ("bin", "where", "several", "recode", "unsafe_from", "time", "min_group_size", "in_memory")
+
+
+@dataclass(frozen=True)
+class PackOptions(InputOptions):
+    """What the command line says about the files to pack."""
+
+    file: Annotated[  # type: ignore[assignment]
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="Ratings, as every command takes them; several files have the same columns.",
+            show_default=False,
+        ),
+    ]  # fmt: skip
+
+
+@functools.partial(taking, PackOptions, after=0)
+def pack(
+    reading: PackOptions,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder to make, such as study.pvx.", metavar="FOLDER")
+    ] = None,
+    append: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--append", help="Add this file to the packed study, which is then FILES. Repeatable.", metavar="FILE"
+        ),
+    ] = None,
+    memory: Annotated[str, typer.Option("--memory", help="How much memory may be taken.", metavar="SIZE")] = "2GB",
+) -> None:
+    """Pack ratings of any number into a folder, which every command takes for FILE.
+
+    The files may be larger than memory. Analyses that add up over items read the folder part by part and give the same
+    numbers to the last bit; others say that they need the ratings in memory.
+    """
+    from plurivox.config import Config, find_config, load_config
+    from plurivox.packed.making import pack as packed
+
+    if append and (output is not None or len(reading.file) > 1):
+        raise typer.BadParameter("--append adds to one packed study: plurivox pack --append new.csv study.pvx")
+    if not append and output is None:
+        raise typer.BadParameter("say where to: -o study.pvx")
+    for name in _LATER:
+        if getattr(reading, name):
+            option = name.replace("_", "-")
+            raise typer.BadParameter(f"--{option} is about an analysis: give it when the packed study is read")
+    sources, folder = (append, Path(reading.file[0])) if append else (reading.file, output)
+    assert folder is not None
+    path = reading.config or find_config(sources[0])
+    config = Config() if path is None else load_config(path)
+    asked = asked_of_reading(reading, config) | {"time": None}
+    if append:  # what is not said is as it was when the study was packed
+        asked = {name: value for name, value in asked.items() if value and getattr(reading, name, None)}
+    ratings = packed(sources, folder, memory=memory, append=bool(append), **asked)
+    tell_read(ratings, config)
+    put(f"{folder}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_raters:,} raters")

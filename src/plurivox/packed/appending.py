@@ -1,0 +1,276 @@
+"""Appending: more ratings become a further layer of a packed study, which is merged by item when it is read.
+
+What is there is not written again. New ids may stand between those that are known, so that codes change: for every
+layer a map tells which code each of its items and raters has now. Ids keep their order, so a map only ever grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plurivox.errors import AttributeConflictError, DuplicateError, InputError, few
+from plurivox.intake.attributes import AttributeTable, Conflicts, Matched, as_categories, places_of
+from plurivox.intake.check import Columns, LongTable, of_owners, repeated_pairs
+from plurivox.intake.code import ABSENT, Coded, as_text
+from plurivox.intake.describing import Rules
+from plurivox.intake.order import Duplicates, Entries, Repeats, packed_words, pair_bits
+from plurivox.intake.spill import Translated
+from plurivox.packed.folder import File, Layer, write_array
+from plurivox.packed.packing import Packer
+from plurivox.packed.stored import Layers, PackedRatings
+from plurivox.ratings import Ratings
+from plurivox.scale import Label, Scale
+
+_ROLES: tuple[Literal["item", "rater"], ...] = ("item", "rater")
+_KEPT = ("duplicates", "conflicts", "unknown", "rater_attributes", "item_attributes")
+_ANEW = "Pack all files anew, into another folder."
+
+
+class Appender(Packer):
+    """Adds a table to a packed study, as a layer of its own."""
+
+    def __init__(self, folder: Path, memory: int) -> None:
+        self.old = PackedRatings.open(folder)
+        super().__init__(folder, self.old.manifest.generation + 1, memory)
+
+    def settle(self, given: SimpleNamespace, said: Iterable[str]) -> None:
+        """Have new files read as the study was, as far as nothing else is said; raise where that cannot be."""
+        manifest, intake, source = self.old.manifest, self.old.intake, str(self.folder)
+        for name in _KEPT:
+            rule = manifest.rules[name]
+            if name in said and _listed(getattr(given, name)) != _listed(rule):
+                raise InputError(
+                    f"{name} was {_shown(rule)} when it was packed, and is {_shown(getattr(given, name))} now",
+                    source=source, hint=f"Leave it out. {_ANEW}",
+                )  # fmt: skip
+            setattr(given, name, tuple(rule) if isinstance(rule, list) else rule)
+        if intake.layout == "long" and not intake.platform:
+            for role, column in intake.columns.items():
+                setattr(given, role, getattr(given, role) or column)
+        given.poles = given.poles or self.old.scale.poles
+
+    def __call__(
+        self, table: LongTable, scale: Scale | None, *, missing: Iterable[Label], duplicates: Duplicates,
+        raters: AttributeTable | None, items: AttributeTable | None, rules: Rules,
+    ) -> Ratings:  # fmt: skip
+        """Pack a table beside what is there; what is known of both is not written yet."""
+        old, manifest = self.old, self.old.manifest
+        if scale is not None and scale.labels != old.scale.labels:
+            raise InputError(f"the study has the scale {old.scale}, not {scale}", source=table.source, hint=_ANEW)
+        if old.intake.scale_inferred:
+            own = self.read(table, None, missing, old.scale.labels)
+        else:
+            own = self.read(table, old.scale, missing)
+        columns, known, shift = self._in_common(own)
+        maps = {role: places_of(getattr(old, f"{role}s")[role], columns.coded[role].values) for role in _ROLES}
+        layers = self._moved(maps["item"], maps["rater"], shift)
+        before = _Before(self, columns, Layers(
+            self.folder, layers, len(columns.coded["rater"].values), len(known), known.dtype
+        ))  # fmt: skip
+        parts, added, repeats, n_missing = self.layer(columns, duplicates, before)
+        counts = np.zeros(len(added), np.uint32)
+        counts[maps["item"]] = np.diff(old.offsets)
+        found = dict(zip(_ROLES, own.described(items, raters, rules), strict=True))
+        frames: dict[str, pl.DataFrame] = {}
+        several: dict[str, dict[str, list[int]]] = {}
+        for role in _ROLES:
+            both = _Owners(role, old, maps[role], columns.coded[role].values, own.coded[role].values, table.source)
+            frames[role], several[role] = both.together(found[role], manifest.several.get(role, {}), rules.conflicts)
+        told = own.intake(repeats, duplicates, n_missing, **of_owners(found["item"], found["rater"], rules))
+        intake = replace(
+            old.intake, rows=old.intake.rows + told.rows,
+            missing_scores=old.intake.missing_scores + told.missing_scores,
+            repeated_pairs=old.intake.repeated_pairs + told.repeated_pairs + before.n_again,
+            tied_repeats=old.intake.tied_repeats + told.tied_repeats,
+            rater_conflicts={name: len(whose) for name, whose in several["rater"].items()},
+            item_conflicts={name: len(whose) for name, whose in several["item"].items()},
+            conflicts=told.conflicts or old.intake.conflicts,
+            unknown_raters=old.intake.unknown_raters + told.unknown_raters,
+            unknown_items=old.intake.unknown_items + told.unknown_items,
+        )  # fmt: skip
+        self.rules = manifest.rules
+        return self.opened(
+            known, intake, frames["item"], frames["rater"], counts + added, (*layers, Layer(parts)), several
+        )
+
+    def _in_common(self, own: Columns) -> tuple[Columns, Scale, int]:
+        """Return new columns in the codes of both, the scale of both, and by how much old scores move on it."""
+        known, shift = self._scale(own)
+        coded = dict(own.coded)
+        for role in _ROLES:
+            coded[role] = self._ids(role, own.coded[role], own.table.source)
+        return replace(own, coded=coded, scale=known), known, shift
+
+    def _scale(self, own: Columns) -> tuple[Scale, int]:
+        """Return the scale of both, which has the old one in it, and by how much old positions move."""
+        old, new = self.old.scale, own.scale
+        if new.labels == old.labels:
+            return old, 0
+        shift = new.labels.index(old.labels[0]) if old.labels[0] in new.labels else 0
+        if new.labels[shift : shift + len(old)] != old.labels:
+            raise InputError(
+                f"with its scores the scale is {new}, and that of the study is {old}", source=own.table.source,
+                hint=_ANEW,
+            )  # fmt: skip
+        both = new.with_missing(list(dict.fromkeys([*old.missing, *new.missing])))
+        return both if old.poles is None else both.with_poles(old.poles), shift
+
+    def _ids(self, role: str, own: Coded, source: str) -> Coded:
+        """Return new ids in the codes that old and new ids have together."""
+        known: pl.Series = getattr(self.old, f"{role}s")[role]
+        new = own.values
+        if known.dtype != new.dtype:
+            if known.dtype != pl.String:
+                raise InputError(
+                    f"the {role} ids of the study are numbers, and those that are added are not", source=source,
+                    hint=_ANEW,
+                )  # fmt: skip
+            new = as_text(new)
+        values = pl.concat([known.alias(role), new.alias(role)]).unique().sort()
+        assert isinstance(own.codes, Translated)
+        place = np.append(places_of(new, values), ABSENT).astype(np.int32)
+        return Coded(values, replace(own.codes, rank=place[own.codes.rank]))
+
+    def _moved(self, items: NDArray[np.int64], raters: NDArray[np.int64], shift: int) -> tuple[Layer, ...]:
+        """Return the layers that are there, with maps to the codes of now."""
+        layers = []
+        for at, (layer, (of_items, of_raters)) in enumerate(
+            zip(self.old.manifest.layers, _layers_of(self.old).maps, strict=True)
+        ):
+            layers.append(
+                Layer(
+                    layer.parts,
+                    self._map(f"{at:04d}-items", items, of_items, layer.items),
+                    self._map(f"{at:04d}-raters", raters, of_raters, layer.raters),
+                    layer.shift + shift,
+                )
+            )
+        return tuple(layers)
+
+    def _map(self, name: str, now: NDArray[np.int64], before: NDArray[Any] | None, file: File | None) -> File | None:
+        """Write which code each id of a layer has now; nothing where that did not change."""
+        if np.array_equal(now, np.arange(len(now))):
+            return file
+        own = now if before is None else now[before]
+        return write_array(self.folder, f"map-{self.generation:04d}-{name}.bin", own.astype("<i4"))
+
+
+def _layers_of(ratings: PackedRatings) -> Layers:
+    manifest, scale = ratings.manifest, ratings.scale
+    return Layers(ratings.folder, manifest.layers, manifest.n_raters, len(scale), scale.dtype)
+
+
+def _listed(rule: Any) -> Any:
+    return list(rule) if isinstance(rule, Sequence) and not isinstance(rule, str) else rule
+
+
+def _shown(rule: Any) -> str:
+    return repr(rule) if isinstance(rule, str) else few(list(rule)) or "none"
+
+
+class _Before:
+    """Tells which new ratings are of pairs that earlier layers have, and counts them."""
+
+    def __init__(self, packer: Appender, columns: Columns, layers: Layers) -> None:
+        self._source, self._columns, self._layers = str(packer.folder), columns, layers
+        self._bits = pair_bits(len(columns.coded["rater"].values), len(columns.scale))
+        self.n_again = 0
+
+    def __call__(self, items: slice, new: Entries, rule: Duplicates) -> tuple[Entries, Any]:
+        """Drop the new ratings of such pairs, or, where the last one counts, tell what each item loses by it."""
+        assert new.rater is not None
+        bits = self._bits[0], 0
+        pairs = packed_words(new.item, new.rater, np.zeros(len(new.item), np.uint8), bits)
+        known = self._layers.words(items) >> np.uint64(self._bits[1])
+        again = np.isin(pairs, known, assume_unique=True)
+        if not again.any():
+            return new, 0
+        if rule in ("error", "mode"):
+            raise self._refused(new, again, rule)
+        self.n_again += int(np.count_nonzero(again))
+        if rule == "first":
+            return new[~again], 0
+        return new, np.bincount(new.item[again] - items.start, minlength=items.stop - items.start)
+
+    def _refused(self, new: Entries, again: NDArray[np.bool_], rule: str) -> InputError:
+        assert new.rater is not None
+        found = repeated_pairs(
+            self._columns, Repeats(new.item[again].astype(np.int64), new.rater[again].astype(np.int64))
+        )
+        n = found.n_places
+        pairs = "1 (item, rater) pair is" if n == 1 else f"{n:,} (item, rater) pairs or more are"
+        hint = "Remove them, or pack all files anew with --duplicates first or last."
+        if rule == "mode":
+            hint = f"Which score is the most frequent cannot be told from what is packed. {_ANEW}"
+        return DuplicateError(
+            f"{pairs} rated in {self._source} already", source=found.source, places=found.places, n_places=n, hint=hint
+        )
+
+
+class _Owners:
+    """What was known of raters, or items, and what is now."""
+
+    def __init__(
+        self, role: str, old: PackedRatings, place: NDArray[np.int64], values: pl.Series, new: pl.Series, source: str
+    ) -> None:
+        self._role, self._frame, self._place, self._values = role, getattr(old, f"{role}s"), place, values
+        self._new = places_of(new, values)
+        self._source, self._study = source, old.intake.source
+
+    def together(
+        self, found: Matched, several: dict[str, list[int]], rule: Conflicts
+    ) -> tuple[pl.DataFrame, dict[str, list[int]]]:
+        """Return the table of both, and by attribute who has more than one value."""
+        more = [name for name in found.frame.columns[1:] if name not in self._frame.columns]
+        if more:
+            raise InputError(
+                f"the {self._role}s of {self._study} have no attribute '{more[0]}'", source=self._source,
+                hint=f"Leave it out. {_ANEW}",
+            )  # fmt: skip
+        columns, whose = [self._values.alias(self._role)], {}
+        for name in self._frame.columns[1:]:
+            clash = np.zeros(len(self._values), bool)
+            clash[self._place[several.get(name, [])]] = True
+            if name in found.several:
+                clash[self._new[found.several[name]]] = True
+            column = self._column(name, found.frame[name] if name in found.frame.columns else None, clash, rule)
+            columns.append(column)
+            if clash.any():
+                whose[name] = np.flatnonzero(clash).tolist()
+        return pl.DataFrame(columns), whose
+
+    def _column(self, name: str, new: pl.Series | None, clash: NDArray[np.bool_], rule: Conflicts) -> pl.Series:
+        """Return an attribute of all; ``clash`` is told who has more than one value of it."""
+        old = self._frame[name]
+        if new is None:
+            new = pl.Series(name, [None] * len(self._new), dtype=old.dtype)
+        if old.dtype != new.dtype:
+            old, new = as_categories(old), as_categories(new)
+        before, after = (_spread(one, at, len(self._values)) for one, at in ((old, self._place), (new, self._new)))
+        differ = (before.is_not_null() & after.is_not_null() & (before != after).fill_null(False)).to_numpy()
+        if differ.any() and rule == "error":
+            at = int(np.flatnonzero(differ)[0])
+            which = "one rater" if self._role == "rater" else f"item {self._values[at]!r}"
+            raise AttributeConflictError(
+                f"{which} has more than one value: {before[at]}, {after[at]}", source=self._source, column=name,
+                hint="Correct it, or pack all files anew and say which value counts with --conflicts.",
+            )  # fmt: skip
+        clash |= differ
+        found = before.zip_with(before.is_not_null(), after)
+        return found.set(pl.Series(clash), None) if rule == "missing" and clash.any() else found
+
+
+def _spread(column: pl.Series, places: NDArray[np.int64], n: int) -> pl.Series:
+    """Return a column with its values at other places, and nothing between them."""
+    where = np.full(n, -1, np.int64)
+    where[places] = np.arange(len(column))
+    rows = pl.Series(where).set(pl.Series(where < 0), None)
+    return column.gather(rows)

@@ -1,0 +1,112 @@
+"""``pack``: files become a packed study, or are added to one."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from plurivox.arguments import FilePath, FilePaths, check_given, checked, kinds_of
+from plurivox.errors import InputError
+from plurivox.intake.read import read_ratings, read_with
+from plurivox.packed.appending import Appender
+from plurivox.packed.folder import Manifest, read_manifest, write_manifest, write_table
+from plurivox.packed.packing import MEMORY, Packer, bytes_of, writing_folder
+from plurivox.packed.stored import PackedRatings
+from plurivox.ratings import Ratings
+
+_NOT_PACKED = ("time", "recode", "unsafe_from", "connection")
+
+
+@checked
+def pack(
+    source: FilePaths, path: FilePath, *, memory: str | int = MEMORY, append: bool = False, **reading: Any
+) -> Ratings:
+    r"""Pack ratings of any number into a folder, from which lenses read them part by part.
+
+    The folder is taken wherever ratings are: ``read_ratings("study.pvx")`` opens it, and results have the same bits as
+    those of ratings in memory. What is not a sum over items says that it needs the ratings in memory.
+
+    Parameters
+    ----------
+    source
+        A file or a folder as :func:`read_ratings` takes it, or a list of files with the same columns. They may be
+        larger than memory: CSV, JSON lines and Parquet are read in blocks.
+    path
+        The folder, by custom with the ending ``.pvx``. A packed study that is there is replaced once the new one is
+        complete.
+    memory
+        How much may be taken, such as ``"2GB"``. The distinct ids and what is known of items and raters have to fit.
+    append
+        Add the ratings to the packed study at ``path``, as if all had been packed together. They are read as the others
+        were, so that nothing need be said again, but for a table of new raters or items.
+    reading
+        What :func:`read_ratings` takes: ``item=``, ``scale=``, ``raters=``, ``duplicates=`` and the others. Times and
+        repeats that are kept are not packed, and a scale is recoded when it is read.
+
+    Returns
+    -------
+    Ratings
+        The packed study, opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = Path(folder, "a.csv").write_text("item,rater,score\n1,x,0\n2,x,3\n1,y,2\n")
+    >>> pack(f"{folder}/a.csv", f"{folder}/study.pvx", scale="0:4")
+    <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
+    """
+    given, room = asked_for(source, reading), bytes_of(memory)
+    if append:
+        read_manifest(Path(path))  # or say that there is nothing to add to
+    with writing_folder(Path(path)) as folder:
+        packer = _appender(folder, room, given, reading) if append else Packer.of(folder, room)
+        ratings = read_with(given, packer)
+        if not isinstance(ratings, PackedRatings) or not packer.rules:
+            raise InputError(
+                "these ratings were packed or stored by plurivox before, or some of them are left out",
+                source=ratings.intake.source, hint="Pack the table that they were made of.",
+            )  # fmt: skip
+        write_manifest(folder, _told(packer, ratings))
+        return PackedRatings.open(path)
+
+
+def _appender(folder: Path, room: int, given: SimpleNamespace, said: Iterable[str]) -> Packer:
+    found = Appender(folder, room)
+    found.settle(given, said)
+    return found
+
+
+def asked_for(source: FilePaths, reading: dict[str, Any]) -> SimpleNamespace:
+    """Return what is asked of :func:`read_ratings`; raise if it is unknown, or is not packed."""
+    known = inspect.signature(read_ratings).parameters
+    for name, value in reading.items():
+        if name not in known:
+            raise TypeError(f"pack() got an unexpected keyword argument '{name}'")
+        if name in _NOT_PACKED and value is not None:
+            what = "recode when you read the packed study" if name in ("recode", "unsafe_from") else "leave it out"
+            raise InputError(f"{name} is not packed", hint=f"Pack without it: {what}.")
+    check_given(reading, kinds_of(read_ratings))
+    if reading.get("duplicates") == "keep":
+        raise InputError("duplicates is 'keep', and repeats are not packed", hint="Say error, first, last or mode.")
+    several = not isinstance(source, str | os.PathLike) and len(source) == 1
+    values = {name: one.default for name, one in known.items()} | reading
+    return SimpleNamespace(**values | {"source": source[0] if several else source})  # type: ignore[index]
+
+
+def _told(packer: Packer, ratings: PackedRatings) -> Manifest:
+    """Write the tables of items and raters, and return the manifest that names all files."""
+    folder, number = packer.folder, packer.generation
+    return replace(
+        ratings.manifest,
+        scale=ratings.scale.to_dict(),
+        intake=asdict(ratings.intake),
+        items=write_table(folder, f"items-{number:04d}.parquet", ratings.items),
+        raters=write_table(folder, f"raters-{number:04d}.parquet", ratings.raters),
+        rules=packer.rules,
+    )

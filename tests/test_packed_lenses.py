@@ -1,0 +1,184 @@
+"""Every lens on a packed study against the same lens on ratings in memory, to the last bit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plurivox as pv
+from plurivox.engine import part as parts
+from plurivox.errors import NeedsMemoryError
+from support import run_cli
+
+
+class Both(NamedTuple):
+    """A study in memory and packed, once in one go and once appended; both of many parts."""
+
+    memory: pv.Ratings
+    packed: pv.Ratings
+    appended: pv.Ratings
+    trained: pv.Ratings
+    predictions: pl.DataFrame
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("lenses")
+    made = pv.simulate(n_items=60, n_raters=48, effects=[pv.Effect({"gender": "Man"}, shared_sd=1.5)], seed=1)
+    ratings = made.ratings
+    frame = ratings.to_frame().sample(fraction=0.8, shuffle=True, seed=3)
+    frame.write_csv(folder / "all.csv")
+    frame[:1000].write_csv(folder / "a.csv")
+    frame[1000:].write_csv(folder / "b.csv")
+    ratings.raters.write_csv(folder / "raters.csv")
+    ratings.items.write_csv(folder / "items.csv")
+    asked: dict[str, Any] = {
+        "scale": ratings.scale, "raters": folder / "raters.csv", "items": folder / "items.csv"
+    }  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts.runs, "__defaults__", (200,))
+        patch.setattr(parts.cut, "__defaults__", (200,))
+        memory = pv.read_ratings(folder / "all.csv", **asked)
+        packed = pv.pack(folder / "all.csv", folder / "s.pvx", **asked)
+        pv.pack(folder / "a.csv", folder / "t.pvx", **asked)
+        tables = {name: asked[name] for name in ("raters", "items")}
+        appended = pv.pack(folder / "b.csv", folder / "t.pvx", append=True, **tables)
+        shares = np.random.default_rng(0).dirichlet(np.ones(5), memory.n_items)
+        points = {str(label): shares[:, at] for at, label in enumerate(ratings.scale.labels)}
+        predictions = pl.DataFrame({"model": ["m"] * memory.n_items, "item": memory.items["item"], **points})
+        assert len(memory.parts()) > 8
+        assert made.trained is not None
+        yield Both(memory, packed, appended, made.trained, predictions, folder)
+
+
+BY = ["gender", ("gender", "age")]
+SUMS: dict[str, Callable[[pv.Ratings, Both], Any]] = {
+    "cohesion": lambda ratings, _: pv.cohesion(ratings, BY, permutations=19),
+    "cohesion, bootstrap": lambda ratings, _: pv.cohesion(
+        ratings, "gender", permutations=9, interval="bootstrap", bootstrap=9, resample="both", pairs=True
+    ),
+    "cohesion, ties": lambda ratings, _: pv.cohesion(ratings, "gender", permutations=9, ties="random", within="age"),
+    "variation": lambda ratings, _: pv.variation(ratings, BY, permutations=19),
+    "responsiveness": lambda ratings, both: pv.responsiveness(ratings, both.trained, by="gender", permutations=19),
+    "soft scores": lambda ratings, both: pv.soft_scores(ratings, both.predictions, by="gender", permutations=19),
+    "items": lambda ratings, _: pv.items(ratings, "gender", permutations=19),
+    "item": lambda ratings, _: pv.item_view(ratings, ratings.items["item"][33], by="gender"),
+    "soft labels": lambda ratings, _: pv.soft_labels(ratings, by="gender").write_csv(),
+    "description": lambda ratings, _: pv.describe(ratings),
+    "overview": lambda ratings, _: _frames(pv.overview(ratings, by="gender")),
+}
+
+
+def _frames(seen: Any) -> str:
+    return "".join(frame.write_csv() for frame in (seen.design, seen.usage, seen.styles))
+
+
+def told(result: Any) -> str:
+    """Return a result as text, without where its ratings were read from."""
+    text = result if isinstance(result, str) else result.to_json()
+    return re.sub(r'"[^"]*(all\.csv|s\.pvx|t\.pvx)"', '"source"', text)
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.filterwarnings("ignore::plurivox.errors.SoftScoresWarning")
+def test_sums_against_memory(name: str, both: Both) -> None:
+    ask = SUMS[name]
+    found = told(ask(both.memory, both))
+    assert told(ask(both.packed, both)) == found
+    assert told(ask(both.appended, both)) == found
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda ratings: pv.responsiveness(ratings, "crowd", by="gender"),
+        lambda ratings: pv.responsiveness(ratings, "gender=Man", by="age"),
+        lambda ratings: pv.psychometrics(ratings, by="gender"),
+        lambda ratings: pv.select_raters(ratings, by="gender"),
+        lambda ratings: ratings.to_frame(),
+        lambda ratings: ratings.recode("into 2"),
+    ],
+)
+def test_others_say_what_they_need(ask: Callable[[pv.Ratings], Any], both: Both) -> None:
+    with pytest.raises(NeedsMemoryError, match=r"needs the ratings in memory: .*s\.pvx has 2,304"):
+        ask(both.packed)
+
+
+def test_other_processes_open_the_folder_themselves(both: Both) -> None:
+    with ProcessPoolExecutor(2) as pool:
+        far = pv.cohesion(both.packed, "gender", permutations=9, executor=pool)
+    assert told(far) == told(pv.cohesion(both.memory, "gender", permutations=9))
+
+
+def test_the_command_line(both: Both) -> None:
+    study = str(both.folder / "c.pvx")
+    files = [str(both.folder / name) for name in ("a.csv", "raters.csv", "items.csv")]
+    made = run_cli("pack", files[0], "-o", study, "--scale", "0:4", "--raters", files[1], "--items", files[2])
+    assert made.code == 0, made.err
+    assert "1,000 ratings" in made.out
+    more = run_cli("pack", "--append", str(both.folder / "b.csv"), study, "--raters", files[1], "--items", files[2])
+    assert more.code == 0, more.err
+    assert "2,304 ratings" in more.out
+    given = ("--by", "gender", "--permutations", "9", "--json")
+    packed = run_cli("cohesion", study, *given)
+    read = run_cli(
+        "cohesion", str(both.folder / "all.csv"), "--scale", "0:4", "--raters", files[1], "--items", files[2], *given
+    )
+    assert packed.code == read.code == 0
+    assert packed.out == read.out
+    refused = run_cli("scale", study, "--by", "gender")
+    assert refused.code == 1
+    assert "--in-memory" in refused.err
+    assert run_cli("scale", study, "--by", "gender", "--in-memory").code == 0
+    for wrong, word in (
+        (("pack", files[0]), "say where to"),
+        (("pack", files[0], "-o", study, "--where", "gender=Man"), "about an analysis"),
+        (("pack", "--append", files[0], study, "-o", study), "--append adds to one packed study"),
+    ):
+        found = run_cli(*wrong)
+        assert found.code == 2
+        assert word in " ".join(found.err.split())
+
+
+def test_an_interrupted_question_goes_on(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    from plurivox.engine import resuming
+    from plurivox.lenses.cohesion.sums import Agreement
+
+    monkeypatch.setattr(resuming, "SECONDS", 0.0)
+    whole = told(pv.cohesion(both.memory, "gender", permutations=40, interval="none"))
+    usual, calls = Agreement.__call__, [0]
+
+    def counted(self: Any, part: Any, draws: Any) -> Any:
+        calls[0] += 1
+        return usual(self, part, draws)
+
+    monkeypatch.setattr(Agreement, "__call__", counted)
+
+    def ask(**more: Any) -> Any:
+        return pv.cohesion(both.packed, "gender", permutations=40, interval="none", threads=1, **more)
+
+    assert told(ask()) == whole
+    all_calls, log = calls[0], both.folder / "s.pvx.log"
+    assert not log.exists()
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what.startswith("permuting") and done > total * 0.6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(progress=stop)
+    kept = sorted(path.suffix for path in log.iterdir())
+    assert {".npy", ".npz"} <= set(kept)
+    next(path for path in log.iterdir() if path.suffix == ".npy").write_bytes(b"damaged")
+    calls[0] = 0
+    assert told(ask()) == whole
+    assert 0 < calls[0] < all_calls - len(both.packed.parts())
+    assert not log.exists()
