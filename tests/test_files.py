@@ -662,11 +662,8 @@ def test_every_output_goes_through_the_one_writer() -> None:
         "files.py", "results/folders.py", "engine/pool.py", "ask/database.py", "models/saving.py", "cli/ending.py",
         "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "intake/panics.py",
         "intake/workbooks.py",  # a ZIP in memory
-<<<<<<< HEAD
         "report/printing.py",  # in a temporary folder, for Chromium
-=======
         "intake/spill.py", "packed/packing.py",  # files without a name
->>>>>>> scale
     }  # fmt: skip
     found = set()
     for path, module in sources().items():

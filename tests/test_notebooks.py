@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -103,8 +104,25 @@ def answers(hostile: bool) -> pv.Answers:
 
 Make = Callable[[bool], Any]
 FEW = {"permutations": 20}
+
+
+def packed(hostile: bool) -> Any:
+    """Pack ratings and open them; what is mapped stays readable though its folder is gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = ratings(hostile=hostile)
+        tables = {"ratings": given.to_frame(), "raters": given.raters, "items": given.items}
+        for name, frame in tables.items():
+            frame.write_parquet(Path(folder, f"{name}.parquet"))
+        beside = {name: Path(folder, f"{name}.parquet") for name in ("raters", "items")}
+        pv.pack(Path(folder, "ratings.parquet"), Path(folder, "study.pvx"), scale=given.scale, **beside)
+        opened = pv.read_ratings(Path(folder, "study.pvx"))
+        list(opened.parts())
+        return opened
+
+
 MAKERS: dict[str, Make] = {
     "Ratings": lambda h: ratings(hostile=h),
+    "PackedRatings": packed,
     "Scale": lambda h: pv.Scale([f"low{HOSTILE}", "high"], poles=("a<b>", "c")) if h else ratings().scale,
     "Axis": lambda h: pv.Axis.of(ratings(hostile=h), by(h)),
     "Predictions": predictions,

@@ -281,7 +281,8 @@ class Responses:
         n_given = np.zeros(n_groups, np.int64)
         for part in self.ratings.parts():
             given = self.scored.grouping.codes[part.raters]
-            own = (given >= 0) & met_by[given, part.item_of_each() + part.first]
+            own = given >= 0
+            own[own] = met_by[given[own], (part.item_of_each() + part.first)[own]]
             n_given += np.bincount(given[own], minlength=n_groups)
         return Support(
             votes.reshape(n_groups, n_points).astype(float),
