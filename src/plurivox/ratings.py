@@ -232,7 +232,7 @@ class Ratings:
             if name != what.removesuffix("s")
         ]
         grid = plain_grid(["attribute", "of", "different values", "without one"], attributes)
-        return card("Ratings", " · ".join(parts), grids=[grid] if attributes else [], more="raters and items")
+        return card(type(self).__name__, " · ".join(parts), grids=[grid] if attributes else [], more="raters and items")
 
     def __eq__(self, other: object) -> bool:
         """Compare the ratings and what is known of items and raters, not how they were read."""
