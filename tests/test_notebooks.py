@@ -113,7 +113,7 @@ def packed(hostile: bool) -> Any:
         tables = {"ratings": given.to_frame(), "raters": given.raters, "items": given.items}
         for name, frame in tables.items():
             frame.write_parquet(Path(folder, f"{name}.parquet"))
-        beside = {name: Path(folder, f"{name}.parquet") for name in ("raters", "items")}
+        beside: Any = {name: Path(folder, f"{name}.parquet") for name in ("raters", "items")}
         pv.pack(Path(folder, "ratings.parquet"), Path(folder, "study.pvx"), scale=given.scale, **beside)
         opened = pv.read_ratings(Path(folder, "study.pvx"))
         list(opened.parts())
