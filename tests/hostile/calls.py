@@ -15,7 +15,7 @@ from plurivox.cli.app import program
 
 OUTPUTS = frozenset(("output", "chart", "selected", "decisions", "export"))
 """Options that name files to write."""
-_FILES = ("FILE", "ITEMS", "PREDICTIONS", "ANSWERS", "STORE", "MODEL")
+_FILES = ("FILE", "FILES", "ITEMS", "PREDICTIONS", "ANSWERS", "STORE", "MODEL")
 _ITEMS = sorted({item for item, _, _ in ROWS})
 GIVEN: dict[str, str] = {
     "ratings.csv": GOOD,
@@ -25,12 +25,19 @@ GIVEN: dict[str, str] = {
     "answers.csv": "model,item,answer\n" + "".join(f"m,{item},2\n" for item in _ITEMS),
 }
 """Good files, which stand where the bad one does not."""
-_GOOD = {"FILE": "ratings.csv", "ITEMS": "items.csv", "PREDICTIONS": "predictions.csv", "ANSWERS": "answers.csv"}
+_GOOD = {
+    "FILE": "ratings.csv",
+    "FILES": "ratings.csv",
+    "ITEMS": "items.csv",
+    "PREDICTIONS": "predictions.csv",
+    "ANSWERS": "answers.csv",
+}
 _OTHERS = {
     "wanted": _ITEMS[0], "scale": "0:4", "model": "m", "store": "answers.csv", "paper": "grasp", "action": "check",
 }  # fmt: skip
 """What else has to be given, by the name of the parameter."""
-_OFFLINE = {"ask": ("--base-url", "http://127.0.0.1:9")}
+_ALWAYS = {"ask": ("--base-url", "http://127.0.0.1:9"), "pack": ("-o", "packed.pvx")}
+"""Options that a command is always given: a server that is not there, what to make."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class Call:
     def arguments(self, good: Path, bad: Path, more: tuple[str, ...] = ()) -> list[str]:
         """Return the command line; ``more`` are options of the bad file, where the command has such options."""
         command = _commands()[self.command]
-        line = [self.command, *_OFFLINE.get(self.command, ())]
+        line = [self.command, *_ALWAYS.get(self.command, ())]
         known = {name for one in command.params for name in one.opts}
         for one in command.params:
             if one.name == self.slot:
