@@ -181,9 +181,9 @@ def read_array(folder: Path, file: File, dtype: str) -> NDArray[Any]:
 
 def read_table(folder: Path, file: File) -> pl.DataFrame:
     """Return a table of items or raters."""
-    mapped(folder, file)
+    content = mapped(folder, file)
     try:
-        return pl.read_parquet(folder / file.name)
+        return pl.read_parquet(io.BytesIO(content.tobytes()))  # polars takes no name that is not UTF-8
     except (pl.exceptions.PolarsError, OSError) as error:
         raise damaged(folder, file.name, short(str(error))) from None
 
