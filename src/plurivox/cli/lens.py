@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plurivox.cli import running
 from plurivox.cli.loading import load_nothing, load_questions
 from plurivox.cli.options import (
     CONTEXT,
     ONE_VALUE,
     InputOptions,
-    Threads,
     is_said,
     only_one,
     reads_ratings,
@@ -82,7 +82,7 @@ def _asking(lens: "Lens") -> Iterator[inspect.Parameter]:
         option = typer.Option(f"--{lens.alone}", help=help_text, metavar="FILE")
         yield parameter(_AS_OPTION, Annotated[str | None, option], None)
     if lens.threads:
-        yield parameter("threads", Threads, None)
+        yield from (parameter(name, kind, None) for name, kind in running.OPTIONS.items())
 
 
 def _optional(one: inspect.Parameter) -> inspect.Parameter:
@@ -243,16 +243,12 @@ def refuse_two_streams(named: Iterable[Any]) -> None:
 
 def ask(lens: "Lens", reading: InputOptions, loaded: "Loaded", given: Given, asked: Given, **more: Any) -> Any:
     """Ask a lens as the command line says, with its inputs and more of them."""
-    from plurivox.cli.progress import telling
-    from plurivox.engine.running import Running
-
     settings = _settings(lens, reading, loaded, asked)
     inputs = {source.name: imported(source.load)(given, reading, loaded) for source in lens.inputs} | more
     inputs = {name: value for name, value in inputs.items() if value is not None}
     if lens.kernel:
         tell_compiling(lens.load("kernel"))
-    with telling() as progress:
-        how = Running(threads=given.get("threads"), progress=progress)
+    with running.running(given) as how:
         return lens.load("run").run(loaded.ratings, **inputs, settings=settings, how=how)
 
 

@@ -164,7 +164,6 @@ Force = Annotated[
     bool, typer.Option("--force", help="Write into a folder that holds other files, over those of the same names.")
 ]
 Seed = Annotated[int, option("Same seed, same result.", "N", min=0)]
-Threads = Annotated[int | None, option("How many to use (default: all).", "N", min=1)]
 
 
 @dataclass(frozen=True)

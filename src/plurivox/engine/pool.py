@@ -1,30 +1,20 @@
 """Workers: units of work in batches, on threads or any executor, in order, and quick to stop.
 
 A unit of work is a callable of a range, ``work(first, last)``. To run in another process or on another machine it is a
-small frozen record of a module-level class: it returns what it made and writes nothing. Such a record travels once for
-all of its batches, and the parts of the items in it not at all: they are written to a place that workers read from.
+small frozen record of a module-level class: it returns what it made and writes nothing. How such a record reaches who
+does it is told in :mod:`plurivox.engine.shipping`.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
-import pickle
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
-
-from plurivox.engine.part import Part
 from plurivox.engine.running import Running
+from plurivox.engine.shipping import shipped
 from plurivox.errors import InputError
 
 T = TypeVar("T")
@@ -46,7 +36,7 @@ def batched(work: Callable[[int, int], T], total: int, how: Running, *, cost: fl
     cost, width
         Seconds that one of ``total`` takes, roughly, and how many numbers it holds at once.
     """
-    spread = -(-total // (4 * (how.threads or processors())))  # enough batches to keep every worker busy to the end
+    spread = -(-total // (4 * at_once(how)))  # enough batches to keep every worker busy to the end
     batch = max(1, min(int(_SECONDS / cost), int(CELLS / width), spread))
     return in_batches(work, total, how, batch=batch)
 
@@ -80,7 +70,7 @@ def in_batches(work: Callable[[int, int], T], total: int, how: Running, *, batch
 
 def as_made(work: Callable[[int, int], T], total: int, how: Running, *, batch: int = 1) -> Iterator[T]:
     """Yield the results of :func:`in_batches` one by one, in order, so that not all need be kept."""
-    count = processors() if how.threads is None else how.threads
+    count = at_once(how)
     if batch < 1 or count < 1:
         raise InputError(f"batch is {batch} and threads is {count}", hint="Give whole numbers, 1 or more.")
     ranges = [(first, min(first + batch, total)) for first in range(0, total, batch)]
@@ -89,11 +79,11 @@ def as_made(work: Callable[[int, int], T], total: int, how: Running, *, batch: i
     waiting = iter(enumerate(ranges))
     done = given = 0
     pool = how.executor or ThreadPoolExecutor(count, thread_name_prefix="plurivox-draw")
-    shipped = work if isinstance(pool, ThreadPoolExecutor) else _Shipped.of(work)
+    sent = shipped(work, pool)
     try:
         while given < len(ranges):
             for number, (first, last) in islice(waiting, _AHEAD * count - len(running)):
-                running[pool.submit(shipped, first, last)] = number
+                running[sent.submit(first, last)] = number
             finished, _ = wait(running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
             for future in sorted(finished, key=running.__getitem__):
                 number = running.pop(future)
@@ -102,6 +92,8 @@ def as_made(work: Callable[[int, int], T], total: int, how: Running, *, batch: i
                 done += last - first
             if finished:
                 how.tell(done, total)
+            else:
+                sent.watch()
             while given in results:
                 yield results.pop(given)
                 given += 1
@@ -110,93 +102,21 @@ def as_made(work: Callable[[int, int], T], total: int, how: Running, *, batch: i
             future.cancel()
         if how.executor is None:
             pool.shutdown(wait=False, cancel_futures=True)
-        if isinstance(shipped, _Shipped):
-            shipped.forget()
+        sent.forget()
+
+
+def at_once(how: Running) -> int:
+    """Return how many units of work are done at once: as asked for, or as many as the executor has workers for."""
+    if how.threads is not None:
+        return how.threads
+    for name in ("n_workers", "_max_workers"):  # of a cluster, and of the executors of the standard library
+        count = getattr(how.executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    return processors()
 
 
 def processors() -> int:
     """Return how many processors this process may use, as far as the Python version can tell."""
     count: int | None = getattr(os, "process_cpu_count", os.cpu_count)()
     return count or 1
-
-
-# Work in other processes ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Shipped:
-    """Work that lies in a file; each worker reads it once."""
-
-    path: str
-
-    @classmethod
-    def of(cls, work: Callable[[int, int], Any]) -> _Shipped:
-        """Write down a unit of work, without its parts, which lie in files of their own."""
-        place = tempfile.NamedTemporaryFile(dir=_folder(), suffix=".work", delete=False)  # noqa: SIM115
-        with place:
-            _Pickler(place, pickle.HIGHEST_PROTOCOL).dump(work)
-        return cls(place.name)
-
-    def forget(self) -> None:
-        """Remove the file."""
-        Path(self.path).unlink(missing_ok=True)
-
-    def __call__(self, first: int, last: int) -> Any:
-        return _unpacked(self.path)(first, last)
-
-
-class _Pickler(pickle.Pickler):
-    """Writes for each part only where it lies."""
-
-    def persistent_id(self, obj: Any) -> str | None:
-        """Return the place of a part."""
-        return _place_of(obj) if isinstance(obj, Part) else None
-
-
-class _Unpickler(pickle.Unpickler):
-    """Reads parts from where they lie."""
-
-    def persistent_load(self, pid: Any) -> Part:
-        """Return the part at a place."""
-        return _read_part(pid)
-
-
-_PLACES: weakref.WeakKeyDictionary[Part, str] = weakref.WeakKeyDictionary()
-
-
-@lru_cache(maxsize=1)
-def _folder() -> str:
-    """Return a folder of this process, gone when it ends."""
-    folder = tempfile.mkdtemp(prefix="plurivox-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def _place_of(part: Part) -> str:
-    """Write a part down, unless it was before, and return where."""
-    if part not in _PLACES:
-        folder = tempfile.mkdtemp(prefix="part-", dir=_folder())
-        for name in ("offsets", "raters", "scores", "multiplicity"):
-            np.save(Path(folder) / f"{name}.npy", getattr(part, name))
-        (Path(folder) / "first").write_text(str(part.first))
-        _PLACES[part] = folder
-        weakref.finalize(part, shutil.rmtree, folder, ignore_errors=True)
-    return _PLACES[part]
-
-
-@lru_cache(maxsize=64)
-def _read_part(folder: str) -> Part:
-    """Read a part, which stays on disk and is mapped into memory."""
-    place = Path(folder)
-    arrays = (
-        np.asarray(np.load(place / f"{name}.npy", mmap_mode="r"))
-        for name in ("offsets", "raters", "scores", "multiplicity")
-    )
-    return Part(int((place / "first").read_text()), *arrays)
-
-
-@lru_cache(maxsize=4)
-def _unpacked(path: str) -> Callable[[int, int], Any]:
-    with open(path, "rb") as file:
-        work: Callable[[int, int], Any] = _Unpickler(file).load()  # written by this very program
-    return work

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plurivox.engine.draws import Draws
 from plurivox.engine.part import Part
-from plurivox.engine.pool import CELLS, as_made, batched, processors
+from plurivox.engine.pool import CELLS, as_made, at_once, batched
 from plurivox.engine.resuming import Log
 from plurivox.engine.running import Running
 
@@ -78,7 +78,7 @@ def run(
     how = how or Running()
     if not draws.total:
         return []
-    if len(parts) >= MANY_PARTS or (len(parts) > 1 and draws.total < (how.threads or processors())):
+    if len(parts) >= MANY_PARTS or (len(parts) > 1 and draws.total < at_once(how)):
         return list(_by_part(parts, contribution, draws, finish, how))
     each = _EachDraw(parts, contribution, draws, finish)
     return batched(each, draws.total, how, cost=contribution.cost, width=contribution.width)

@@ -34,7 +34,7 @@ class Running(NamedTuple):
     threads
         How many calls run at once, by default as many as there are processors.
     executor
-        Who runs them instead of threads of our own: any executor, also one of processes.
+        Who runs them instead of threads of our own: any executor, also one of processes or of a cluster.
     progress
         Who is told how far it is.
     what
@@ -57,6 +57,10 @@ class Running(NamedTuple):
         """
         count = None if threads is None else whole("threads", threads, 1, MOST_THREADS)
         check_given({"executor": executor, "progress": progress}, _KINDS)
+        if type(executor).__module__.partition(".")[0] == "distributed":
+            from plurivox.engine.cluster import Cluster
+
+            executor = Cluster.of(executor)
         return cls(count, executor, progress)
 
     def doing(self, what: str) -> Running:

@@ -25,7 +25,7 @@ from plurivox.engine.draws import Draws
 from plurivox.engine.grouping import Compared, Grouping, exchangeable
 from plurivox.engine.part import Part
 from plurivox.engine.permutation import compare
-from plurivox.engine.pool import as_made, batched, processors
+from plurivox.engine.pool import as_made, at_once, batched
 from plurivox.engine.running import Running
 from plurivox.ratings import Ratings
 
@@ -311,7 +311,7 @@ def _shuffled(work: Shuffles, how: Running) -> Null:
     total = work.draws.total if work.sides else 0
     cost = max(1e-6, _COST * sum(len(part.scores) for part in work.parts) * len(work.sides))
     widest = max((len(side.grouping.codes) + len(side.axis) * 8 for side in work.sides), default=1)
-    spread = -(-total // (4 * (how.threads or processors())))  # enough batches to keep every worker busy to the end
+    spread = -(-total // (4 * at_once(how)))  # enough batches to keep every worker busy to the end
     batch = max(1, min(int(_BATCH / cost), CELLS // widest, spread))
     ranks = [np.zeros((len(side.n), 3), np.int32) for side in work.sides]
     largest: list[Floats] = [np.zeros(0)]

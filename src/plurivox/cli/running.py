@@ -1,0 +1,54 @@
+"""Who does the work of a command: threads of this process, workers on this machine, or a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plurivox.cli.options import option
+from plurivox.cli.progress import telling
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from plurivox.engine.running import Running
+
+OPTIONS: dict[str, Any] = {
+    "threads": Annotated[int | None, option("How many to use (default: all).", "N", min=1)],
+    "workers": Annotated[int | None, option("So many processes of this machine instead, through Dask.", "N", min=1)],
+    "dask": Annotated[
+        str | None,
+        option("Workers of this Dask scheduler instead, such as tcp://scheduler:8786. They open a packed study by "
+               "themselves.", "ADDRESS"),
+    ],
+}  # fmt: skip
+"""What a command may be told about who does its work, None where it is told nothing."""
+
+
+@contextlib.contextmanager
+def running(given: Mapping[str, Any]) -> Iterator[Running]:
+    """Yield how work is run as the command line says, with bars that tell how far it is."""
+    from plurivox.engine.running import Running
+
+    with telling() as progress, _executor(given) as executor:
+        yield Running(given.get("threads"), executor, progress)
+
+
+@contextlib.contextmanager
+def _executor(given: Mapping[str, Any]) -> Iterator[Executor | None]:
+    address, n_workers = given.get("dask"), given.get("workers")
+    if sum(given.get(name) is not None for name in OPTIONS) > 1:
+        raise typer.BadParameter("--threads, --workers and --dask say who works; give one of them")
+    if address is None and n_workers is None:
+        yield None
+        return
+    from plurivox.engine.cluster import Cluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised, and told once
+    cluster = Cluster.connect(address) if address is not None else Cluster.local(n_workers or 1)
+    with cluster:
+        yield cluster

@@ -1,0 +1,282 @@
+"""Clusters: work on other machines through Dask, which nothing else imports.
+
+A worker gets a unit of work once, with its large arrays, and opens the parts of a packed study by itself: only sums
+come back. Units are pure, so what is lost with a worker is done by another one, and neither who does it nor how often
+changes a bit.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import weakref
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Executor, Future
+from functools import partial
+from importlib import metadata
+from typing import Any
+
+from numpy.typing import NDArray
+
+from plurivox.engine.shipping import Parcel, Work, digest_of, loaded
+from plurivox.errors import MissingExtraError, PlurivoxError
+
+PACKAGES = ("plurivox", "numpy", "numba")
+"""What must be the same version here and on every worker, for the same bits."""
+PATIENCE = 30.0
+"""Seconds for which a cluster may be without a scheduler or a worker."""
+LOST = 3
+"""How often a unit is handed out anew that its scheduler lost; those lost with a worker its scheduler hands out."""
+_LOOK = 2.0  # seconds between looks at who is there
+_SHARED = "Every worker needs the folder under the same path: put it on storage that all of them share."
+
+
+class ClusterError(PlurivoxError):
+    """A cluster cannot be reached, has no worker, or has workers who cannot do the work."""
+
+
+def versions() -> dict[str, str]:
+    """Return which versions are installed here."""
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+class Cluster(Executor):
+    """An executor whose workers are those of a Dask scheduler.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client``, which is left open.
+    patience
+        How long to wait, in seconds, if there is no worker.
+    """
+
+    def __init__(self, client: Any, patience: float = PATIENCE) -> None:
+        self.client, self.patience = client, patience
+        self._held: dict[str, Any] = {}
+        self._seen = self._looked = 0.0
+        self._count = 0
+        self._closes: list[Callable[[], object]] = []
+        self._check_workers()
+
+    @classmethod
+    def of(cls, executor: Any) -> Cluster:
+        """Return the cluster of a client or of its executor, the same each time."""
+        client = getattr(executor, "_client", executor)
+        if client not in _clusters:
+            _clusters[client] = cls(client)
+        return _clusters[client]
+
+    @classmethod
+    def connect(cls, address: str, patience: float = PATIENCE) -> Cluster:
+        """Return the cluster of a scheduler at an address such as ``tcp://scheduler:8786``."""
+        distributed = _distributed()
+        try:
+            client = distributed.Client(address, timeout=min(patience, 10.0), set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise ClusterError(
+                f"no scheduler answers at {address} ({error}). Start one with dask scheduler, its workers with dask "
+                f"worker {address}, and give the address that it prints."
+            ) from None
+        return cls._own(client, patience, [client.close])
+
+    @classmethod
+    def local(cls, n_workers: int) -> Cluster:
+        """Start workers on this machine, each a process."""
+        distributed = _distributed()
+        made = distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+        client = distributed.Client(made, set_as_default=False)
+        return cls._own(client, PATIENCE, [client.close, made.close])
+
+    @classmethod
+    def _own(cls, client: Any, patience: float, closes: list[Callable[[], object]]) -> Cluster:
+        """Return the cluster of a client that nobody else closes."""
+        try:
+            made = cls(client, patience)
+        except BaseException:
+            for close in closes:
+                close()
+            raise
+        made._closes = closes
+        return made
+
+    @property
+    def n_workers(self) -> int:
+        """How many units it works on at once; those who come and go count."""
+        if time.monotonic() - self._looked > _LOOK:
+            self._look()
+        return max(self._count, 1)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a function called by a worker."""
+        return _Task(self, lambda: self.client.submit(fn, *args, pure=False, **kwargs)).outcome
+
+    def ship(self, work: Work) -> _Shipment:
+        """Hand over a unit of work."""
+        return _Shipment(self, Parcel.of(work))
+
+    def watch(self) -> None:
+        """Raise if there has been no scheduler or no worker for too long."""
+        if time.monotonic() - self._looked > _LOOK:
+            self._look()
+        if time.monotonic() - self._seen > self.patience:
+            raise ClusterError(
+                f"no worker is left at {self._address}. Start workers with dask worker {self._address}, and ask again; "
+                "of a packed study what was finished is not done again."
+            )
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Close what was opened by this; a client that was given stays open."""
+        self._held.clear()
+        for close in self._closes:
+            close()
+        self._closes = []
+
+    def held(self, array: NDArray[Any]) -> Any:
+        """Return a large array as the cluster has it: sent once, and forgotten when it is gone here."""
+        name = digest_of(array)
+        if name not in self._held:
+            self._held[name] = self.client.submit(_same, array, key=f"plurivox-array-{name}", pure=False)
+            weakref.finalize(array, self._held.pop, name, None)
+        return self._held[name]
+
+    @property
+    def _address(self) -> str:
+        return str(getattr(self.client.scheduler, "address", "its scheduler"))
+
+    def _look(self) -> None:
+        """See who is there."""
+        self._looked = time.monotonic()
+        try:
+            there = self.client.scheduler_info(n_workers=-1)["workers"] if self.client.status == "running" else {}
+        except (OSError, RuntimeError, TimeoutError):
+            there = {}
+        self._count = sum(one.get("nthreads", 1) for one in there.values())
+        if there:
+            self._seen = self._looked
+
+    def _check_workers(self) -> None:
+        """Raise if there is no worker, or one that has other versions."""
+        try:
+            self.client.wait_for_workers(1, timeout=self.patience)
+        except (TimeoutError, OSError):
+            raise ClusterError(
+                f"there is no worker at {self._address}. Start some with dask worker {self._address}."
+            ) from None
+        for worker, found in self.client.run(versions, on_error="return").items():
+            _refuse(worker, found)
+        self._look()
+
+
+_clusters: weakref.WeakKeyDictionary[Any, Cluster] = weakref.WeakKeyDictionary()
+
+
+class _Shipment:
+    """Work that a cluster has."""
+
+    def __init__(self, cluster: Cluster, parcel: Parcel) -> None:
+        self._cluster, self._name, self._known = cluster, parcel.name, versions()
+        self._arrays = [cluster.held(array) for array in parcel.arrays]
+        self._content = parcel.content
+
+    def submit(self, first: int, last: int) -> Future[Any]:
+        given = (self._name, self._known, self._content, self._arrays, first, last)
+        return _Task(self._cluster, lambda: self._cluster.client.submit(perform, *given, pure=False)).outcome
+
+    def watch(self) -> None:
+        self._cluster.watch()
+
+    def forget(self) -> None:
+        self._arrays = []
+
+
+class _Task:
+    """A unit on its way: its outcome here, whichever worker makes it."""
+
+    def __init__(self, cluster: Cluster, start: Callable[[], Any]) -> None:
+        self.outcome: Future[Any] = Future()
+        self._cluster, self._start, self._left = cluster, start, LOST
+        self._go()
+
+    def _go(self) -> None:
+        there = self._start()
+        self.outcome.add_done_callback(partial(_stop, there))
+        there.add_done_callback(self._came)
+
+    def _came(self, there: Any) -> None:
+        """Take over what came of it, or hand it out anew if it was lost."""
+        try:
+            result, error = there.result(), None
+        except CancelledError as lost:  # nobody but us cancels, so its scheduler has forgotten it
+            if self._left and not self.outcome.cancelled() and self._cluster.client.status == "running":
+                self._left -= 1
+                self._go()
+                return
+            result, error = None, _lost(lost)
+        except Exception as found:
+            result, error = None, found if not _killed(found) else _lost(found)
+        if self.outcome.set_running_or_notify_cancel():
+            if error is None:
+                self.outcome.set_result(result)
+            else:
+                self.outcome.set_exception(error)
+
+
+def _stop(there: Any, outcome: Future[Any]) -> None:
+    if outcome.cancelled():
+        there.cancel()
+
+
+def _killed(error: Exception) -> bool:
+    return type(error).__name__ == "KilledWorker"
+
+
+def _lost(error: BaseException) -> ClusterError:
+    return ClusterError(
+        f"the same piece of work was lost with several workers, one after the other ({error}). Most often they have "
+        "too little memory: give them more, or fewer threads each, and ask again."
+    )
+
+
+def perform(
+    name: str, known: dict[str, str], content: bytes, arrays: list[NDArray[Any]], first: int, last: int
+) -> Any:
+    """Do a unit of work, on a worker."""
+    from distributed import get_worker
+
+    worker = get_worker().address
+    _refuse(worker, versions(), known)
+    try:
+        return loaded.get(name, lambda: Parcel(content, arrays))(first, last)
+    except PlurivoxError as error:
+        raise ClusterError(f"the worker {worker} cannot do it. {error} {_SHARED}") from None
+
+
+def _refuse(worker: str, found: Any, known: dict[str, str] | None = None) -> None:
+    """Raise if a worker has not the versions that there are where the question is asked."""
+    known = versions() if known is None else known
+    if not isinstance(found, dict):
+        raise ClusterError(f"the worker {worker} has no plurivox that works ({found}). Install {_as_text(known)} there.")
+    if found != known:
+        raise ClusterError(
+            f"the worker {worker} has {_as_text(found)}, and here is {_as_text(known)}. Install the same versions on "
+            "both, since others may give other bits."
+        )
+
+
+def _as_text(found: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def _same(array: NDArray[Any]) -> NDArray[Any]:
+    return array
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtraError("clusters need Dask", "dask") from None
+    return distributed
