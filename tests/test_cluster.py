@@ -17,16 +17,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from test_executors import CASES
 
 import plurivox as pv
+from cluster_work import Deadly, Square
 from plurivox.engine.cluster import Cluster, ClusterError
 from plurivox.engine.pool import at_once, in_batches
 from plurivox.engine.running import Running
+from test_executors import CASES
 
 pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'plurivox[dask]'")
-ENVIRONMENT = {**os.environ, "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False"}
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(sys.path),
+    "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False",
+}
 
 
 class Machines:
@@ -37,11 +42,18 @@ class Machines:
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
         self.workers = [self.worker() for _ in range(n_workers)]
         deadline = time.monotonic() + 60
-        while not self.file.exists():
+        while not (found := self._found()):
             assert self.scheduler.poll() is None, "the scheduler has not started"
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        self.address: str = json.loads(self.file.read_text())["address"]
+        self.address: str = found["address"]
+
+    def _found(self) -> Any:
+        """Return what the scheduler says of itself, nothing while it is being written."""
+        try:
+            return json.loads(self.file.read_text())
+        except (OSError, json.JSONDecodeError):
+            return None
 
     def worker(self, **environment: str) -> subprocess.Popen[bytes]:
         more = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
@@ -74,9 +86,9 @@ def client(machines: Machines) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a study of two parts, in a folder."""
+    """Return a study in a folder."""
     rng, folder = np.random.default_rng(5), tmp_path_factory.mktemp("packed")
-    n_items, per_item, n_raters = 12_000, 100, 600
+    n_items, per_item, n_raters = 2_000, 60, 300
     raters = np.argsort(rng.random((n_items, n_raters)), axis=1)[:, :per_item].ravel()
     scores = rng.integers(0, 5, len(raters))
     frame = pl.DataFrame({"item": np.repeat(np.arange(n_items), per_item), "rater": raters, "score": scores})
@@ -87,9 +99,11 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "study.pvx"
 
 
+SOME: dict[str, Any] = {"permutations": 300, "max_permutations": 300, "interval": "none"}
+
 
 def asked(study: Path, **how: Any) -> str:
-    found: str = pv.cohesion(pv.read_ratings(study), "gender", permutations=60, max_permutations=60, **how).to_json()
+    found: str = pv.cohesion(pv.read_ratings(study), "gender", **SOME, **how).to_json()
     return found
 
 
@@ -108,7 +122,7 @@ def test_workers_open_a_packed_study_and_one_is_killed(client: Any, machines: Ma
     killed: list[int] = []
 
     def progress(what: str, done: int, total: int) -> None:
-        if not killed and "shuffl" in what:
+        if not killed and "permuting" in what:
             machines.workers[0].send_signal(signal.SIGKILL)
             killed.append(done)
 
@@ -129,8 +143,18 @@ def started(client: Any, process: subprocess.Popen[Any]) -> str:
 
 
 def command(packed: Path, machines: Machines, *options: str) -> subprocess.Popen[str]:
-    call = [sys.executable, "-m", "plurivox", "cohesion", str(packed), "--by", "gender", "--json", "-"]
-    call += ["--permutations", "60", "--max-permutations", "60", "--dask", machines.address, *options]
+    call = [sys.executable, "-m", "plurivox", "cohesion", str(packed), "--by", "gender", "--json"]
+    call += [
+        "--permutations",
+        "300",
+        "--max-permutations",
+        "300",
+        "--interval",
+        "none",
+        "--dask",
+        machines.address,
+        *options,
+    ]
     return subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -143,7 +167,7 @@ def test_the_command_outlives_a_worker(client: Any, machines: Machines, packed: 
     assert there.returncode == 0, said
     assert "Traceback" not in said
     one = json.loads(subprocess.run(
-        [*there.args[:-2], "--threads", "1"], capture_output=True, text=True, check=True  # type: ignore[index, misc]
+        [*there.args[:-2], "--threads", "1"], capture_output=True, text=True, check=True  # type: ignore[index]
     ).stdout)  # fmt: skip
     assert json.loads(out)["rows"] == one["rows"]
 
@@ -219,26 +243,11 @@ def test_other_versions_are_refused(machines: Machines, client: Any, tmp_path: P
         in_batches(Square(), 200, Running(executor=cluster))
 
 
-class Square:
-    """A unit of work that takes a moment."""
-
-    def __call__(self, first: int, last: int) -> list[int]:
-        time.sleep(0.02)
-        return [number**2 for number in range(first, last)]
-
-
 def test_what_kills_its_worker_is_not_tried_for_ever(client: Any, machines: Machines) -> None:
     machines.workers += [machines.worker() for _ in range(3)]
     client.wait_for_workers(6, timeout=60)
     with pytest.raises(ClusterError, match="lost with several workers, one after the other"):
         in_batches(Deadly(), 1, Running(executor=Cluster.of(client)))
-
-
-class Deadly:
-    """A unit of work that ends its process."""
-
-    def __call__(self, first: int, last: int) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_workers_of_this_machine() -> None:

@@ -659,7 +659,7 @@ def calls_in(module: ast.Module) -> Iterator[tuple[str, str, ast.Call]]:
 def test_every_output_goes_through_the_one_writer() -> None:
     """Nothing else opens a file to write, nor writes to a name that it was not given as a temporary one."""
     allowed = {
-        "files.py", "results/folders.py", "engine/pool.py", "ask/database.py", "models/saving.py", "cli/ending.py",
+        "files.py", "results/folders.py", "engine/shipping.py", "ask/database.py", "models/saving.py", "cli/ending.py",
         "actions/curate/files.py", "cli/answers_check.py", "simulation/files.py", "intake/panics.py",
         "intake/workbooks.py",  # a ZIP in memory
         "report/printing.py",  # in a temporary folder, for Chromium
@@ -680,7 +680,7 @@ def test_every_output_goes_through_the_one_writer() -> None:
 def test_every_input_is_noted_where_it_is_opened() -> None:
     """A module that opens files to read notes them, or reads only what plurivox itself wrote or ships."""
     own = {
-        "engine/pool.py", "report/render.py", "ask/processes.py", "cli/ending.py", "results/folders.py", "files.py",
+        "engine/shipping.py", "report/render.py", "ask/processes.py", "cli/ending.py", "results/folders.py", "files.py",
         "report/build.py",  # digests of what was read before
         "report/printing.py",  # what Chromium made
         "ask/checked.py", "intake/read_answers.py",  # only look; what they look at is then read by others

@@ -25,6 +25,7 @@ from plurivox.engine import run as engine_run
 from plurivox.engine.draws import Draws, item_weights, rater_weights
 from plurivox.engine.part import cut
 from plurivox.engine.permutation import among_peers
+from plurivox.engine.shipping import LARGE, Parcel
 from plurivox.errors import SharedRatersWarning
 from plurivox.lenses.responsiveness import raters as one_by_one
 from plurivox.lenses.responsiveness.references import resolve
@@ -936,11 +937,13 @@ def test_what_travels_holds_neither_ratings_nor_weights() -> None:
     reference = resolve(ratings, "crowd")
     codes = np.zeros(ratings.n_raters, np.int32)
     scored = Responses.of(ratings, codes, 1, reference).scored
-    shipped = pool._Shipped.of(engine_run._EachDraw(ratings.parts(), scored, Draws.permuted(3, 0), Metrics(True)))
-    try:  # the totals of the reference are four numbers an item
-        assert Path(shipped.path).stat().st_size < 1.1 * 8 * 4 * ratings.n_items + 4000
-    finally:
-        shipped.forget()
+    each = engine_run._EachDraw(ratings.parts(), scored, Draws.permuted(3, 0), Metrics(True))
+    parcel = Parcel.of(each)  # the totals of the reference are four numbers an item
+    parts = (*ratings.parts(), scored.reference)  # whose large arrays are sent once
+    own = [array for part in parts for array in (part.offsets, part.raters, part.scores, part.multiplicity)]
+    apart = sum(array.nbytes for array in parcel.arrays if not any(array is one for one in own))
+    small = sum(array.nbytes for array in own if array.nbytes < LARGE)  # not worth a file of their own
+    assert len(parcel.content) - small + apart < 1.1 * 8 * 4 * ratings.n_items + 4000
 
 
 @pytest.mark.parametrize("n_raters", [9, 80])

@@ -85,7 +85,7 @@ class Cluster(Executor):
         """Start workers on this machine, each a process."""
         distributed = _distributed()
         made = distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
         )
         client = distributed.Client(made, set_as_default=False)
         return cls._own(client, PATIENCE, [client.close, made.close])
@@ -207,16 +207,18 @@ class _Task:
 
     def _came(self, there: Any) -> None:
         """Take over what came of it, or hand it out anew if it was lost."""
+        result: Any = None
+        error: Exception | None = None
         try:
-            result, error = there.result(), None
+            result = there.result()
         except CancelledError as lost:  # nobody but us cancels, so its scheduler has forgotten it
             if self._left and not self.outcome.cancelled() and self._cluster.client.status == "running":
                 self._left -= 1
                 self._go()
                 return
-            result, error = None, _lost(lost)
+            error = _lost(lost)
         except Exception as found:
-            result, error = None, found if not _killed(found) else _lost(found)
+            error = _lost(found) if _killed(found) else found
         if self.outcome.set_running_or_notify_cancel():
             if error is None:
                 self.outcome.set_result(result)
@@ -240,9 +242,7 @@ def _lost(error: BaseException) -> ClusterError:
     )
 
 
-def perform(
-    name: str, known: dict[str, str], content: bytes, arrays: list[NDArray[Any]], first: int, last: int
-) -> Any:
+def perform(name: str, known: dict[str, str], content: bytes, arrays: list[NDArray[Any]], first: int, last: int) -> Any:
     """Do a unit of work, on a worker."""
     from distributed import get_worker
 
@@ -258,7 +258,9 @@ def _refuse(worker: str, found: Any, known: dict[str, str] | None = None) -> Non
     """Raise if a worker has not the versions that there are where the question is asked."""
     known = versions() if known is None else known
     if not isinstance(found, dict):
-        raise ClusterError(f"the worker {worker} has no plurivox that works ({found}). Install {_as_text(known)} there.")
+        raise ClusterError(
+            f"the worker {worker} has no plurivox that works ({found}). Install {_as_text(known)} there."
+        )
     if found != known:
         raise ClusterError(
             f"the worker {worker} has {_as_text(found)}, and here is {_as_text(known)}. Install the same versions on "

@@ -128,9 +128,9 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> NDArray[Any]:
         """Return a large array."""
         number, writeable = pid
-        array = self._arrays[number]
+        array: NDArray[Any] = self._arrays[number]
         if writeable:
-            return array if array.flags.writeable else array.copy()
+            return array if array.flags.writeable else np.array(array)
         array = array.view()
         array.flags.writeable = False
         return array
