@@ -31,6 +31,7 @@ from plurivox.cli.report import report
 from plurivox.cli.reproduce import reproduce
 from plurivox.cli.simulate import simulate
 from plurivox.cli.soft_labels import soft_labels
+from plurivox.cli.work import work
 from plurivox.errors import PlurivoxError, PlurivoxWarning
 from plurivox.files import one_call
 from plurivox.lenses import lenses
@@ -102,7 +103,7 @@ def program() -> typer.Typer:
 
 OTHERS = (
     lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, data, pack,
-    reproduce,
+    work, reproduce,
 )  # fmt: skip
 app = program()
 

@@ -258,17 +258,16 @@ def _refuse(worker: str, found: Any, known: dict[str, str] | None = None) -> Non
     """Raise if a worker has not the versions that there are where the question is asked."""
     known = versions() if known is None else known
     if not isinstance(found, dict):
-        raise ClusterError(
-            f"the worker {worker} has no plurivox that works ({found}). Install {_as_text(known)} there."
-        )
+        raise ClusterError(f"the worker {worker} has no plurivox that works ({found}). Install {as_text(known)} there.")
     if found != known:
         raise ClusterError(
-            f"the worker {worker} has {_as_text(found)}, and here is {_as_text(known)}. Install the same versions on "
+            f"the worker {worker} has {as_text(found)}, and here is {as_text(known)}. Install the same versions on "
             "both, since others may give other bits."
         )
 
 
-def _as_text(found: dict[str, str]) -> str:
+def as_text(found: dict[str, str]) -> str:
+    """Return versions as words."""
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 

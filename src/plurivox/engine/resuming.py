@@ -15,6 +15,7 @@ import shutil
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,15 @@ SECONDS = 5.0
 _DONE = "_parts_done"  # what no sum is called
 
 
+SHARE: ContextVar[Any] = ContextVar("share", default=None)
+"""Which share of the work on packed studies is done here: a :class:`plurivox.engine.sharing.Share`, None if all is."""
+
+
+def sharing(parts: Sequence[Part]) -> Any:
+    """Return the share that is done of some parts, None if all is."""
+    return SHARE.get() if hasattr(parts, "log") else None
+
+
 class Log:
     """What is finished of a contribution under some draws."""
 
@@ -45,22 +55,21 @@ class Log:
         folder: Path | None = getattr(parts, "log", None)
         if folder is None:
             return None
-        whole = hashlib.blake2b(digest_size=16)
         try:
-            _Digest(_Hashed(whole), 5).dump((metadata.version("plurivox"), parts, contribution, draws, finish))
+            name = name_of(parts, contribution, draws, finish)
             folder.mkdir(exist_ok=True)
         except (OSError, pickle.PicklingError, AttributeError, TypeError):  # of what cannot travel, either
             return None
-        return cls(folder, whole.hexdigest())
+        return cls(folder, name)
 
     def values(self) -> NDArray[np.float64] | None:
         """Return the values, if all parts were done."""
-        found: NDArray[np.float64] | None = _loaded(self._values)
+        found: NDArray[np.float64] | None = loaded(self._values)
         return found
 
     def sums(self) -> tuple[int, dict[str, NDArray[Any]]]:
         """Return how many parts were done, and what they add up to."""
-        found = _loaded(self._sums)
+        found = loaded(self._sums)
         if found is None:
             return 0, {}
         return int(found.pop(_DONE)), found
@@ -69,22 +78,27 @@ class Log:
         """Write down what so many parts add up to, now and then."""
         if time.monotonic() - self._last < SECONDS:
             return
-        buffer = io.BytesIO()
-        arrays: dict[str, Any] = {_DONE: np.array(n_parts), **sums}
-        np.savez(buffer, **arrays)
-        _written(self._sums, buffer.getvalue())
+        with contextlib.suppress(FileError, OSError):  # a question can be answered without a log
+            write_arrays(self._sums, {_DONE: np.array(n_parts), **sums})
         self._last = time.monotonic()
 
     def keep_values(self, values: NDArray[np.float64]) -> None:
         """Write down what all parts make."""
-        buffer = io.BytesIO()
-        np.save(buffer, values)
-        _written(self._values, buffer.getvalue())
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(FileError, OSError):
+            write_arrays(self._values, values)
             self._sums.unlink(missing_ok=True)
 
 
-def _loaded(path: Path) -> Any:
+def name_of(*what: Any) -> str:
+    """Return what tells a piece of work from all others: a checksum of all that decides what comes of it."""
+    whole = hashlib.blake2b(digest_size=16)
+    pickler = _Digest(_Hashed(whole), 5)
+    pickler.fast = True  # what is equal is written alike, whether or not it is the same object
+    pickler.dump((metadata.version("plurivox"), *what))
+    return whole.hexdigest()
+
+
+def loaded(path: Path) -> Any:
     """Return what a file of numpy holds, None if there is none or it is damaged."""
     try:
         found = np.load(path, allow_pickle=False)
@@ -93,9 +107,14 @@ def _loaded(path: Path) -> Any:
         return None
 
 
-def _written(path: Path, content: bytes) -> None:
-    with contextlib.suppress(FileError, OSError):  # a question can be answered without a log
-        write_bytes(path, content)
+def write_arrays(path: Path, arrays: Any) -> None:
+    """Write an array as .npy, or named ones as .npz, in one step."""
+    buffer = io.BytesIO()
+    if path.suffix == ".npz":
+        np.savez(buffer, **arrays)
+    else:
+        np.save(buffer, arrays)
+    write_bytes(path, buffer.getvalue())
 
 
 @contextlib.contextmanager
@@ -120,17 +139,14 @@ class _Hashed(io.RawIOBase):
     def write(self, data: Any) -> int:
         """Take bytes."""
         self._whole.update(data)
-        return len(data)
+        return memoryview(data).nbytes
 
 
 class _Digest(pickle.Pickler):
-    """Writes parts by what is in them, wherever they lie."""
+    """Writes arrays by what is in them, wherever they come from, and a packed study by what tells it from others."""
 
     def persistent_id(self, obj: Any) -> Any:
-        """Return the content of a part, or what tells a packed study from all others."""
-        if isinstance(obj, Part):
-            arrays = (obj.offsets, obj.raters, obj.scores, obj.multiplicity)
-            return obj.first, [
-                (one.dtype.str, hashlib.blake2b(np.ascontiguousarray(one).data).digest()) for one in arrays
-            ]
+        """Return what stands for an array or a packed study."""
+        if type(obj) is np.ndarray and not obj.dtype.hasobject:
+            return obj.dtype.str, obj.shape, hashlib.blake2b(np.ascontiguousarray(obj).data).digest()
         return getattr(obj, "identity", None) if hasattr(obj, "log") else None
