@@ -221,6 +221,7 @@ OTHERS = {
                  "--attribute", f"a{HOSTILE}b: x{HOSTILE} 0.5, y 0.5"],
     "soft-labels": ["-o", "{folder}/out\x1b[31m.json"],
     "pack": ["-o", "{folder}/out\x1b[31m.pvx"],
+    "work": ["finish", f"plan{HOSTILE}.json"],
     "curate": ["-o", "{folder}/out\x1b[31m.jsonl", "--permutations", "20"],
     "report": ["-o", "{folder}/out\x1b[31m.html", "--permutations", "20", "--title", f"A{HOSTILE}title"],
     "ask": ["{folder}/items.csv", "--text", f"te{HOSTILE}xt", "--scale", "a,b", "--model",
@@ -247,7 +248,7 @@ def test_no_other_command_does(hostile: Hostile, command: str, monkeypatch: pyte
         ]  # fmt: skip
     with only_sections("methods"):
         done = looked_at(command, *more)
-    assert done.code == {"fit": 2, "predict": 2, "reproduce": 1, "data": 1}.get(command, 0), done.err
+    assert done.code == {"fit": 2, "predict": 2, "reproduce": 1, "data": 1, "work": 1}.get(command, 0), done.err
     assert command == "fit" or "\ufffd" in done.out + done.err
     clean(done)
     if command == "report":

@@ -100,6 +100,7 @@ class Plan:
         """Return what is to be done of it."""
         from plurivox.engine.sharing import Share
 
+        self.folder.mkdir(exist_ok=True)
         first = accumulate((len(one["files"]) for one in self.passes), initial=0)
         return Share(
             self.folder, self.tasks, dict(zip((one["name"] for one in self.passes), first, strict=False)), task
@@ -145,7 +146,6 @@ def _plan(command: list[str], tasks: int, path: Path) -> None:
 
     will_write(path)
     empty = Plan(path.absolute(), command, os.getcwd(), tasks, 0, [], versions())
-    empty.folder.mkdir(parents=True, exist_ok=True)
     share = empty.share()
     _answers(empty, share)
     if not share.missing:

@@ -101,7 +101,7 @@ def name_of(*what: Any) -> str:
 def loaded(path: Path) -> Any:
     """Return what a file of numpy holds, None if there is none or it is damaged."""
     try:
-        found = np.load(path, allow_pickle=False)
+        found = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
         return {name: found[name] for name in found.files} if path.suffix == ".npz" else found
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
