@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 from plurivox.engine.part import Part
 from plurivox.errors import FileError
 from plurivox.files import write_bytes
+from plurivox.packed.remote import RemoteFolder, is_address
 from plurivox.quoting import short
 
+Folder = Path | RemoteFolder
 MANIFEST = "manifest.json"
 FORM = 1
 """The form in which this version writes; it reads no other."""
@@ -103,15 +105,20 @@ class Manifest:
         return {MANIFEST, *(one.name for one in (self.items, self.raters, self.counts, *maps, *parts))}
 
 
+def folder_of(name: str | os.PathLike[str]) -> Folder:
+    """Return the folder of a name: a path, or an address in an object store."""
+    return RemoteFolder(os.fsdecode(name)) if is_address(name) else Path(name)
+
+
 # Reading -------------------------------------------------------------------------------------------------------------
 
 
 def is_packed(folder: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder is a packed study."""
-    return os.path.isfile(os.path.join(folder, MANIFEST))
+    """Tell whether a folder is a packed study; of an address only its name is looked at."""
+    return is_address(folder) or os.path.isfile(os.path.join(folder, MANIFEST))
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Folder) -> Manifest:
     """Read what a packed study says of itself.
 
     Raises
@@ -121,7 +128,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     name = str(folder)
     try:
-        text = (folder / MANIFEST).read_bytes()
+        text = folder.read(MANIFEST) if isinstance(folder, RemoteFolder) else (folder / MANIFEST).read_bytes()
     except OSError as error:
         raise FileError(
             f"it is not a packed study ({error.strerror})", source=name, hint="plurivox pack makes one of your files."
@@ -150,14 +157,14 @@ def _manifest(known: Mapping[str, Any]) -> Manifest:
     return Manifest(**{**known, **files, "layers": tuple(layers)})
 
 
-def damaged(folder: Path, name: str, why: str) -> FileError:
+def damaged(folder: Folder, name: str, why: str) -> FileError:
     """Return the error that a file of the folder is not what was written."""
     return FileError(f"its file {name} is damaged ({why})", source=str(folder), hint=AGAIN)
 
 
-def mapped(folder: Path, file: File) -> NDArray[np.uint8]:
+def mapped(folder: Folder, file: File) -> NDArray[np.uint8]:
     """Map a file into memory; the first time, hold it against its size and checksum."""
-    path = folder / file.name
+    path = folder.place(file.name, file.size, file.crc) if isinstance(folder, RemoteFolder) else folder / file.name
     try:
         data = np.memmap(path, np.uint8, "r") if file.size else np.zeros(0, np.uint8)
     except FileNotFoundError:
@@ -169,17 +176,19 @@ def mapped(folder: Path, file: File) -> NDArray[np.uint8]:
     key = (str(path), file.size, file.crc)
     if key not in _verified:
         if zlib.crc32(data.data) != file.crc:
+            if isinstance(folder, RemoteFolder):
+                path.unlink(missing_ok=True)  # of the cache, so that it is fetched again
             raise damaged(folder, file.name, "its checksum differs")
         _verified.add(key)
     return np.asarray(data)
 
 
-def read_array(folder: Path, file: File, dtype: str) -> NDArray[Any]:
+def read_array(folder: Folder, file: File, dtype: str) -> NDArray[Any]:
     """Return an array that lies in a file of its own."""
     return mapped(folder, file).view(dtype)
 
 
-def read_table(folder: Path, file: File) -> pl.DataFrame:
+def read_table(folder: Folder, file: File) -> pl.DataFrame:
     """Return a table of items or raters."""
     content = mapped(folder, file)
     try:
@@ -197,7 +206,7 @@ class Run(NamedTuple):
     scores: NDArray[Any]
 
 
-def read_run(folder: Path, file: PartFile, items: slice | None = None) -> Run:
+def read_run(folder: Folder, file: PartFile, items: slice | None = None) -> Run:
     """Return the items of a part file, or some of them by their codes in the layer; nothing is copied."""
     data = mapped(folder, file)
     arrays, at = [], 0

@@ -11,11 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from plurivox.arguments import FilePath, FilePaths, check_given, checked, kinds_of
-from plurivox.errors import InputError
+from plurivox.errors import FileError, InputError
 from plurivox.intake.read import read_ratings, read_with
 from plurivox.packed.appending import Appender
 from plurivox.packed.folder import Manifest, read_manifest, write_manifest, write_table
 from plurivox.packed.packing import MEMORY, Packer, bytes_of, writing_folder
+from plurivox.packed.remote import is_address
 from plurivox.packed.stored import PackedRatings
 from plurivox.ratings import Ratings
 
@@ -62,6 +63,11 @@ def pack(
     <Ratings: 3 ratings of 2 items by 2 raters on 0 < 1 < 2 < 3 < 4>
     """
     given, room = asked_for(source, reading), bytes_of(memory)
+    if is_address(path):
+        raise FileError(
+            "it is in an object store, in which a study is read only", source=os.fsdecode(path),
+            hint="Pack into a folder of this machine, and copy it there.",
+        )  # fmt: skip
     if append:
         read_manifest(Path(path))  # or say that there is nothing to add to
     with writing_folder(Path(path)) as folder:

@@ -22,16 +22,19 @@ from plurivox.intake.check import Intake
 from plurivox.intake.order import packed_words, pair_bits, unpacked_words
 from plurivox.packed.folder import (
     File,
+    Folder,
     Layer,
     Manifest,
     Run,
     as_part,
     damaged,
+    folder_of,
     read_array,
     read_manifest,
     read_run,
     read_table,
 )
+from plurivox.packed.remote import RemoteFolder
 from plurivox.ratings import Ratings
 from plurivox.scale import Scale
 
@@ -41,7 +44,7 @@ _BYTES = 9  # of a rating in memory: two codes and a score
 class Layers:
     """The layers of a study, as one: the ratings of any items, in the codes of now."""
 
-    def __init__(self, folder: Path, layers: Sequence[Layer], n_raters: int, n_points: int, score: Any) -> None:
+    def __init__(self, folder: Folder, layers: Sequence[Layer], n_raters: int, n_points: int, score: Any) -> None:
         self.folder, self.layers = folder, tuple(layers)
         self._bits, self._score = pair_bits(n_raters, n_points), np.dtype(score)
 
@@ -89,7 +92,7 @@ class Layers:
 class PackedParts(Sequence[Part]):
     """The parts of a packed study, each read when it is asked for; another process opens them by itself."""
 
-    def __init__(self, folder: Path, manifest: Manifest, offsets: NDArray[np.int64]) -> None:
+    def __init__(self, folder: Folder, manifest: Manifest, offsets: NDArray[np.int64]) -> None:
         self.folder, self.manifest = folder, manifest
         self._runs = list(runs(offsets))
         scale = Scale.from_dict(manifest.scale)
@@ -99,6 +102,8 @@ class PackedParts(Sequence[Part]):
     @property
     def log(self) -> Path:
         """The folder in which finished work is written down, so that an interrupted question goes on."""
+        if isinstance(self.folder, RemoteFolder):
+            return self.folder.log
         return self.folder.with_name(f"{self.folder.name}.log")
 
     @property
@@ -138,7 +143,7 @@ class PackedParts(Sequence[Part]):
 @lru_cache(maxsize=4)
 def opened_parts(folder: str, generation: int) -> PackedParts:
     """Open the parts of a study in another process, which has to find the same folder there."""
-    path = Path(folder)
+    path = folder_of(folder)
     manifest = read_manifest(path)
     if manifest.generation != generation:
         raise FileError(
@@ -148,7 +153,7 @@ def opened_parts(folder: str, generation: int) -> PackedParts:
     return PackedParts(path, manifest, offsets_of(path, manifest))
 
 
-def offsets_of(folder: Path, manifest: Manifest) -> NDArray[np.int64]:
+def offsets_of(folder: Folder, manifest: Manifest) -> NDArray[np.int64]:
     """Return where the ratings of each item begin."""
     counts = read_array(folder, manifest.counts, "<u4")
     offsets = np.zeros(len(counts) + 1, np.int64)
@@ -180,7 +185,7 @@ class PackedRatings(Ratings):
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> PackedRatings:
         """Open a packed study: its tables are read, its ratings stay where they are."""
-        path = Path(folder)
+        path = folder_of(folder)
         manifest = read_manifest(path)
         offsets = offsets_of(path, manifest)
         items, raters = read_table(path, manifest.items), read_table(path, manifest.raters)
@@ -193,7 +198,7 @@ class PackedRatings(Ratings):
         )  # fmt: skip
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Folder:
         """Where it lies."""
         return self._stored.folder
 
