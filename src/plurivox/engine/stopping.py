@@ -116,13 +116,13 @@ class Looks(NamedTuple):
         """Return what is added to p-values of so many draws: what was spent at earlier looks."""
         return math.fsum(clear for n, clear in zip(self.at, self.clear, strict=True) if n < made)
 
-    def end(self, p: ArrayLike, made: int) -> bool:
-        """Tell whether a family may end: at a look, all its p-values are far or clear, and there is one at least."""
+    def end(self, p: ArrayLike, made: int, *, clear: bool = True) -> bool:
+        """Tell whether a family may end: at a look, all its p-values are far or ``clear``, and there is one at least."""
         if made not in self.at:
             return False
         values = np.asarray(p, dtype=np.float64)
         values, k = values[~np.isnan(values)], self.at.index(made)
-        settled = (values + self.spent(made) >= self.far[k]) | self._clear(values, k)
+        settled = (values + self.spent(made) >= self.far[k]) | (self._clear(values, k) & clear)
         return bool(len(values) and settled.all())
 
     def told(self, p: Sequence[ArrayLike], made: int) -> Floats:
@@ -184,11 +184,15 @@ class Plan(NamedTuple):
             return next((n for n in self.looks.at if n > made), self.asked)
         return min(2 * made, self.most)
 
-    def enough(self, p: ArrayLike, made: int) -> bool:
-        """Tell whether these corrected p-values need no more draws, or get none."""
+    def enough(self, p: ArrayLike, made: int, beside: ArrayLike = ()) -> bool:
+        """Tell whether these corrected p-values need no more draws, or get none.
+
+        Nothing is claimed of p-values ``beside`` without a claim of the others, if there are any.
+        """
+        every = np.concatenate([p, beside])
         if made < self.asked:
-            return self.looks.end(p, made)
-        return made >= self.most or not unsettled(np.asarray(p) + self.looks.spent(made), made, self.n_lenses)
+            return self.looks.end(p, made, clear=False) or self.looks.end(every, made)
+        return made >= self.most or not unsettled(every + self.looks.spent(made), made, self.n_lenses)
 
 
 def _far(n: int, level: float) -> float:

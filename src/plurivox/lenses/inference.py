@@ -269,7 +269,8 @@ class Inference:
         tested
             All values of one kind of hypothesis; the shuffles are the same for all.
         also
-            Further p-values that should be decided, from the shuffles made so far.
+            Further p-values that should be decided, from the shuffles made so far. If any of ``tested`` may be claimed,
+            they are claimed only beside one of these.
         further
             Whether to shuffle more often than asked where p-values are undecided.
 
@@ -290,7 +291,7 @@ class Inference:
             made = wanted
             beside.append(np.zeros(0) if also is None else also())
             p = [one.adjusted[:, _claiming(one)].ravel() for one in tested]
-            enough = plan.enough(np.concatenate([*p, beside[-1]]), made)
+            enough = plan.enough(np.concatenate(p), made, beside[-1])
         for one in tested:
             one.tell(looks)
         return looks.told(beside, made)
