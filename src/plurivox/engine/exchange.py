@@ -144,10 +144,12 @@ def entanglement(
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
     plan, null = Plan(permutations, permutations, looks=looks), np.zeros((0, 2))
-    while not plan.enough(upper_p(observed, null), len(null)):
+    looked: list[Values] = []
+    while not plan.enough(looked, len(null)):
         some = Draws.permuted(permutations, seed).between(len(null), plan.after(len(null)))
         null = np.concatenate([null, *run(parts, work, some, work.statistics, how)])
-    exposure, workload = looks.told_of(lambda n: upper_p(observed, null[:n]), len(null)).tolist()
+        looked.append(upper_p(observed, null))
+    exposure, workload = looks.told(looked, len(null)).tolist()
     return Entanglement(exposure, workload)
 
 

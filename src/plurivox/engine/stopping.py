@@ -7,20 +7,20 @@ are made, alone and corrected, each from all draws so far. A look k has two bord
 - **clear**, b: at one look, a test with p ≤ b is taken for certain. b is *spent* there: it is added to every p of later
   looks, and to p_N.
 
-The family ends at the first look at which every p that may make a claim is far or clear, or after all N draws. What is
-told of a test, of its p alone and of its corrected p alike, is
+The family ends once every test that may make a claim was far or clear at a look, or after all N draws. What is told of
+a test, of its p alone and of its corrected p alike, is
 
-1. after N draws p_N, with what was spent; at an early end p where it is clear, and else p, but not less than a_k: so
+1. if it was clear, p of that look; else p of the last, with what was spent, and at an early end not less than a_k: so
    few draws say nothing of smaller ones;
 2. never less than what p was, with what was spent, at a look at which it was far.
 
 **Why that is valid.** From a number of draws fixed beforehand p is valid, P(p ≤ α) ≤ α, since it treats the observed
 labelling and the draws alike; standardising by all of them and taking the largest changes nothing about that. Take any
 α, and let k be the first look with a_k ≤ α, or N if there is none. Let α or less be told of a test. Then it was not far
-at a look j before k, since a_j > α, and if all ended there, it was clear. Else look k was reached. If the test was far
-there, or all ended there, p_k with what was spent is α or less, since less is never told; if not, it is below a_k ≤ α.
-So either p was clear before k, or p_k ≤ α less what was spent before k. The first has a probability of at most b, the
-second of α − b; or of α and 0 if α < b, and of 0 and α if nothing was spent before k. The sum is always α.
+at a look j before k, since a_j > α, nor did all end there unless it was clear by then. So it was clear before k; or
+look k was reached, and p_k with what was spent before k is α or less, since either no less is told (it was far at k, or
+all ended there), or it was not far, below a_k ≤ α. The first has a probability of at most b, the second of α − b; or of
+α and 0 if α < b, and of 0 and α if nothing was spent before k. The sum is always α.
 
 Nothing was said of how p is corrected, or of when exactly the family ends. Taken for the smallest corrected p of all
 true hypotheses, the same lines say that any false claim is made in 5 of 100 studies at most. The false discovery rate
@@ -116,14 +116,17 @@ class Looks(NamedTuple):
         """Return what is added to p-values of so many draws: what was spent at earlier looks."""
         return math.fsum(clear for n, clear in zip(self.at, self.clear, strict=True) if n < made)
 
-    def end(self, p: ArrayLike, made: int, *, clear: bool = True) -> bool:
-        """Tell whether a family may end: at a look, all its p-values are far or ``clear``, and there is one at least."""
-        if made not in self.at:
+    def end(self, p: Sequence[ArrayLike], *, clear: bool = True) -> bool:
+        """Tell whether a family may end at the last of some looks, at each of which its p-values are given.
+
+        All that are defined, one at least, were far, or ``clear``.
+        """
+        if not 0 < len(p) <= len(self.at):
             return False
-        values = np.asarray(p, dtype=np.float64)
-        values, k = values[~np.isnan(values)], self.at.index(made)
-        settled = (values + self.spent(made) >= self.far[k]) | (self._clear(values, k) & clear)
-        return bool(len(values) and settled.all())
+        looked = self._at_looks(p)
+        settled = [self._is_far(then, k) | (self._is_clear(then, k) & clear) for k, then in enumerate(looked)]
+        defined = ~np.isnan(looked[-1])
+        return bool(defined.any() and np.any(settled, axis=0)[defined].all())
 
     def told(self, p: Sequence[ArrayLike], made: int) -> Floats:
         """Return what is told of p-values, whose arrays at every look that was made and, last, now are given.
@@ -131,28 +134,36 @@ class Looks(NamedTuple):
         Examples
         --------
         >>> looks = Looks.of(1000)
-        >>> looks.told([[0.30, 0.04, 0.01]], 99).tolist()  # ended early
+        >>> looks.told([[0.3, 0.04, 0.01]], 99).tolist()  # ended early
         [0.3, 0.2, 0.2]
-        >>> looks.told([[0.30, 0.04], [0.22, 0.04], [0.2, 0.04], [0.2, 0.03], [0.02, 0.03]], 1000).tolist()
-        [0.3, 0.035]
+        >>> looks.told([[0.3, 0.02], [0.22, 0.01], [0.2, 0.01], [0.2, 0.02], [0.02, 0.02]], 1000).tolist()
+        [0.3, 0.025]
         """
         values = np.asarray(p[-1], dtype=np.float64)
         if not self.at:
             return values
         found = values + self.spent(made)
         if made in self.at:
-            k = self.at.index(made)
-            found = np.where(self._clear(values, k), found, np.maximum(found, self.far[k]))
-        for n, far, before in zip(self.at, self.far, p[:-1], strict=False):
-            then = np.asarray(before, dtype=np.float64) + self.spent(n)
-            found = np.where(then >= far, np.maximum(found, then), found)
+            found = np.maximum(found, self.far[self.at.index(made)])
+        looked = self._at_looks(p)
+        for k, then in enumerate(looked):
+            found = np.where(self._is_clear(then, k), then, found)
+        for k, then in enumerate(looked):
+            found = np.where(self._is_far(then, k), np.maximum(found, then + self.spent(self.at[k])), found)
         return np.asarray(np.minimum(found, 1.0))
 
     def told_of(self, p: Callable[[int], ArrayLike], made: int) -> Floats:
         """Return what is told of p-values that are made of the first so many draws."""
         return self.told([p(n) for n in self.until(made)], made)
 
-    def _clear(self, p: Floats, k: int) -> NDArray[np.bool_]:
+    def _at_looks(self, p: Sequence[ArrayLike]) -> list[Floats]:
+        """Return those of some p-values that are of early looks, which come first."""
+        return [np.asarray(values, dtype=np.float64) for values in p[: len(self.at)]]
+
+    def _is_far(self, p: Floats, k: int) -> NDArray[np.bool_]:
+        return np.asarray(p + self.spent(self.at[k]) >= self.far[k])
+
+    def _is_clear(self, p: Floats, k: int) -> NDArray[np.bool_]:
         return np.asarray(p <= self.clear[k] * (1 + 1e-9)) & (self.clear[k] > 0)
 
 
@@ -184,15 +195,15 @@ class Plan(NamedTuple):
             return next((n for n in self.looks.at if n > made), self.asked)
         return min(2 * made, self.most)
 
-    def enough(self, p: ArrayLike, made: int, beside: ArrayLike = ()) -> bool:
-        """Tell whether these corrected p-values need no more draws, or get none.
+    def enough(self, p: Sequence[Floats], made: int, beside: Sequence[Floats] | None = None) -> bool:
+        """Tell whether corrected p-values, given as they were at each look, need no more draws, or get none.
 
         Nothing is claimed of p-values ``beside`` without a claim of the others, if there are any.
         """
-        every = np.concatenate([p, beside])
+        every = p if beside is None else [np.concatenate(both) for both in zip(p, beside, strict=True)]
         if made < self.asked:
-            return self.looks.end(p, made, clear=False) or self.looks.end(every, made)
-        return made >= self.most or not unsettled(every + self.looks.spent(made), made, self.n_lenses)
+            return self.looks.end(p, clear=False) or self.looks.end(every)
+        return made >= self.most or not unsettled(self.looks.told(every, made), made, self.n_lenses)
 
 
 def _far(n: int, level: float) -> float:

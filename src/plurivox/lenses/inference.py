@@ -284,14 +284,15 @@ class Inference:
             return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
         plan = Plan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
-        made, beside, enough = 0, [], False
-        while not enough:
+        made = 0
+        p: list[Values] = []
+        beside: list[Values] = []
+        while not plan.enough(p, made, beside):
             wanted = plan.after(made)
             self._shuffle(tested, made, wanted)
             made = wanted
+            p.append(np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested]))
             beside.append(np.zeros(0) if also is None else also())
-            p = [one.adjusted[:, _claiming(one)].ravel() for one in tested]
-            enough = plan.enough(np.concatenate(p), made, beside[-1])
         for one in tested:
             one.tell(looks)
         return looks.told(beside, made)

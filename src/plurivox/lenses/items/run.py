@@ -81,14 +81,14 @@ def _decided(
     looks = Looks.of(asked, n_lenses=settings.n_lenses) if settings.stop_early else ALL_DRAWS
     plan = Plan(asked, most_shuffles(asked, settings.max_permutations), settings.n_lenses, looks)
     found = family(ratings, axes, exchange.strata, Draws.permuted(0, seed), how) if axes else NOTHING
-    made, looked, enough = 0, [], False
-    while not enough:
+    made, rows = 0, differences(ratings, found)
+    looked: list[list[NDArray[np.float64]]] = []
+    while not plan.enough([adjusted for _, adjusted in looked], made):
         wanted = plan.after(made)
         draws = Draws.permuted(wanted, seed).between(made, wanted)
         found, made = found.further(ratings, draws, how.doing("items")), wanted
         rows = differences(ratings, found)
         looked.append([rows[name].fill_null(math.nan).to_numpy() for name in TESTED])
-        enough = plan.enough(looked[-1][1], made)
     told = {
         name: pl.Series(looks.told(p, made), nan_to_null=True)
         for name, p in zip(TESTED, zip(*looked, strict=True), strict=True)

@@ -85,15 +85,15 @@ def decide(
     observed = np.concatenate([np.zeros(0), *(block.observed for block in blocks)])
     if not asked.permutations or not len(observed):
         return Family.untested(len(observed))
-    n, null, looked = exact or asked.permutations, np.zeros((0, len(observed))), []
+    n, null = exact or asked.permutations, np.zeros((0, len(observed)))
+    looked: list[Family] = []
     looks = Looks.of(n, n_lenses=asked.n_lenses) if asked.stop_early and not exact else ALL_DRAWS
     most = most_shuffles(n, asked.max_permutations) if further and not exact else n
-    plan, enough = Plan(n, most, asked.n_lenses, looks), False
-    while not enough:
+    plan = Plan(n, most, asked.n_lenses, looks)
+    while not plan.enough([one.p_adjusted for one in looked], len(null)):
         more = [block.null(len(null) + 1, plan.after(len(null)) + 1, how) for block in blocks]
         null = np.concatenate([null, np.concatenate(more, axis=1)])
         looked.append(_tested(blocks, observed, null, asked.correction, bool(exact)))
-        enough = plan.enough(looked[-1].p_adjusted, len(null))
     return looked[-1]._replace(
         p_value=looks.told([one.p_value for one in looked], len(null)),
         p_adjusted=looks.told([one.p_adjusted for one in looked], len(null)),
