@@ -59,7 +59,9 @@ LATEST = 0.8
 RISK = 0.001
 """How likely a look takes a test for far whose p from endless draws is the level; smaller ones less often."""
 PARTS = 10
-"""One of so many parts of the level, divided by the lenses corrected together, is spent on clear differences."""
+"""At most one of so many parts of the level, over the lenses corrected together, is spent on clear differences."""
+SOONEST = 1 / 8
+"""The look that spends comes after this share of the draws asked for, so that more of these make it cheaper."""
 
 
 class Looks(NamedTuple):
@@ -103,10 +105,10 @@ class Looks(NamedTuple):
             at.append(n - 1)
             n *= 2
         far = np.minimum.accumulate([1.0, *(_far(n, level) for n in at)])[1:].tolist()
-        # A two-sided p is 2/(n + 1) at least, and can be clear only where that is not more.
-        most = level / (PARTS * n_lenses)
-        first = next((k for k, n in enumerate(at) if (n + 1) * most * (1 + 1e-9) >= 2), -1) if ends_clear else -1
-        return cls(tuple(at), tuple(far), tuple(most if k == first else 0.0 for k in range(len(at))))
+        # The smallest two-sided p of n draws is 2/(n + 1).
+        soonest = max(2 * PARTS * n_lenses / level * (1 - 1e-9), SOONEST * asked)
+        first = next((n for n in at if n + 1 >= soonest), 0) if ends_clear else 0
+        return cls(tuple(at), tuple(far), tuple(2 / (n + 1) if n == first else 0.0 for n in at))
 
     def until(self, made: int) -> list[int]:
         """Return after how many draws p-values were made, the last number being that of all."""

@@ -89,11 +89,9 @@ def _decided(
         found, made = found.further(ratings, draws, how.doing("items")), wanted
         rows = differences(ratings, found)
         looked.append([rows[name].fill_null(math.nan).to_numpy() for name in TESTED])
-    told = {
-        name: pl.Series(looks.told(p, made), nan_to_null=True)
-        for name, p in zip(TESTED, zip(*looked, strict=True), strict=True)
-    }
-    return found, divided(ratings, found, rows.with_columns(**told), settings.min_group_size)
+    for name, p in zip(TESTED, zip(*looked, strict=True), strict=False):  # none without permutations
+        rows = rows.with_columns(pl.Series(name, looks.told(p, made), nan_to_null=True))
+    return found, divided(ratings, found, rows, settings.min_group_size)
 
 
 def _design(
@@ -105,14 +103,9 @@ def _design(
         for axis, _ in one.shown if not names_raters(one.axis.name) else ():
             grouping = Grouping.of(ratings, axis.codes, len(axis), exchange.strata)
             found[one.axis.name] = exchange.check(
-                ratings,
-                grouping,
-                settings.permutations,
-                settings.seed,
-                how.doing("design"),
-                found.get(one.axis.name),
+                ratings, grouping, settings.permutations, settings.seed, how.doing("design"), found.get(one.axis.name),
                 stop_early=settings.stop_early,
-            )
+            )  # fmt: skip
     return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 
