@@ -21,6 +21,7 @@ import plurivox as pv
 from plurivox.engine import part as parts
 from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Exchange, entanglement
+from plurivox.engine.families import undecided
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.running import Running
 from plurivox.engine.stopping import ALL_DRAWS, RISK, Looks, Plan
@@ -196,6 +197,22 @@ def test_the_planned_looks_on_simulated_draws(asked: int, n_lenses: int) -> None
         assert np.mean(least <= level) <= level + 4 * math.sqrt(level / n)
     # Without what makes it valid, stopping when p looks smallest is not.
     assert np.mean(np.min(p, axis=0) <= 0.05) > 0.06
+
+
+def test_claims_with_fewer_and_with_more_draws_than_asked_for() -> None:
+    """One test, given up to ten times the draws while it is undecided, and fewer where that is enough."""
+    rng, n, claims = np.random.default_rng(3), 4000, 0
+    plan = Plan(1000, 10_000, 1, Looks.of(1000))
+    for place in rng.random(n).tolist():
+        made, above = 0, 0
+        looked: list[NDArray[np.float64]] = []
+        while not plan.enough(looked, made):
+            above += rng.binomial(plan.after(made) - made, place)
+            made = plan.after(made)
+            looked.append(np.array([min(1.0, 2 * (min(above, made - above) + 1) / (made + 1))]))
+        told = float(plan.looks.told(looked, made)[0])
+        claims += told < 0.05 and not undecided(told, made)
+    assert 0.03 * n < claims <= 0.05 * n + 3 * math.sqrt(0.05 * n)
 
 
 class Studies(NamedTuple):
