@@ -50,7 +50,7 @@ def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
 
 def stopped_early(settings: Mapping[str, Any], made: int | None) -> list[Statement]:
     """Tell that fewer shuffles were made than asked for, if they were."""
-    asked = settings["permutations"]
+    asked = settings.get("permutations", 0)
     if not settings.get("stop_early") or not made or made >= asked:
         return []
     text = (

@@ -340,8 +340,8 @@ class GroupResult(Result):
 
     @property
     def n_shuffles(self) -> int:
-        """How often raters were to be shuffled, or were, where that stopped early."""
-        asked: int = self.settings["permutations"]
+        """How often raters were to be shuffled, or were, where that stopped early; 0 where none are."""
+        asked: int = self.settings.get("permutations", 0)
         return min([asked, *(len(one.null) for one in self.draws if len(one.null))])
 
     def _on_axes(self, *kinds: str, many: str = "groups") -> str:
