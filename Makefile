@@ -100,6 +100,7 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.cohesion
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.variation
+	$(BIN)/python -m benchmarks.stopping
 	$(BIN)/python -m benchmarks.responsiveness
 	$(BIN)/python -m benchmarks.psychometrics
 	$(BIN)/python -m benchmarks.plan

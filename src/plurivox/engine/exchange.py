@@ -22,6 +22,7 @@ from plurivox.engine.part import Part
 from plurivox.engine.permutation import upper_p
 from plurivox.engine.run import Sums, Values, run, total
 from plurivox.engine.running import Running
+from plurivox.engine.stopping import ALL_DRAWS, Looks, Plan
 from plurivox.ratings import Ratings
 
 ALIKE = 0.9
@@ -94,7 +95,7 @@ class Exchange:
 
     def check(
         self, ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running,
-        before: Entanglement | None = None,
+        before: Entanglement | None = None, *, stop_early: bool = False,
     ) -> Entanglement | None:  # fmt: skip
         """Tell how far who rated what depends on the group; None where blocks take care of it, or nothing is shuffled.
 
@@ -102,7 +103,8 @@ class Exchange:
         """
         if self.kind == "blocks" or not permutations:
             return before
-        found = entanglement(ratings, grouping, permutations, seed, how)
+        looks = Looks.of(permutations, level=ENTANGLED, ends_clear=False) if stop_early else ALL_DRAWS
+        found = entanglement(ratings, grouping, permutations, seed, how, looks)
         return found if before is None else Entanglement(*map(min, found, before))
 
     def as_dict(self) -> dict[str, Any]:
@@ -128,7 +130,9 @@ class Entanglement(NamedTuple):
         return {**self._asdict(), "entangled": self.entangled}
 
 
-def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running) -> Entanglement:
+def entanglement(
+    ratings: Ratings, grouping: Grouping, permutations: int, seed: int, how: Running, looks: Looks = ALL_DRAWS
+) -> Entanglement:
     """Tell how far items and workload depend on the group, under the same shuffles as every test of the call.
 
     With n_ig ratings of item i by group g, and n_i, n_g, n their sums, and R_g raters::
@@ -139,9 +143,13 @@ def entanglement(ratings: Ratings, grouping: Grouping, permutations: int, seed: 
     work = Exposure(grouping, ratings.per_rater(), max(ratings.n_entries, 1) * 3e-9)
     parts = ratings.parts()
     observed = work.statistics(total(parts, work))[0]
-    made = run(parts, work, Draws.permuted(permutations, seed), work.statistics, how)
-    null = np.concatenate([np.zeros((0, 2)), *made])
-    exposure, workload = upper_p(observed, null).tolist()
+    plan, null = Plan(permutations, permutations, looks=looks), np.zeros((0, 2))
+    looked: list[Values] = []
+    while not plan.enough(looked, len(null)):
+        some = Draws.permuted(permutations, seed).between(len(null), plan.after(len(null)))
+        null = np.concatenate([null, *run(parts, work, some, work.statistics, how)])
+        looked.append(upper_p(observed, null))
+    exposure, workload = looks.told(looked, len(null)).tolist()
     return Entanglement(exposure, workload)
 
 

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from plurivox.axis import Axis
 from plurivox.engine.draws import Draws as Shuffles
 from plurivox.engine.exchange import ENTANGLED, Entanglement, Exchange
-from plurivox.engine.families import adjust_families, most_shuffles, step_down, unsettled
+from plurivox.engine.families import adjust_families, most_shuffles, step_down
 from plurivox.engine.grouping import Grouping
 from plurivox.engine.intervals import Interval
 from plurivox.engine.jackknife import LeftOut
 from plurivox.engine.permutation import PermutationResult, compare
 from plurivox.engine.run import Values
 from plurivox.engine.running import Running
+from plurivox.engine.stopping import ALL_DRAWS, Looks, Plan
 from plurivox.errors import SelectionError
 from plurivox.lenses.spread import Spread
 from plurivox.ratings import Ratings
@@ -43,6 +44,10 @@ class Asked(Protocol):
     @property
     def max_permutations(self) -> int | None:
         """How often at most, where p-values are undecided."""
+
+    @property
+    def stop_early(self) -> bool:
+        """Whether fewer may do."""
 
     @property
     def n_lenses(self) -> int:
@@ -138,8 +143,12 @@ class Shuffled:
         Which groups have nobody to be exchanged with.
     mirrored
         Statistics of which all groups say the same, one hypothesis.
-    null, test, adjusted
-        What :meth:`Inference.decide` found: values of the shuffles made so far, their test, corrected p-values.
+    null, test
+        What :meth:`Inference.decide` found: values of the shuffles made so far, and their test.
+    p_value, adjusted
+        What is told of p-values, alone and corrected.
+    looked
+        Both, as they were at each look at the shuffles.
     """
 
     what: str
@@ -150,7 +159,9 @@ class Shuffled:
     mirrored: tuple[str, ...] = ()
     null: Values = field(default_factory=lambda: np.zeros(0))
     test: PermutationResult | None = None
+    p_value: Values = field(default_factory=lambda: np.zeros(0))
     adjusted: Values = field(default_factory=lambda: np.zeros(0))
+    looked: list[tuple[Values, Values]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.null = np.zeros((0, *self.observed.shape))
@@ -161,6 +172,15 @@ class Shuffled:
         test = compare(self.observed, self.null, convention=convention)
         test.p_value[self.alone], test.direction[self.alone], test.null_median[self.alone] = np.nan, None, np.nan
         self.test = test
+
+    def look(self) -> None:
+        """Remember the p-values of the shuffles made so far."""
+        assert self.test is not None
+        self.looked.append((self.test.p_value, self.adjusted.copy()))
+
+    def tell(self, looks: Looks) -> None:
+        """Make of the p-values at all looks what is told."""
+        self.p_value, self.adjusted = (looks.told(p, len(self.null)) for p in zip(*self.looked, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,6 +227,14 @@ class Inference:
             return asked
         return most_shuffles(asked, self.asked.max_permutations)
 
+    @property
+    def looks(self) -> Looks:
+        """When shuffling may stop early."""
+        asked = self.asked
+        if self.convention == "published" or not asked.stop_early:
+            return ALL_DRAWS
+        return Looks.of(asked.permutations, n_lenses=asked.n_lenses)
+
     # Tests ------------------------------------------------------------------------------------------------------------
 
     def shuffled(
@@ -225,13 +253,15 @@ class Inference:
     def check(self, ratings: Ratings, name: str, grouping: Grouping) -> None:
         """Remember how far who rated what depends on the groups of an axis, unless blocks take care of it."""
         asked, how = self.asked, self.doing(f"checking the design of {name}")
-        found = self.exchange.check(ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name))
+        found = self.exchange.check(
+            ratings, grouping, asked.permutations, asked.seed, how, self.design.get(name), stop_early=asked.stop_early
+        )
         if found is not None:
             self.design[name] = found
 
     def decide(
         self, tested: Sequence[Shuffled], also: Callable[[], Values] | None = None, *, further: bool = True
-    ) -> None:
+    ) -> Values:
         """Shuffle raters until each corrected p-value of a family is on one side of .05, or as often as allowed.
 
         Parameters
@@ -239,28 +269,44 @@ class Inference:
         tested
             All values of one kind of hypothesis; the shuffles are the same for all.
         also
-            Further p-values that should be decided.
+            Further p-values that should be decided, from the shuffles made so far. If any of ``tested`` may be claimed,
+            they are claimed only beside one of these.
         further
             Whether to shuffle more often than asked where p-values are undecided.
+
+        Returns
+        -------
+        NDArray[np.float64]
+            What is told of the further p-values.
         """
-        if not self.asked.permutations or not tested:
-            return
-        made, wanted = 0, self.asked.permutations
+        asked, looks = self.asked.permutations, self.looks
+        if not asked or not tested:
+            return np.zeros(0)
         room = MOST_KEPT // max(sum(one.observed.size for one in tested), 1)
-        most = max(wanted, min(self.most, room)) if further else wanted
-        while True:
-            shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
-            for one in tested:
-                more = one.make(shuffles, self.doing(f"permuting {one.what}"))
-                one.null = np.concatenate([one.null, more])
-                one.compare(self.convention)
+        plan = Plan(asked, max(asked, min(self.most, room)) if further else asked, self.asked.n_lenses, looks)
+        made = 0
+        p: list[Values] = []
+        beside: list[Values] = []
+        while not plan.enough(p, made, beside):
+            wanted = plan.after(made)
+            self._shuffle(tested, made, wanted)
             made = wanted
-            self._adjust(tested)
-            p = np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested])
-            p = p if also is None else np.concatenate([p, also()])
-            if made >= most or not unsettled(p, made, self.asked.n_lenses):
-                return
-            wanted = min(2 * made, most)
+            p.append(np.concatenate([one.adjusted[:, _claiming(one)].ravel() for one in tested]))
+            beside.append(np.zeros(0) if also is None else also())
+        for one in tested:
+            one.tell(looks)
+        return looks.told(beside, made)
+
+    def _shuffle(self, tested: Sequence[Shuffled], made: int, wanted: int) -> None:
+        """Make further shuffles, and the p-values of all."""
+        shuffles = Shuffles.permuted(wanted, self.asked.seed).between(made, wanted)
+        for one in tested:
+            more = one.make(shuffles, self.doing(f"permuting {one.what}"))
+            one.null = np.concatenate([one.null, more])
+            one.compare(self.convention)
+        self._adjust(tested)
+        for one in tested:
+            one.look()
 
     def _adjust(self, tested: Sequence[Shuffled]) -> None:
         """Correct the p-values of all that make claims together, and of every other statistic on its own."""
@@ -358,7 +404,7 @@ class Inference:
             row = row.with_note(self.exchange.alone)
         n_permutations = len(tested.null)
         row = row.with_test(
-            test.p_value[g, s], test.direction[g, s], test.null_median[g, s],
+            tested.p_value[g, s], test.direction[g, s], test.null_median[g, s],
             0.0 if tested.alone[g] else int(test.n_undefined[g, s]) / n_permutations,
             n_permutations=n_permutations, p_adjusted=float(tested.adjusted[g, s]),
         )  # fmt: skip

@@ -103,7 +103,7 @@ def _words(result: GroupResult, statistic: str, axis: str | None, subset: str | 
     return (
         g.shown_words(shown, shown, total)
         + (f"{missing:,} groups have no permutations. " if missing else "")
-        + f"Bars: {result.settings['permutations']:,} shuffles of the raters; line: the observed value. "
+        + f"Bars: {result.n_shuffles:,} shuffles of the raters; line: the observed value. "
         + g.correction_words(result)
     )
 

@@ -74,12 +74,12 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: boo
     options
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are held against the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
-        ``max_permutations``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size`` as in
-        :func:`plurivox.cohesion`; ``predictions`` and ``prior`` as in
-        :func:`plurivox.soft_scores`; ``answers`` of language models as in :func:`plurivox.alignment`, which uses
-        ``items_by`` as parts of the items; ``title``, the heading; ``command``, which makes the file
-        again and is shown in it; ``files``, names and paths of input files, whose SHA-256 is shown; ``progress``,
-        called with what is being done, how far it is, and how far it goes.
+        ``max_permutations``, ``stop_early``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
+        as in :func:`plurivox.cohesion`; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`;
+        ``answers`` of language models as in :func:`plurivox.alignment`, which uses ``items_by`` as parts of the items;
+        ``title``, the heading; ``command``, which makes the file again and is shown in it; ``files``, names and
+        paths of input files, whose SHA-256 is shown; ``progress``, called with what is being done, how far it is, and
+        how far it goes.
 
     Returns
     -------

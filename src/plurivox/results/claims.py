@@ -48,6 +48,18 @@ def rests_on(settings: Mapping[str, Any], row: Row, n_tested: int) -> str:
     )
 
 
+def stopped_early(settings: Mapping[str, Any], made: int | None) -> list[Statement]:
+    """Tell that fewer shuffles were made than asked for, if they were."""
+    asked = settings.get("permutations", 0)
+    if not settings.get("stop_early") or not made or made >= asked:
+        return []
+    text = (
+        f"Shuffling stopped after {made:,} of {asked:,} shuffles: what is certain was clear by then. Other p-values "
+        "are upper bounds."
+    )
+    return [Statement(text, 0.0, statistic="shuffles")]
+
+
 def values_of(result: GroupResult, statistics: Iterable[str] | None = None) -> list[Row]:
     """Return the tested values of groups, of statistics that make claims unless others are meant."""
     names = tuple(with_trait("claims") if statistics is None else statistics)
@@ -89,7 +101,10 @@ def group_statements(
     said += entangled_statements(result.settings, (row.axis for row in tested)) + _undecided(result, tested)
     if tested and not claims:
         said.append(_nothing(result, tested))
-    return said + _notable(result, tested, notable) + (_exchanged(result.settings) if tested else [])
+    said += _notable(result, tested, notable)
+    if tested:
+        said += _exchanged(result.settings) + stopped_early(result.settings, tested[0].n_permutations)
+    return said
 
 
 def _exchanged(settings: Mapping[str, Any]) -> list[Statement]:

@@ -338,6 +338,12 @@ class GroupResult(Result):
         """The sets of items, ``"all"`` first."""
         return list(dict.fromkeys(row.subset for row in self.rows))
 
+    @property
+    def n_shuffles(self) -> int:
+        """How often raters were to be shuffled, or were, where that stopped early; 0 where none are."""
+        asked: int = self.settings.get("permutations", 0)
+        return min([asked, *(len(one.null) for one in self.draws if len(one.null))])
+
     def _on_axes(self, *kinds: str, many: str = "groups") -> str:
         """Tell how many groups, of which rows of these kinds are, on how many axes."""
         groups = len({(row.axis, row.group) for row in self.rows if row.kind in kinds})

@@ -117,6 +117,14 @@ max_permutations = _shared(
 )  # fmt: skip
 """Up to how many permutations: ``max_permutations: int | None``."""
 
+stop_early = _shared(
+    False, "Stop shuffling once it is clear which differences are certain: fewer shuffles, and coarser p-values.",
+    quiet=True,
+    doc="Whether to make fewer permutations than asked for where it is clear early that a difference is certain, or "
+    "that none will be. p-values stay valid, and where few permutations cannot tell more they are upper bounds.",
+)  # fmt: skip
+"""Whether shuffling may stop early: ``stop_early: bool``."""
+
 n_lenses = _shared(
     1, "How many lenses' claims are corrected together.", metavar="N", least=1, most=100, cli=False,
     doc="How many lenses' claims are corrected together, as in a report: shuffles go on until p-values are on one side "

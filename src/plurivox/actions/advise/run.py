@@ -59,8 +59,8 @@ def advise(ratings: Ratings, reference: ReferenceLike = "crowd", *, settings: Ad
     4
     """
     shared = (
-        "threshold", "group_score", "ties", "permutations", "max_permutations", "interval", "bootstrap", "seed",
-        "several", "min_support", "min_group_size", "within", "ids",
+        "threshold", "group_score", "ties", "permutations", "max_permutations", "stop_early", "interval", "bootstrap",
+        "seed", "several", "min_support", "min_group_size", "within", "ids",
     )  # fmt: skip
     found = responsiveness(
         ratings, reference, settings.by, threads=how.threads, executor=how.executor, progress=how.progress,

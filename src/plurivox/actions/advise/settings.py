@@ -91,6 +91,7 @@ class AdviceSettings(Settings):
         "other raters of the same items, which needs no draws.",
     )
     max_permutations: int | None = shared.max_permutations()
+    stop_early: bool = shared.stop_early()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(
         0, help="Draws for intervals by the bootstrap.", doc="How many draws for intervals by the bootstrap."

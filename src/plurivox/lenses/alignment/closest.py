@@ -119,7 +119,7 @@ class Closest:
         row = self.margins[v]
         return None if np.isnan(row).all() or not np.nanmax(row) > 1e-12 else int(np.nanargmax(row))
 
-    def rows(self, voices: Any, inference: Inference, adjusted: Mapping[int, float]) -> list[Row]:
+    def rows(self, voices: Any, inference: Inference, adjusted: Floats) -> list[Row]:
         """Return the lead of the closest group of each voice, with its test and whether it is claimed.
 
         ``adjusted`` holds the corrected p-values of voices, see :func:`corrected_leads`.
@@ -135,14 +135,15 @@ class Closest:
                 prompt=prompt, n_raters=int(self.axis.sizes[place]), n_items=round(self._items(v, g)[self._next(v, g)]),
             )  # fmt: skip
             if len(leads):
-                row = self._with_test(row, g, leads[:, v], adjusted.get(v, np.nan), inference)
+                row = self._with_test(row, g, leads[:, v], float(adjusted[v]), inference)
             found.append(row.with_claim(inference.claims(row) and all(self.conditions(v, g))) if row.tested else row)
         return found
 
     def _with_test(self, row: Row, g: int, leads: Floats, adjusted: float, inference: Inference) -> Row:
         """Return a row with its test beside the leads of shuffled raters, if they could have been exchanged."""
         known = leads[~np.isnan(leads)]
-        p, median = float(upper_p(row.value, leads)), float(np.median(known)) if len(known) else np.nan
+        p = float(inference.looks.told_of(lambda n: upper_p(row.value, leads[:n]), len(leads)))
+        median = float(np.median(known)) if len(known) else np.nan
         if self.fixed[g]:
             row, p, median = row.with_note(inference.exchange.alone), np.nan, np.nan
         above = None if np.isnan(median) else "above" if row.value > median else "below"
@@ -234,8 +235,8 @@ class Closest:
         return self.axis.groups[self.pairs.groups[g]]
 
 
-def corrected_leads(found: Sequence[Closest], correction: str) -> list[dict[int, float]]:
-    """Return the corrected p-value of each axis and voice with a closest group.
+def corrected_leads(found: Sequence[Closest], correction: str) -> Floats:
+    """Return the corrected p-value of each axis and voice, axes × voices, NaN where there is no closest group.
 
     A group is the closest one only if it is closer than each other, so its lead is as sure as the least sure of these
     differences, two-sided. To test the lead alone would not do: where two of three groups see alike, the gap between
@@ -245,7 +246,7 @@ def corrected_leads(found: Sequence[Closest], correction: str) -> list[dict[int,
     cells = [
         (one, v, pair) for one in found for v in range(len(one.margins)) if (pair := one.least_sure(v)) is not None
     ]
-    adjusted: list[dict[int, float]] = [{} for _ in found]
+    adjusted = np.full((len(found), max((len(one.margins) for one in found), default=0)), np.nan)
     if not cells:
         return adjusted
     leads = {id(one): one.leads() for one in found}
@@ -258,7 +259,7 @@ def corrected_leads(found: Sequence[Closest], correction: str) -> list[dict[int,
         p = adjust(p, correction)
     places = {id(one): place for place, one in enumerate(found)}
     for (one, v, _), value in zip(cells, p.tolist(), strict=True):
-        adjusted[places[id(one)]][v] = value
+        adjusted[places[id(one)], v] = value
     return adjusted
 
 

@@ -105,12 +105,12 @@ def alignment(
     for one in axes:
         rows += work.groups(one) + beside.groups(one)
     inference = Inference(settings, how, Exchange.of(ratings, settings.within))
-    closest = _closest(work, [one for one in axes if _comparable(one)], inference, settings)
+    closest, corrected = _closest(work, [one for one in axes if _comparable(one)], inference, settings)
     if settings.as_rater:
         apart = [one for one in axes if not one.overlapping]
         rows += as_raters(work.aligner, apart, trained, settings.threshold)
     values = {(row.model, row.prompt, row.axis, row.group, row.statistic): row.value for row in rows}
-    for compared_groups, adjusted in zip(closest, corrected_leads(closest, settings.correction), strict=True):
+    for compared_groups, adjusted in zip(closest, corrected, strict=True):
         rows += compared_groups.rows(matched.voices, inference, adjusted)
     return Alignment(
         tuple(rows),
@@ -140,8 +140,11 @@ def _comparable(one: Compared) -> bool:
 
 def _closest(
     work: Analysis, axes: Sequence[Compared], inference: Inference, settings: AlignmentSettings
-) -> list[Closest]:
-    """Compare the groups of each axis, and shuffle raters until it is decided which leads are more than chance."""
+) -> tuple[list[Closest], NDArray[np.float64]]:
+    """Compare the groups of each axis, and shuffle raters until it is decided which leads are more than chance.
+
+    Also return the corrected p-values of the leads, axes × voices.
+    """
     ratings, voices = work.aligner.matched.ratings, work.aligner.matched.voices
     level, found = level_over(len(voices) * len(axes)), []
     for one in axes:
@@ -150,11 +153,8 @@ def _closest(
         inference.check(ratings, axis.name, grouping)
         found.append(Closest.of(work.telling(f"{axis.name}, closest group"), axis, inference, settings, level))
 
-    def decisive() -> NDArray[np.float64]:
-        return np.array([p for own in corrected_leads(found, settings.correction) for p in own.values()])
-
-    inference.decide([one.tested for one in found], decisive)
-    return found
+    p = inference.decide([one.tested for one in found], lambda: corrected_leads(found, settings.correction).ravel())
+    return found, p.reshape(len(found), -1) if len(p) else corrected_leads(found, settings.correction)
 
 
 def _tables(

@@ -14,7 +14,7 @@ from plurivox.lenses.alignment.pairs import LEAST_ITEMS
 from plurivox.lenses.alignment.references import N_RANDOM
 from plurivox.lenses.alignment.rows import REFERENCE
 from plurivox.lenses.alignment.stand_ins import DRAWS
-from plurivox.results.claims import entangled_axes, entangled_statements, rests_on
+from plurivox.results.claims import entangled_axes, entangled_statements, rests_on, stopped_early
 from plurivox.results.result import Row, Statement, p_text, weight_of
 from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.registry import LABELS
@@ -70,6 +70,7 @@ class AlignmentFindings:
             said.append(self._none_closest(tested))
         said += self._near_misses([(row, about[row.model, row.prompt, row.axis]) for row in tested if not row.claim])
         said += entangled_statements(settings, (row.axis for row in tested))
+        said += stopped_early(settings, tested[0].n_permutations) if tested else []
         return said + [Statement(text, 1.0, axis) for axis, text in self._without_common()]
 
     def _without_common(self) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ class Cohesion(GroupResult):
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "held_rows": Row}
 
     def __repr__(self) -> str:
-        return f"<Cohesion: {self._on_axes('group')}, {self.settings['permutations']:,} permutations>"
+        return f"<Cohesion: {self._on_axes('group')}, {self.n_shuffles:,} permutations>"
 
     def of_question(self, question: str) -> Cohesion:
         """Return the result with the name of the question it is about, which becomes the ``subset`` of its frames."""

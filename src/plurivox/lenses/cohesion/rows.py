@@ -146,20 +146,26 @@ class Analysis:
 
     # Which axis divides most ------------------------------------------------------------------------------------------
 
-    def dsi(self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row]) -> list[Row]:
+    def dsi(
+        self, prepared: Mapping[str, Sequence[Prepared]], rows: Sequence[Row], adjusted: NDArray[np.float64]
+    ) -> list[Row]:
         """Return the largest GAI of each axis with a p-value of its own, raw and standardised.
 
-        In the published convention the p-values of the raw one are those of the group that has it.
+        In the published convention the p-values of the raw one are those of the group that has it. ``adjusted`` has
+        the corrected p-value of each axis, if there are any.
         """
-        adjusted = self.dsi_adjusted(prepared)
         found = []
-        for name, each in prepared.items():
+        for (name, each), p in zip(
+            prepared.items(), adjusted if len(adjusted) else [math.nan] * len(prepared), strict=True
+        ):
             shown = [group for one in each for group in one.groups]
             null = [np.zeros((len(each[0].tested.null) if each else 0, 0)), *(one.null_gai for one in each)]
-            largest = max_t(np.concatenate([np.zeros(0), *(one.gai for one in each)]), np.concatenate(null, axis=1))
-            found.append(self._dsi_row(name, "dsi", largest.raw, shown, rows, adjusted[name]))
+            raw, scaled = self._largest(
+                np.concatenate([np.zeros(0), *(one.gai for one in each)]), np.concatenate(null, axis=1)
+            )
+            found.append(self._dsi_row(name, "dsi", raw, shown, rows, float(p)))
             if self.settings.permutations:
-                found.append(self._dsi_row(name, "dsi_standardised", largest.standardised, shown, rows, None))
+                found.append(self._dsi_row(name, "dsi_standardised", scaled, shown, rows, None))
         if self.settings.correction != "maxt":
             corrected(found, self.settings.correction)
         if self.settings.convention == "published":
@@ -171,17 +177,24 @@ class Analysis:
             row.with_claim(row.axis in apart and self.inference.claims(row)) if row.tested else row for row in found
         ]
 
-    def dsi_adjusted(self, prepared: Mapping[str, Sequence[Prepared]]) -> dict[str, float]:
+    def _largest(self, gai: Values, null: Values) -> list[Maximum]:
+        """Test the largest GAI of an axis, raw and standardised."""
+        looks = self.inference.looks
+        at_looks = [max_t(gai, null[:n]) for n in looks.until(len(null))]
+        return [
+            replace(each[-1], p_value=float(looks.told([one.p_value for one in each], len(null))))
+            for each in zip(*at_looks, strict=True)
+        ]
+
+    def dsi_adjusted(self, prepared: Mapping[str, Sequence[Prepared]]) -> NDArray[np.float64]:
         """Return each axis's p-value from the largest standardised GAI of all axes in each shuffle."""
         each = [(name, one) for name, several in prepared.items() for one in several]
-        if not self.settings.permutations or not each:
-            return dict.fromkeys(prepared, math.nan)
         z, draws = standardised(
             np.concatenate([one.gai for _, one in each]), np.concatenate([one.null_gai for _, one in each], axis=1)
         )
         owner = np.repeat([name for name, _ in each], [len(one.places) for _, one in each])
         largest = np.fmax.reduce(draws, axis=1, initial=np.nan)
-        return {name: float(upper_p(_top(z[owner == name]), largest)) for name in prepared}
+        return np.array([float(upper_p(_top(z[owner == name]), largest)) for name in prepared])
 
     def _dsi_row(
         self, name: str, statistic: str, maximum: Maximum, shown: Sequence[str], rows: Sequence[Row],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from plurivox.engine.exchange import Exchange
 from plurivox.engine.grouping import Compared, compared, overlapping_axes
 from plurivox.engine.running import Running
@@ -55,7 +53,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
     rows = work.overall()
     prepared = {one.axis.name: work.prepare(one) for one in axes}
     tested = [one.tested for each in prepared.values() for one in each]
-    inference.decide(tested, lambda: np.array(list(work.dsi_adjusted(prepared).values())))
+    divides = inference.decide(tested, lambda: work.dsi_adjusted(prepared))
     draws = []
     for one in axes:
         axis_rows, axis_draws = work.found(one.axis.name, prepared[one.axis.name])
@@ -65,7 +63,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
         if contrast is not None and not one.overlapping and set(contrast) <= set(one.axis.groups):
             rows += work.contrast(one.axis, contrast)
     _check(settings.contrast, axes, rows)
-    rows += work.dsi(prepared, rows)
+    rows += work.dsi(prepared, rows, divides)
     named_level = settings.level if isinstance(settings.level, str) else "matrix"
     return Cohesion(
         rows=tuple(rows),

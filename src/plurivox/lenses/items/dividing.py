@@ -111,6 +111,16 @@ class Null(NamedTuple):
     sums: list[Floats]
     """For each side, draws × groups × sums that its differences are shrunken by."""
 
+    def joined(self, more: Null) -> Null:
+        """Return these and further shuffles."""
+        if not len(self.largest):
+            return more
+        return Null(
+            np.concatenate([self.largest, more.largest]),
+            [one + other for one, other in zip(self.ranks, more.ranks, strict=True)],
+            [np.concatenate(both) for both in zip(self.sums, more.sums, strict=True)],
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
@@ -126,6 +136,11 @@ class Family:
     def draws(self) -> int:
         """How many shuffles there were."""
         return len(self.null.largest)
+
+    def further(self, ratings: Ratings, draws: Draws, how: Running) -> Family:
+        """Return the same with more shuffles."""
+        work = Shuffles(ratings.parts(), self.sides, _from_first(ratings), draws)
+        return replace(self, null=self.null.joined(_shuffled(work, how)))
 
     def p_adjusted(self, z: Floats, p: Floats) -> Floats:
         """Return (#{largest |z*| ≥ |z|} + 1)/(N + 1), not less than p alone; NaN where z is, and without shuffles."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 from plurivox.axis import names_raters
 from plurivox.engine.draws import Draws
 from plurivox.engine.exchange import Entanglement, Exchange
-from plurivox.engine.families import most_shuffles, unsettled
+from plurivox.engine.families import most_shuffles
 from plurivox.engine.grouping import Compared, Grouping, compared, named_axes, overlapping_axes
 from plurivox.engine.running import Running
+from plurivox.engine.stopping import ALL_DRAWS, Looks, Plan
 from plurivox.lenses.items.dividing import NOTHING, Family, family
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.items.rows import differences, divided
@@ -25,6 +27,7 @@ from plurivox.statistics.posterior import information_gain, mean_interval, ratin
 from plurivox.statistics.soft import posterior_mean
 
 OUT_OF_REACH = 2.0**53
+TESTED = ("p_value", "p_adjusted")
 
 
 @keywords(ItemsSettings)
@@ -74,15 +77,21 @@ def _decided(
     ratings: Ratings, axes: list[Compared], exchange: Exchange, settings: ItemsSettings, how: Running
 ) -> tuple[Family, pl.DataFrame]:
     """Shuffle until each corrected p-value is on one side of .05, or as often as allowed."""
-    n, most = settings.permutations, most_shuffles(settings.permutations, settings.max_permutations)
-    while True:
-        draws = Draws.permuted(n, settings.seed)
-        found = family(ratings, axes, exchange.strata, draws, how.doing("items")) if axes else NOTHING
+    asked, seed = settings.permutations, settings.seed
+    looks = Looks.of(asked, n_lenses=settings.n_lenses) if settings.stop_early else ALL_DRAWS
+    plan = Plan(asked, most_shuffles(asked, settings.max_permutations), settings.n_lenses, looks)
+    found = family(ratings, axes, exchange.strata, Draws.permuted(0, seed), how) if axes else NOTHING
+    made, rows = 0, differences(ratings, found)
+    looked: list[list[NDArray[np.float64]]] = []
+    while not plan.enough([adjusted for _, adjusted in looked], made):
+        wanted = plan.after(made)
+        draws = Draws.permuted(wanted, seed).between(made, wanted)
+        found, made = found.further(ratings, draws, how.doing("items")), wanted
         rows = differences(ratings, found)
-        p = rows["p_adjusted"].drop_nulls().drop_nans().to_numpy()
-        if n >= most or not unsettled(p, n, settings.n_lenses):
-            return found, divided(ratings, found, rows, settings.min_group_size)
-        n = min(2 * n, most)
+        looked.append([rows[name].fill_null(math.nan).to_numpy() for name in TESTED])
+    for name, p in zip(TESTED, zip(*looked, strict=True), strict=False):  # none without permutations
+        rows = rows.with_columns(pl.Series(name, looks.told(p, made), nan_to_null=True))
+    return found, divided(ratings, found, rows, settings.min_group_size)
 
 
 def _design(
@@ -94,8 +103,9 @@ def _design(
         for axis, _ in one.shown if not names_raters(one.axis.name) else ():
             grouping = Grouping.of(ratings, axis.codes, len(axis), exchange.strata)
             found[one.axis.name] = exchange.check(
-                ratings, grouping, settings.permutations, settings.seed, how.doing("design"), found.get(one.axis.name)
-            )
+                ratings, grouping, settings.permutations, settings.seed, how.doing("design"), found.get(one.axis.name),
+                stop_early=settings.stop_early,
+            )  # fmt: skip
     return {name: one.as_dict() for name, one in found.items() if one is not None}
 
 

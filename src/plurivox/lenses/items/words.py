@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plurivox.engine.families import SIGNIFICANT, undecided
-from plurivox.results.claims import entangled_axes, entangled_statements, shuffling
+from plurivox.results.claims import entangled_axes, entangled_statements, shuffling, stopped_early
 from plurivox.results.result import Statement, p_text
 from plurivox.results.wording import counted, named
 
@@ -34,6 +34,7 @@ def _dividing(found: Items) -> list[Statement]:
     """Return whether any item divides groups, and which."""
     told = [_unmoved(axis, found.settings) for axis in found.settings["unmoved"]]
     told += entangled_statements(found.settings, found.divided["axis"])
+    told += stopped_early(found.settings, found.settings["n_permutations"])
     if found.divided.is_empty():
         return told
     if not found.settings["permutations"]:

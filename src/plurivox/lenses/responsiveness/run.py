@@ -64,7 +64,9 @@ def responsiveness(
     limit = None if settings.psychometrics == ALWAYS else MANY
     scaling = Scaling(settings.ties, settings.group_score, LOWER_BOUND, settings.seed, limit)
     exchange = Exchange.of(ratings, settings.within)
-    whole = Inference(settings, how, exchange)
+    # Families are tested with the shuffles of their groups, whose own tests may be clear long before.
+    asked = replace(settings, stop_early=settings.stop_early and not settings.family)
+    whole = Inference(asked, how, exchange)
     rows: list[Row] = []
     scored: list[Scored] = []
     scales: list[Scale] = []

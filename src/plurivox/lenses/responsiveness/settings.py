@@ -31,6 +31,7 @@ class ResponsivenessSettings(Settings):
         "own are compared with each other, which needs no draws.",
     )
     max_permutations: int | None = shared.max_permutations()
+    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     interval: str | None = shared.interval()
     bootstrap: int = shared.bootstrap(

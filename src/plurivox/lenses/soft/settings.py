@@ -96,6 +96,7 @@ class SoftSettings(Settings):
         "between groups, to see what chance does; of up to 16 items all sign-flips are gone through. 0 for no p.",
     )  # fmt: skip
     max_permutations: int | None = shared.max_permutations()
+    stop_early: bool = shared.stop_early()
     n_lenses: int = shared.n_lenses()
     within: tuple[str, ...] | None = shared.within()
     correction: str = shared.correction(

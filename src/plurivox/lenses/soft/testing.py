@@ -14,11 +14,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plurivox.engine.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided, unsettled
+from plurivox.engine.families import SIGNIFICANT, adjust, most_shuffles, step_down, undecided
 from plurivox.engine.flips import EXACT, ROUNDING, Flips, exact_p
 from plurivox.engine.permutation import compare
 from plurivox.engine.pool import batched
 from plurivox.engine.running import Running
+from plurivox.engine.stopping import ALL_DRAWS, Looks, Plan
 from plurivox.engine.units import UnitSums
 from plurivox.lenses.soft.matching import Floats
 from plurivox.lenses.soft.settings import SoftSettings
@@ -84,15 +85,19 @@ def decide(
     observed = np.concatenate([np.zeros(0), *(block.observed for block in blocks)])
     if not asked.permutations or not len(observed):
         return Family.untested(len(observed))
-    made, wanted, null = 0, exact or asked.permutations, np.zeros((0, len(observed)))
-    most = most_shuffles(wanted, asked.max_permutations) if further and not exact else wanted
-    while True:
-        more = [block.null(made + 1, wanted + 1, how) for block in blocks]
-        null, made = np.concatenate([null, np.concatenate(more, axis=1)]), wanted
-        found = _tested(blocks, observed, null, asked.correction, bool(exact))
-        if made >= most or not unsettled(found.p_adjusted, made, asked.n_lenses):
-            return found
-        wanted = min(2 * made, most)
+    n, null = exact or asked.permutations, np.zeros((0, len(observed)))
+    looked: list[Family] = []
+    looks = Looks.of(n, n_lenses=asked.n_lenses) if asked.stop_early and not exact else ALL_DRAWS
+    most = most_shuffles(n, asked.max_permutations) if further and not exact else n
+    plan = Plan(n, most, asked.n_lenses, looks)
+    while not plan.enough([one.p_adjusted for one in looked], len(null)):
+        more = [block.null(len(null) + 1, plan.after(len(null)) + 1, how) for block in blocks]
+        null = np.concatenate([null, np.concatenate(more, axis=1)])
+        looked.append(_tested(blocks, observed, null, asked.correction, bool(exact)))
+    return looked[-1]._replace(
+        p_value=looks.told([one.p_value for one in looked], len(null)),
+        p_adjusted=looks.told([one.p_adjusted for one in looked], len(null)),
+    )
 
 
 def _tested(blocks: Sequence[Block], observed: Floats, null: Floats, correction: str, exact: bool) -> Family:

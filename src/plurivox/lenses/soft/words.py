@@ -16,7 +16,7 @@ from plurivox.lenses.soft.interactions import BINS, GROUPS, PARTS
 from plurivox.lenses.soft.left_out import left_out
 from plurivox.lenses.soft.matching import MARGINAL, REFERENCES, UNIFORM
 from plurivox.lenses.soft.sums import ALL
-from plurivox.results.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling
+from plurivox.results.claims import CORRECTIONS, entangled_axes, entangled_statements, shuffling, stopped_early
 from plurivox.results.result import Row, Statement, p_text
 from plurivox.results.wording import counted, listed, named
 from plurivox.statistics.registry import LABELS
@@ -70,8 +70,14 @@ class SoftFindings:
             *self._over_priors(),
             *calibrated(self.found.calibration()),
             *(Statement(text, 0.0) for text in left_out(self.found)),
+            *self._stopped(),
             *self.found.withheld_statement(),
         ]
+
+    def _stopped(self) -> list[Statement]:
+        """Tell whether the draws behind what may be claimed stopped early."""
+        drawn = self.found.comparisons().filter(bin=ALL, statistic=self.found.main, exact=False)
+        return stopped_early(self.found.settings, drawn["n_permutations"].max())  # type: ignore[arg-type]
 
     def warnings(self) -> list[str]:
         """Return what deserves a warning: a model that loses to the uniform prediction, a prior that outweighs."""

@@ -36,7 +36,7 @@ class Variation(GroupResult):
     PARTS: ClassVar[dict[str, Any]] = {**GroupResult.PARTS, "pair_rows": Row, "held_rows": Row, "tables": Table}
 
     def __repr__(self) -> str:
-        return f"<Variation: {self._on_axes('group')}, {self.settings['permutations']:,} permutations>"
+        return f"<Variation: {self._on_axes('group')}, {self.n_shuffles:,} permutations>"
 
     def components(self) -> pl.DataFrame:
         """Return one row per axis and component: its variance, and its share of all with an interval.
