@@ -43,8 +43,9 @@ class Machines:
         self.workers = [self.worker() for _ in range(n_workers)]
         deadline = time.monotonic() + 60
         while not (found := self._found()):
-            assert self.scheduler.poll() is None, "the scheduler has not started"
-            assert time.monotonic() < deadline
+            if self.scheduler.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise AssertionError("the scheduler has not started")
             time.sleep(0.1)
         self.address: str = found["address"]
 
@@ -56,7 +57,7 @@ class Machines:
             return None
 
     def worker(self, **environment: str) -> subprocess.Popen[bytes]:
-        more = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
+        more = ("--nthreads", "1", "--death-timeout", "60", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
         return self._start("worker", *more, "--local-directory", str(self.file.parent), **environment)
 
     def _start(self, what: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
