@@ -186,9 +186,10 @@ altair = pytest.importorskip("altair")
 
 def figure(name: str) -> Any:
     from plurivox.plots.theme import saying
+    from plurivox.plots.writing import Picture
     from plurivox.report.parts import Figure
 
-    chart = saying("Its own title", "There is nothing to draw.")
+    chart = Picture.untitled(saying("Its own title", "There is nothing to draw."))
     return Figure(name, name, chart, chart, "What it shows.", "How to read it.", pl.DataFrame({"a": [1]}))
 
 

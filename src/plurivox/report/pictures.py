@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from plurivox.plots.theme import INK, trusted
-from plurivox.plots.writing import to_svg
+from plurivox.plots.theme import INK
 from plurivox.report.parts import Figure
 
 _IDLE = re.compile(
@@ -32,14 +31,9 @@ _KEPT = re.compile(r'((?:aria-label|offset|(?:\w+-)?opacity)="[^"]*")')
 
 def pictures(figure: Figure) -> dict[str, str]:
     """Return a chart as two pictures, for a wide page and for a narrow one, and its subtitle."""
-    subtitle = figure.chart.title.subtitle
-    lines = [subtitle] if isinstance(subtitle, str) else list(subtitle) if isinstance(subtitle, list) else []
-    found = {"subtitle": " ".join(lines)}
-    for name, chart in (("wide", figure.chart), ("narrow", figure.narrow)):
-        with trusted():
-            untitled = chart.copy(deep=False)
-            untitled.title = type(untitled.title)("")  # the page has it
-        found[name] = slim(to_svg(untitled, f"{figure.id}-{name}"))
+    found = {"subtitle": figure.chart.subtitle}
+    for name, picture in (("wide", figure.chart), ("narrow", figure.narrow)):
+        found[name] = slim(picture.svg(f"{figure.id}-{name}"))
     if _SAID.findall(found["wide"]) == _SAID.findall(found["narrow"]):  # said once; the page's script copies it
         found["narrow"] = _SAID.sub("data-said", found["narrow"])
     return found
