@@ -9,7 +9,7 @@ import polars as pl
 
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
-from plurivox.lenses.variation.words import stepped
+from plurivox.lenses.variation.words import below_one, stepped
 from plurivox.plots.layout import ALL_RATERS
 from plurivox.report.making import (
     drawn,
@@ -155,7 +155,7 @@ def _tiles(found: Variation) -> list[Tile]:
             else f"{target:g} is out of reach"
         )
         name = f"reliability of an item's mean of {counted(k, 'rater')}"
-        tiles.append(Tile(f"{reached:.2f}", name, takes, "variation-reliability"))
+        tiles.append(Tile(below_one(reached), name, takes, "variation-reliability"))
     return tiles
 
 
@@ -172,7 +172,7 @@ def _actions(found: Variation) -> list[Action]:
         actions.append(Action(COLLECT, text, "variation-reliability", 1))
     claims = [one for one in found.statements() if one.claim and one.short and one.statistic == "leniency"]
     if claims:
-        who = listed([one.subject for one in claims], 2)
+        who = listed(dict.fromkeys(one.subject for one in claims), 2)
         text = f"averages over raters: {who} rate differently, so a mean depends on who rated."
         actions.append(Action(CHECK, text, "variation-forest", 2, tuple(claims)))
     return actions
@@ -236,7 +236,7 @@ def _reliability(found: Variation) -> Figure:
     title = "How reliable means are cannot be told"
     if k:
         takes = f"{counted(int(needed), 'rater')} reach" if math.isfinite(needed) else "No number of raters reaches"
-        title = f"{takes} a reliability of {found.settings['target']:g}; a mean of {k:,} has {reached:.2f}"
+        title = f"{takes} a reliability of {found.settings['target']:g}; a mean of {k:,} has {below_one(reached)}"
     return drawn(
         "rater_reliability", found, "variation-reliability", title,
         "Reliability of a mean against the number of raters, relative and absolute, with 95 % intervals.",
