@@ -216,7 +216,7 @@ def extent(core: Iterable[float | None], around: Iterable[float | None] = ()) ->
     if not inner:
         return 0.0, 1.0
     low, high = min(inner), max(inner)
-    reach = max(high - low, 0.05 * max(abs(low), abs(high)), 1e-6)
+    reach = max(high - low, 0.05 * max(abs(low), abs(high)), 1e-6) if low or high else 0.1
     low = max(min([low, *outer]), low - reach)
     high = min(max([high, *outer]), high + reach)
     margin = 0.04 * (high - low) if high > low else reach
