@@ -175,7 +175,9 @@ def _well_posed(products: Values, scores: Values) -> Values | None:
     if failed:
         return None
     share, _ = lapack.dpocon(factor, np.abs(products).sum(axis=0).max())
-    if share < 100 * _RANK:  # of a symmetric matrix it bounds the smallest eigenvalue beside the largest, but for its error
+    if (
+        share < 100 * _RANK
+    ):  # of a symmetric matrix it bounds the smallest eigenvalue beside the largest, but for its error
         return None
     solved: Values = lapack.dpotrs(factor, scores)[0]
     return solved
