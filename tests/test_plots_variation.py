@@ -129,8 +129,9 @@ def test_beneath_the_bars_of_a_narrow_chart_only_attributes_have_a_row(found: Va
 
 
 def test_an_interval_that_is_far_wider_than_others_is_cut_and_said_to_be(found: Variation) -> None:
-    values = pl.DataFrame({"value": [0.1, -0.1, 0.0], "chance": [0.0] * 3, "chance low": [-0.1] * 3,
-                           "chance high": [0.1] * 3, "ci low": [0.0, -0.2, -9.0], "ci high": [0.2, 0.0, 9.0]})  # fmt: skip
+    intervals = {"ci low": [0.0, -0.2, -9.0], "ci high": [0.2, 0.0, 9.0]}
+    chance = {"chance": [0.0] * 3, "chance low": [-0.1] * 3, "chance high": [0.1] * 3}
+    values = pl.DataFrame({"value": [0.1, -0.1, 0.0], **chance, **intervals})
     low, high = forests._ends(values, 0.0)
     assert -1 < low < -0.2
     assert 0.2 < high < 1
