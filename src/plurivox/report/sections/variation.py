@@ -88,7 +88,7 @@ def section(brief: Brief) -> Section:
     if not brief.ratings.has_raters:
         remark = "Who rates higher cannot be told: nobody knows who gave the ratings."
         return Section("variation", "Who rates higher", LEAD, remarks=[remark])
-    several, n_groups = _several_attributes(brief), _n_groups(brief)
+    several, n_groups = _several_attributes(brief), _groups_alone(brief)
     found: Variation = brief.ask("variation", adjust=several and n_groups <= MAX_ADJUSTED)
     prose = Prose(SHARES if found.axes else SHARES_OF_ALL)
     main: list[Block] = [_shares(found), _reliability(found)]
@@ -185,7 +185,7 @@ def _several_attributes(brief: Brief) -> bool:
     return len({one for one in brief.axes if len(one) == 1} - {(name,) for name in brief.asked.several}) > 1
 
 
-def _n_groups(brief: Brief) -> int:
+def _groups_alone(brief: Brief) -> int:
     """Return how many groups the attributes have on their own."""
     alone = [one[0] for one in brief.axes if len(one) == 1]
     return sum(len(axis.groups) for axis in brief.ask("overview").description.axes if axis.name in alone)
