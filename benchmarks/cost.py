@@ -164,8 +164,8 @@ def check(cost: Any, cases: list[Case], folder: Path) -> float:
         found, size = seconds(case, folder)
         said = float(np.dot(cost, case.terms()))
         off = max(off, abs(said / found - 1))
-        print(f"{named(case)}: {found:7.2f} s, {said:7.2f} s by the model ({said / found - 1:+.0%}); {size:.1f} bytes on "
-              "disk for each rating", flush=True)  # fmt: skip
+        print(f"{named(case)}: {found:7.2f} s, {said:7.2f} s by the model ({said / found - 1:+.0%}); {size:.1f} bytes "
+              "on disk for each rating", flush=True)  # fmt: skip
     return off
 
 

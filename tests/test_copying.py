@@ -39,17 +39,40 @@ def chart() -> Any:
     return alt.layer(points, points.mark_text()).facet("a:N") & points
 
 
-def test_copies_are_equal_and_apart() -> None:
+def test_copies_are_equal_and_apart_in_what_altair_changes() -> None:
     made = chart()
     before = made.to_dict()
     with quick_copies():
         copied = made.copy()
         assert copied.to_dict() == before
         assert copied is not made
-        copied.vconcat[1].mark.size = 99
-        copied.vconcat[1].encoding.y.shorthand = "changed:Q"
-        copied.vconcat[0].spec.layer[0].encoding.x = alt.Undefined
+        copied.vconcat[1].name = "other"
+        copied.vconcat[0].spec.layer[0].name = "other"
+        copied.vconcat[0].spec.layer.pop()
     assert made.to_dict() == before
+
+
+def test_charts_stay_as_they_are_when_they_become_parts_of_others() -> None:
+    with quick_copies():
+        points = alt.Chart(alt.Data(values=[{"a": 1}]), name="points").mark_point().encode(x="a:Q")
+        picked = points.add_params(alt.selection_point(name="pick"))
+        parts = [points, picked, alt.layer(points, points.mark_text()), points.facet("a:N")]
+        before = [one.to_dict() for one in parts]
+        alt.vconcat(*parts, points.encode(y=alt.value(3))).configure_axis(grid=False).to_dict()
+        alt.layer(points, picked).properties(width=90).facet("a:N").to_dict()
+    assert [one.to_dict() for one in parts] == before
+
+
+def test_texts_values_and_conditions_become_the_channels_that_altair_makes_of_them() -> None:
+    def made() -> Any:
+        colour = alt.condition("datum.a > 1", alt.value("red"), alt.value("blue"))
+        dashed = alt.condition("datum.a > 1", "b:N", alt.value([1, 2]))
+        base = alt.Chart(alt.Data(values=[{"a": 1, "b": "x"}])).mark_text()
+        return base.encode(x=alt.value(4), y="mean(a):Q", text="b:N", color=colour, strokeDash=dashed, tooltip=["a:Q"])
+
+    with quick_copies():
+        quick = made().to_dict()
+    assert quick == made().to_dict()
 
 
 def test_what_goes_by_reference_does() -> None:
@@ -75,6 +98,16 @@ def test_one_inside_another_changes_nothing() -> None:
         with quick_copies():
             assert schemapi._deep_copy is first
         assert schemapi._deep_copy is first  # the inner one does not end the outer one
+    assert schemapi._deep_copy is COPY
+
+
+def test_threads_that_overlap_leave_altair_as_it_was() -> None:
+    first, second = quick_copies(), quick_copies()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert schemapi._deep_copy is not COPY  # the second is still at work
+    second.__exit__(None, None, None)
     assert schemapi._deep_copy is COPY
 
 

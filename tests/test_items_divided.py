@@ -317,7 +317,7 @@ def test_a_planted_item_is_found_and_said() -> None:
     assert claimed(found)["item"].to_list() == ["i007"]
     assert 0 < first["shrunken"] < first["difference"]
     assert found.findings()[:-1] == [
-        "Item i007 divides the raters by gender: gender: Woman rate it higher, by about "
+        "Item i007 divides the raters: gender: Woman rate it higher, by about "
         f"{first['shrunken']:.2g} points (shrunken), p = .002 corrected over 240 comparisons."
     ]
     statement = found.statements()[0]
@@ -351,7 +351,7 @@ def test_several_items_are_counted_and_the_first_is_named() -> None:
     assert n > 3
     first = found.divided["item"][0]
     assert sentence.startswith(f"{n} items divide groups, corrected over ")
-    assert f"The clearest is item {first}, by gender: gender: " in sentence
+    assert f"The clearest is item {first}: gender: " in sentence
 
 
 def test_nothing_is_claimed_without_a_difference() -> None:

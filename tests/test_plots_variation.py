@@ -21,6 +21,7 @@ from support import Write, run_cli
 pytest.importorskip("altair", reason="charts need plurivox[report]")
 
 from plurivox import plots
+from plurivox.plots import forests
 from plurivox.plots.variation import together
 
 CHARTS = ("leniency_forest", "variance_shares", "rater_reliability", "adjusted_effects")
@@ -118,6 +119,28 @@ def test_bars_end_at_one_and_name_what_has_room(found: Variation) -> None:
     beside = {(row["row"], row["column"]): row["text"] for row in data_of(chart, "column", "text")}
     assert beside[1, 0].startswith(f"{100 * shares['group']:.1f} (")
     assert set(beside) == {(1, 0), (1, 1), (2, 0), (2, 1)}
+
+
+def test_beneath_the_bars_of_a_narrow_chart_only_attributes_have_a_row(found: Variation) -> None:
+    with plots.sized(340):
+        bars, beneath = plots.variance_shares(found).to_dict()["vconcat"]
+    assert bars["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0, 1, 2]
+    assert beneath["encoding"]["y"]["scale"]["domain"] == [1, 2]
+
+
+def test_an_interval_that_is_far_wider_than_others_is_cut_and_said_to_be(found: Variation) -> None:
+    intervals = {"ci low": [0.0, -0.2, -9.0], "ci high": [0.2, 0.0, 9.0]}
+    chance = {"chance": [0.0] * 3, "chance low": [-0.1] * 3, "chance high": [0.1] * 3}
+    values = pl.DataFrame({"value": [0.1, -0.1, 0.0], **chance, **intervals})
+    low, high = forests._ends(values, 0.0)
+    assert -1 < low < -0.2
+    assert 0.2 < high < 1
+    assert forests.cut_words(values, (low, high)) == "A line that reaches an edge goes on beyond it. "
+    assert forests.cut_words(values.head(2), forests._ends(values.head(2), 0.0)) == ""
+    undefined = values.with_columns(pl.lit(None, pl.Float64).alias("ci low"), pl.lit(float("nan")).alias("ci high"))
+    assert forests.cut_words(undefined, (low, high)) == ""
+    for order in ("attribute", "value"):
+        assert "beyond it" not in subtitle(plots.leniency_forest(found, order=order))
 
 
 def test_negative_estimates_are_said_and_count_as_nothing(found: Variation) -> None:

@@ -170,10 +170,8 @@ def test_small_groups_are_withheld_and_counted() -> None:
     section = section_of(made, ["team"])
     heat = blocks_in(section)["alignment-heat"]
     assert isinstance(heat, Figure)
-    assert "tiny" not in heat.chart.to_json()
-    assert "2 groups withheld: 1 has fewer than 5 raters, and 1 would reveal it" in " ".join(
-        heat.chart.to_dict()["title"]["subtitle"]
-    )
+    assert "tiny" not in heat.chart.conversion.svg()
+    assert "2 groups withheld: 1 has fewer than 5 raters, and 1 would reveal it" in heat.chart.subtitle
 
 
 def test_many_models_have_a_heat_map_for_each_attribute() -> None:

@@ -83,8 +83,9 @@ def test_an_empty_table() -> None:
 
 def figure(name: str, **more: Any) -> Figure:
     from plurivox.plots.theme import saying
+    from plurivox.plots.writing import Picture
 
-    chart = saying("Its own title", "There is nothing to draw.")
+    chart = Picture.untitled(saying("Its own title", "There is nothing to draw."))
     return Figure(name, f"A <{name}>", chart, chart, 'What "it" shows.', "How to read it.",
                   TABLE.select("group", "n"), **more)  # fmt: skip
 

@@ -186,9 +186,10 @@ altair = pytest.importorskip("altair")
 
 def figure(name: str) -> Any:
     from plurivox.plots.theme import saying
+    from plurivox.plots.writing import Picture
     from plurivox.report.parts import Figure
 
-    chart = saying("Its own title", "There is nothing to draw.")
+    chart = Picture.untitled(saying("Its own title", "There is nothing to draw."))
     return Figure(name, name, chart, chart, "What it shows.", "How to read it.", pl.DataFrame({"a": [1]}))
 
 
@@ -217,6 +218,13 @@ def texts(svg: str) -> list[str]:
 
 def attributes(svg: str, *names: str) -> list[str]:
     return [one.attrib[name] for one in ElementTree.fromstring(svg).iter() for name in names if name in one.attrib]
+
+
+def test_numbers_that_are_next_to_nothing_are_nothing() -> None:
+    line = '<line transform="translate(20.04,63)" x2="{}" y2="0" stroke="#767676"/>'
+    for tiny in ("7.105e-14", "-7.105427357601002e-15", "1e-15", "0.04", "-0.04"):
+        assert slim(f"<svg>{line.format(tiny)}</svg>") == '<svg><path d="M20,63h0" stroke="#767676"/></svg>'
+    assert slim('<svg><path d="M1.25e-8,12.345"/></svg>') == '<svg><path d="M0,12.3"/></svg>'
 
 
 def test_what_a_picture_says_is_untouched(drawn: dict[str, str]) -> None:

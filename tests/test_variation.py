@@ -21,6 +21,7 @@ from plurivox.engine.jackknife import RaterUnits, rating_blocks, without_items, 
 from plurivox.engine.part import cut
 from plurivox.engine.run import run, total
 from plurivox.engine.running import Running
+from plurivox.lenses.variation import adjusted
 from plurivox.lenses.variation.adjusted import Adjusted
 from plurivox.lenses.variation.sums import Measured
 from plurivox.ratings import Ratings
@@ -73,6 +74,22 @@ def test_the_largest_group_is_the_reference_and_effects_do_not_depend_on_it() ->
     assert other["deviation"].to_list() == pytest.approx(found["deviation"].to_list(), abs=1e-12)
     moved = other.filter(pl.col("attribute") == "h")["effect"] - found.filter(pl.col("attribute") == "h")["effect"]
     assert moved.to_list() == pytest.approx([moved[0]] * 3, abs=1e-12)
+
+
+def test_many_groups_have_the_effects_of_least_squares(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(5)
+    design = draw.normal(size=(600, 250))
+    scores = draw.normal(size=600)
+    products, crossed = (design.T @ design)[np.newaxis], (design.T @ scores)[np.newaxis]
+    expected = np.linalg.lstsq(design, scores, rcond=None)[0]
+    quick = adjusted._effects(products, crossed, np.arange(250), ())
+    assert quick[0] == pytest.approx(expected, abs=1e-10)
+    design[:, 7] = design[:, 3] + design[:, 4]  # then three of them cannot be told apart
+    products, crossed = (design.T @ design)[np.newaxis], (design.T @ scores)[np.newaxis]
+    careful = adjusted._effects(products, crossed, np.arange(250), ())
+    assert np.flatnonzero(np.isnan(careful[0])).tolist() == [3, 4, 7]
+    monkeypatch.setattr(adjusted, "_MANY", 1_000)
+    assert np.array_equal(adjusted._effects(products, crossed, np.arange(250), ()), careful, equal_nan=True)
 
 
 def test_attributes_of_crossings_are_adjusted_for() -> None:

@@ -1,35 +1,61 @@
-"""Copies of charts that take no time: of a large report, Altair's own copies were three quarters of the work."""
+"""What Altair does with charts that are right already, in less time.
+
+Of a large report it was three quarters of the work. The charts are the same. Where Altair has one of these functions
+no more, its own way is kept.
+"""
 
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_WITHIN = ("layer", "hconcat", "vconcat", "concat", "spec", "params")
+"""What Altair changes in a chart that it makes part of another; all else is replaced, never changed."""
+_LOCK = threading.Lock()
+_INSIDE: list[int] = []
+_REPLACED: list[tuple[Any, str, Any]] = []
+"""How often :func:`quick_copies` is open, in whichever thread, and what Altair had before the first."""
+
 
 @contextmanager
 def quick_copies() -> Iterator[None]:
-    """Have Altair copy parts of charts without making each anew, and without a look at what is not set.
+    """Have Altair copy of charts only what it will change, and neither check nor look up kinds of what it is given.
 
     Altair joins charts by copying all of their parts, each with up to a hundred settings that are not set, as often as
-    they are joined. The copies made here are the same. Where Altair has no such function any more, nothing is done.
+    they are joined. It holds each property against its schema, and each text or value that is to become a channel
+    against the schemas of all that a chart can have, though it comes out as it went in.
     """
-    schemapi: Any = importlib.import_module("altair.utils.schemapi")
-    ours = getattr(schemapi, "_deep_copy", None)
-    if ours is None or ours.__module__ == __name__:
-        yield
-        return
-    schemapi._deep_copy = _copy
+    with _LOCK:
+        if not _INSIDE:
+            _REPLACED.extend(_replace())
+        _INSIDE.append(1)
     try:
         yield
     finally:
-        schemapi._deep_copy = ours
+        with _LOCK:
+            _INSIDE.pop()
+            while not _INSIDE and _REPLACED:
+                setattr(*_REPLACED.pop())
+
+
+def _replace() -> list[tuple[Any, str, Any]]:
+    """Put our functions in place of Altair's, and return what was there."""
+    schemapi: Any = importlib.import_module("altair.utils.schemapi")
+    base = schemapi.SchemaBase
+    ours = ((schemapi, "_deep_copy", _copy), (base, "from_dict", _MADE), (base, "validate_property", _TRUSTED))
+    before = [(home, name, vars(home)[name]) for home, name, _ in ours if name in vars(home)]
+    for home, name, new in ours:
+        if name in vars(home):
+            setattr(home, name, new)
+    return before
 
 
 def _copy(part: Any, by_ref: set[str]) -> Any:
-    """Copy a part of a chart and all that is in it, but for what goes by reference."""
-    from altair.utils.schemapi import SchemaBase, Undefined
+    """Copy a part of a chart: of a chart what is changed within it, of anything else all but what goes by reference."""
+    from altair import SchemaBase, TopLevelMixin, Undefined
 
     if isinstance(part, SchemaBase):
         own = getattr(type(part), "__deepcopy__", None)
@@ -37,10 +63,11 @@ def _copy(part: Any, by_ref: set[str]) -> Any:
             return own(part, None)
         made = object.__new__(type(part))
         made.__dict__.update(part.__dict__)
-        settings = {
-            name: value if value is Undefined or name in by_ref else _copy(value, by_ref)
-            for name, value in part._kwds.items()
-        }
+        settings = dict(part._kwds)
+        for name in _WITHIN if isinstance(part, TopLevelMixin) else tuple(settings):
+            value = settings.get(name, Undefined)
+            if value is not Undefined and name not in by_ref:
+                settings[name] = _copy(value, by_ref)
         object.__setattr__(made, "_args", tuple(_copy(one, by_ref) for one in part._args))
         object.__setattr__(made, "_kwds", settings)
         return made
@@ -49,3 +76,7 @@ def _copy(part: Any, by_ref: set[str]) -> Any:
     if isinstance(part, dict):
         return {name: one if name in by_ref else _copy(one, by_ref) for name, one in part.items()}
     return part
+
+
+_MADE = classmethod(lambda cls, given, **_: cls(**given))
+_TRUSTED = classmethod(lambda cls, name, value, schema=None: None)

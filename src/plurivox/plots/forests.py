@@ -133,7 +133,8 @@ def forest(
         for at, name in enumerate(names)
     ]  # fmt: skip
     chart = panels[0] if len(panels) == 1 else grid.lines(panels)
-    return themed(chart, title, forest_words(result, data, drawn, total, how, shuffled))
+    cut = {cut_words(own, _ends(own, neutral)) for name in names for own in [drawn.filter(statistic=name)]}
+    return themed(chart, title, forest_words(result, data, drawn, total, how, shuffled) + max(cut))
 
 
 def _panel(
@@ -141,12 +142,7 @@ def _panel(
     labels: bool,
 ) -> Any:  # fmt: skip
     alt = load_altair()
-    around, core = ([value for column in columns for value in placed[column]] for columns in (
-        ("ci low", "ci high", "chance low", "chance high"), ("value", "chance")
-    ))  # fmt: skip
-    if neutral is not None:  # whether intervals hold it is to be seen
-        core += [neutral, *placed["ci low"], *placed["ci high"]]
-    x = across(name, extent(core, around), width, 5)
+    x = across(name, _ends(placed, neutral), width, 5)
     y, (colour, shape) = rows.y(labels=labels), scales
     base = alt.Chart(inline(placed)).encode(y=y)
     layers = [] if neutral is None else [vertical(neutral, x)]
@@ -157,6 +153,33 @@ def _panel(
         x=x("value"), color=colour, shape=shape, tooltip=tooltip
     )
     return alt.layer(*layers, interval, point).properties(width=width)
+
+
+def _ends(values: pl.DataFrame, neutral: float | None) -> tuple[float, float]:
+    """Return the ends of an axis that holds the values, what says nothing, and what lies near them."""
+    core = [*values["value"], *values["chance"]]
+    if neutral is not None:  # whether intervals hold it is to be seen
+        core += [neutral, *usual_ends(values)]
+    around = ("ci low", "ci high", "chance low", "chance high")
+    return extent(core, [value for column in around for value in values[column]])
+
+
+def usual_ends(values: pl.DataFrame) -> list[float]:
+    """Return the ends of intervals, but for those of few groups that are far wider than most."""
+    known = defined(values, "ci low", "ci high")
+    width = pl.col("ci high") - pl.col("ci low")
+    kept = known.filter(width <= _WIDE * width.median())
+    return [*kept["ci low"], *kept["ci high"]]
+
+
+def cut_words(values: pl.DataFrame, ends: tuple[float, float]) -> str:
+    """Tell that lines go on beyond an axis, where one does."""
+    beyond = (pl.col("ci low") < ends[0]) | (pl.col("ci high") > ends[1])
+    return (
+        "A line that reaches an edge goes on beyond it. "
+        if defined(values, "ci low", "ci high").filter(beyond).height
+        else ""
+    )
 
 
 def chance_strips(base: Any, x: Callable[[str], Any], height: int) -> list[Any]:
@@ -170,6 +193,7 @@ def chance_strips(base: Any, x: Callable[[str], Any], height: int) -> list[Any]:
     return [*strips, tick]
 
 
+_WIDE = 2.5  # times the median width, from which on an interval may be cut
 _LEAST = 150  # pixels that a panel takes
 TOLD = ("value", "ci low", "ci high", "chance low", "chance high", "p", "p corrected", "finding")
 """What is told of a value in a forest."""

@@ -165,14 +165,14 @@ class Rows(NamedTuple):
         )
         return frame.join(places, on=["axis", "group"], how="inner", maintain_order="left")
 
-    def y(self, *, labels: bool = True) -> Any:
-        """Return the encoding of ``row``, with labels or without."""
+    def y(self, *, labels: bool = True, only: Sequence[int] | None = None) -> Any:
+        """Return the encoding of ``row``, with labels or without, of all rows or of some only."""
         alt = load_altair()
         axis = None
         if labels:
             bold = {"test": f"indexof({self.headings}, datum.value) >= 0", "value": "bold"}
             axis = row_axis(self.labels, labelFontWeight={"condition": bold, "value": "normal"})
-        return alt.Y("row:O", scale=alt.Scale(domain=list(range(len(self.keys)))), axis=axis)
+        return alt.Y("row:O", scale=alt.Scale(domain=list(range(len(self.keys)) if only is None else only)), axis=axis)
 
     def plot_width(self, beside: int = 0) -> int:
         """Return how wide a plot is with these labels, and so much beside it."""
@@ -216,7 +216,7 @@ def extent(core: Iterable[float | None], around: Iterable[float | None] = ()) ->
     if not inner:
         return 0.0, 1.0
     low, high = min(inner), max(inner)
-    reach = max(high - low, 0.05 * max(abs(low), abs(high)), 1e-6)
+    reach = max(high - low, 0.05 * max(abs(low), abs(high)), 1e-6) if low or high else 0.1
     low = max(min([low, *outer]), low - reach)
     high = min(max([high, *outer]), high + reach)
     margin = 0.04 * (high - low) if high > low else reach

@@ -9,7 +9,7 @@ import polars as pl
 from plurivox.axis import CROSS
 from plurivox.lenses.variation.result import Variation
 from plurivox.plots import groups as g
-from plurivox.plots.forests import TOLD, chance_strips, forest, forest_data, forest_words
+from plurivox.plots.forests import TOLD, chance_strips, cut_words, forest, forest_data, forest_words, usual_ends
 from plurivox.plots.layout import Rows, defined, extent, fitting, inline, unique_labels
 from plurivox.plots.measure import columns, wide
 from plurivox.plots.once import once
@@ -66,15 +66,20 @@ def leniency_forest(
     drawn = defined(data, "value")
     if order == "attribute" or drawn.is_empty():
         return forest(result, data, _TITLE, axis, total, neutral=0.0, measured=_MEASURED)
-    return themed(_list(drawn), _TITLE, forest_words(result, data, drawn, total))
+    chart, ends = _list(drawn)
+    return themed(chart, _TITLE, forest_words(result, data, drawn, total) + cut_words(drawn, ends))
 
 
-def _list(drawn: pl.DataFrame) -> Any:
-    """Draw groups beneath each other, with a line at zero that says what its two sides mean, and values beside."""
+def _list(drawn: pl.DataFrame) -> tuple[Any, tuple[float, float]]:
+    """Draw groups beneath each other, with a line at zero that says what its two sides mean, and values beside.
+
+    Return the ends of the axis, too.
+    """
     alt = load_altair()
     rows = Rows.listed(unique_labels(_names(drawn), _LABEL))
     width = rows.plot_width(_NUMBER)
-    x = across(_MEASURED, _ends(drawn, width), width, 7)
+    ends = _ends(drawn, width)
+    x = across(_MEASURED, ends, width, 7)
     placed = drawn.with_columns(
         row=pl.int_range(pl.len()), shown=pl.Series(map(_signed, drawn["value"]), dtype=pl.String)
     )
@@ -89,7 +94,7 @@ def _list(drawn: pl.DataFrame) -> Any:
     )
     numbers = base.mark_text(align="right", fontSize=12, color=INK).encode(x=alt.value(width + _NUMBER), text="shown:N")
     layers = [guides, *chance_strips(base, x, 15), *_zero(x), interval, points, numbers]
-    return alt.layer(*layers).properties(width=width, height=alt.Step(_STEP), name="list")
+    return alt.layer(*layers).properties(width=width, height=alt.Step(_STEP), name="list"), ends
 
 
 def _signed(value: float) -> str:
@@ -106,8 +111,9 @@ def _names(drawn: pl.DataFrame) -> list[str]:
 
 def _ends(drawn: pl.DataFrame, width: int) -> tuple[float, float]:
     """Return the ends of the axis, with room for words on both sides of zero."""
+    around = ("ci low", "ci high", "chance low", "chance high")
     low, high = extent(
-        [*drawn["value"], 0.0, *drawn["ci low"], *drawn["ci high"]], [*drawn["chance low"], *drawn["chance high"]]
+        [*drawn["value"], 0.0, *usual_ends(drawn)], [value for column in around for value in drawn[column]]
     )
     share = min(0.45, (max(wide(words, 12) for words in _SIDES) + 10) / width)
     return min(low, -high * share / (1 - share)), max(high, -low * share / (1 - share))

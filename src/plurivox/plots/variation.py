@@ -128,10 +128,13 @@ def _beside(placed: pl.DataFrame, rows: Rows) -> Any | None:
     if not cells:
         return None
     heads = row_axis([f"{COMPONENTS[name]}, %" for name in _OF_GROUPS], orient="top", labelAngle=0)
+    own = (
+        sorted({cell["row"] for cell in cells}) if narrow() else None
+    )  # beneath the bars, rows without a share are idle
     return (
         alt.Chart(alt.InlineData(values=cells))
         .mark_text(fontSize=11, color=INK)
-        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=narrow()), text="text:N")
+        .encode(x=alt.X("column:O", axis=heads), y=rows.y(labels=narrow(), only=own), text="text:N")
         .properties(width=rows.plot_width() if narrow() else 2 * _COLUMN, height=alt.Step(_BAR), name="of_groups")
     )
 

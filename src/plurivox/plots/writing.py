@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plurivox.errors import InputError, MissingExtraError
+from plurivox.errors import InputError
 from plurivox.files import write_bytes
+from plurivox.plots.converting import Conversion
 from plurivox.plots.describing import described
 from plurivox.plots.theme import load_altair, trusted
 
@@ -76,24 +78,46 @@ def to_svg(chart: Any, prefix: str) -> str:
     >>> to_svg(saying("Nothing", "There is nothing to draw."), "nothing").startswith("<svg")
     True
     """
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtraError("pictures of charts need vl-convert", "report") from None
     if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
         raise InputError(f"prefix is {prefix!r}", hint="Give a word of letters, digits and hyphens.")
+    return Picture(begun(chart)).svg(prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart on its way to be a part of a page, and the line below its title."""
+
+    conversion: Conversion
+    subtitle: str = ""
+
+    @classmethod
+    def untitled(cls, chart: Any) -> Picture:
+        """Begin with a chart without its title, which the page has."""
+        subtitle = chart.title.subtitle
+        lines = [subtitle] if isinstance(subtitle, str) else subtitle if isinstance(subtitle, list) else []
+        with trusted():
+            plain = chart.copy(deep=False)
+            plain.title = type(plain.title)("")
+        return cls(begun(plain), " ".join(lines))
+
+    def svg(self, prefix: str) -> str:
+        """Return it as SVG with ids that start with a prefix, as :func:`to_svg` does."""
+        ids: dict[str, str] = {}
+
+        def numbered(found: re.Match[str]) -> str:
+            return ids.setdefault(found[0], f"{prefix}-{len(ids) + 1}")
+
+        return _TAG.sub(lambda tag: _ID.sub(numbered, _heard(tag[0])), self.conversion.svg())
+
+
+def begun(chart: Any) -> Conversion:
+    """Begin to make a chart SVG: no background, and marks that say their values."""
     with trusted():
         spec = described(chart.to_dict(validate=False))
     spec["background"] = None
     spec.get("config", {}).pop("background", None)
     version = ".".join(load_altair().SCHEMA_VERSION.split(".")[:2])
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=version)
-    ids: dict[str, str] = {}
-
-    def numbered(found: re.Match[str]) -> str:
-        return ids.setdefault(found[0], f"{prefix}-{len(ids) + 1}")
-
-    return _TAG.sub(lambda tag: _ID.sub(numbered, _heard(tag[0])), svg)
+    return Conversion(spec, version)
 
 
 def _heard(tag: str) -> str:

@@ -13,10 +13,12 @@ import numpy as np
 
 from plurivox.arguments import FilePath, checked
 from plurivox.engine.families import SIGNIFICANT, undecided
+from plurivox.engine.pool import processors
 from plurivox.engine.running import Running
 from plurivox.errors import InputError
 from plurivox.files import write_text
 from plurivox.lenses import lenses
+from plurivox.plots.converting import ahead
 from plurivox.ratings import Ratings
 from plurivox.report.answer import Answer, answer_of
 from plurivox.report.parts import Brief, Finding, Section
@@ -115,7 +117,9 @@ def make_report(
 
 def report_of(brief: Brief) -> Report:
     """Show what a study says."""
-    shown = [section for show in sections() if (section := show(brief)) is not None]
+    at_once = brief.study.how.threads or processors()
+    with ahead(at_once if at_once > 1 else 0):
+        shown = [section for show in sections() if (section := show(brief)) is not None]
     findings = top_findings(shown)
     groups = {(axis.name, group.name) for axis in brief.ask("overview").description.axes for group in axis.groups}
     return Report(brief, shown, findings, answer_of(shown, findings, groups))

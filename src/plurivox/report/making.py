@@ -29,11 +29,12 @@ def drawn(
     """Return a figure of a chart in :mod:`plurivox.plots` with the table behind it, both made of the same arguments."""
     from plurivox import plots
     from plurivox.plots.theme import trusted
+    from plurivox.plots.writing import Picture
 
-    pictures: list[Any] = []
+    pictures = []
     for width in (HALF if half else WIDE, NARROW):
         with plots.sized(width), trusted():
-            pictures.append(getattr(plots, chart)(found, *which, **options))
+            pictures.append(Picture.untitled(getattr(plots, chart)(found, *which, **options)))
     data = getattr(plots, f"{chart}_data")(found, *which, **options)
     wide, narrow = pictures
     return Figure(name, title, wide, narrow, alt, caption, data, measure, half)

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from plurivox.plots.writing import Picture
 from plurivox.ratings import Ratings
 from plurivox.report.settings import ReportSettings
 from plurivox.results.result import Statement
@@ -126,8 +127,8 @@ class Figure:
 
     id: str
     title: str
-    chart: Any
-    narrow: Any
+    chart: Picture
+    narrow: Picture
     alt: str
     caption: str
     table: pl.DataFrame

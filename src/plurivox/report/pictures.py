@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from plurivox.plots.theme import INK, trusted
-from plurivox.plots.writing import to_svg
+from plurivox.plots.theme import INK
 from plurivox.report.parts import Figure
 
 _IDLE = re.compile(
@@ -23,7 +22,7 @@ _LINES = re.compile(rf"(?:{_LINE.pattern})+")
 _NO_WAY = re.compile(r' [xy]2="0"')  # of lines; of a gradient it tells the direction
 _UNSTROKED = re.compile(r' stroke-width="[^"]*"')
 _HOLLOW = re.compile(r"<g(?: [^<>]*)?></g>")
-_NUMBER = re.compile(r"-?\d+\.\d{2,}")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?|-?\d+(?:\.\d)?e-\d+")
 _TAG = re.compile(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _SAID = re.compile(r'(aria-label="[^"]*")')
 _KEPT = re.compile(r'((?:aria-label|offset|(?:\w+-)?opacity)="[^"]*")')
@@ -32,14 +31,9 @@ _KEPT = re.compile(r'((?:aria-label|offset|(?:\w+-)?opacity)="[^"]*")')
 
 def pictures(figure: Figure) -> dict[str, str]:
     """Return a chart as two pictures, for a wide page and for a narrow one, and its subtitle."""
-    subtitle = figure.chart.title.subtitle
-    lines = [subtitle] if isinstance(subtitle, str) else list(subtitle) if isinstance(subtitle, list) else []
-    found = {"subtitle": " ".join(lines)}
-    for name, chart in (("wide", figure.chart), ("narrow", figure.narrow)):
-        with trusted():
-            untitled = chart.copy(deep=False)
-            untitled.title = type(untitled.title)("")  # the page has it
-        found[name] = slim(to_svg(untitled, f"{figure.id}-{name}"))
+    found = {"subtitle": figure.chart.subtitle}
+    for name, picture in (("wide", figure.chart), ("narrow", figure.narrow)):
+        found[name] = slim(picture.svg(f"{figure.id}-{name}"))
     if _SAID.findall(found["wide"]) == _SAID.findall(found["narrow"]):  # said once; the page's script copies it
         found["narrow"] = _SAID.sub("data-said", found["narrow"])
     return found
@@ -67,14 +61,13 @@ def _tag(tag: str) -> str:
     tag = _IDLE.sub("", tag)
     if tag.startswith("<text"):
         tag = tag.replace(f' fill="{INK}"', "")
-    elif tag.startswith("<line "):
-        tag = _NO_WAY.sub("", tag)
     if ' stroke="' not in tag:
         tag = _UNSTROKED.sub("", tag)
     parts = _KEPT.split(tag)
     for at in range(0, len(parts), 2):
         parts[at] = _NUMBER.sub(_rounded, parts[at])
-    return "".join(parts)
+    tag = "".join(parts)
+    return _NO_WAY.sub("", tag) if tag.startswith("<line ") else tag
 
 
 def _joined(lines: str) -> str:
@@ -91,4 +84,5 @@ def _joined(lines: str) -> str:
 
 
 def _rounded(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.1f}".rstrip("0").rstrip(".")
+    text = f"{float(found[0]):.1f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -66,12 +66,8 @@ def _claim(certain: pl.DataFrame, first: dict[str, Any], settings: dict[str, Any
     who = f"{named(first['axis'], first['group'])} rate it {first['direction']}, {_by_about(first)}"
     p, n = p_text(first["p_adjusted"]), certain["item"].n_unique()
     if n == 1:
-        name = f"Item {first['item']} divides the raters by {first['axis']}"
-        return f"{name}: {who}, {p} {comparisons(settings)}."
-    return (
-        f"{n:,} items divide groups, {comparisons(settings)}. The clearest is item {first['item']}, by "
-        f"{first['axis']}: {who}, {p}."
-    )
+        return f"Item {first['item']} divides the raters: {who}, {p} {comparisons(settings)}."
+    return f"{n:,} items divide groups, {comparisons(settings)}. The clearest is item {first['item']}: {who}, {p}."
 
 
 def _by_about(row: dict[str, Any]) -> str:

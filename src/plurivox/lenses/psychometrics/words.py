@@ -127,12 +127,17 @@ def _left_out(axis: str, rows: Sequence[Row]) -> list[Statement]:
 
 def _flagged(result: Psychometrics) -> list[Statement]:
     """Return what is to be said of the fits themselves."""
-    found = []
+    where: dict[tuple[str, str], list[str]] = {}
     for axis, subset, note in result.fits().select("axis", "subset", "note").iter_rows():
         if note:
-            where = axis if subset == "all" else f"{axis} on {subset}"
-            found.append(Statement(f"Graded response model of {where}: {note}.", 0.0, axis, "grm_a"))
-    return found
+            where.setdefault((axis, note), []).append("all items" if subset == "all" else subset)
+    return [
+        Statement(
+            f"Graded response model of {axis}{'' if on == ['all items'] else f' on {listed(on)}'}: {note}.", 0.0, axis,
+            "grm_a",
+        )
+        for (axis, note), on in where.items()
+    ]  # fmt: skip
 
 
 def _below(row: Row, bound: float, among: int) -> bool:

@@ -33,6 +33,7 @@ from plurivox.ratings import Ratings
 EFFECTS = ("effect", "unadjusted", "deviation", "deviation_unadjusted")
 """What is found of each group: beside the reference group, with the others accounted for and not; beside all raters."""
 _RANK = 1e-9  # of a singular value beside the largest, below which groups cannot be told apart
+_MANY = 200  # groups from which on eigenvalues take long
 _APART = "within items it cannot be told apart from {other}: one follows from the other"
 _NO_OVERLAP = "no rater of this group rated an item with raters of others, or only of groups for which the same holds"
 SCHEMA = {
@@ -152,12 +153,34 @@ def _effects(products: Values, scores: Values, free: NDArray[np.int64], referenc
     if not len(free):
         return found
     for one, own, scored in zip(found, products[:, free[:, np.newaxis], free], scores[:, free], strict=True):
+        if len(free) >= _MANY and (certain := _well_posed(own, scored)) is not None:
+            one[free] = certain
+            continue
         values, vectors = np.linalg.eigh(own)  # draw by draw, so that no bit depends on how many there are
         known = values > _RANK * max(values[-1], 1e-300)
         solved = vectors[:, known] @ ((vectors[:, known].T @ scored) / values[known])
         unknown = (vectors[:, ~known] ** 2).sum(axis=1) > 1e-6  # has a part in what cannot be told
         one[free] = np.where(unknown, np.nan, solved)
     return found
+
+
+def _well_posed(products: Values, scores: Values) -> Values | None:
+    """Return the effects of groups that can be told apart by a wide margin; None where that takes a closer look.
+
+    A Cholesky decomposition and the estimate of its condition take a twentieth of the time of all eigenvalues.
+    """
+    from scipy.linalg import lapack
+
+    factor, failed = lapack.dpotrf(products)
+    if failed:
+        return None
+    share, _ = lapack.dpocon(factor, np.abs(products).sum(axis=0).max())
+    if (
+        share < 100 * _RANK
+    ):  # of a symmetric matrix it bounds the smallest eigenvalue beside the largest, but for its error
+        return None
+    solved: Values = lapack.dpotrs(factor, scores)[0]
+    return solved
 
 
 @dataclass(frozen=True, eq=False)

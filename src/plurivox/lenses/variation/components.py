@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ class Tables:
             pl.DataFrame([one.needed(self.target) for one in each], schema=NEEDED, orient="row"),
         )
 
-    @property
+    @cached_property
     def values(self) -> Values:
         """Groups and axis × statistics, as observed."""
         if self.left is not None:

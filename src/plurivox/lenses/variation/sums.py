@@ -193,8 +193,10 @@ class Finish:
             [rated.astype(float), np.divide(squared, n, out=np.zeros(n.shape), where=rated), n * n], axis=-1
         )
         found = np.zeros((len(sums), n_groups, 3))
+        order = np.argsort(self.codes, kind="stable")  # once for all groups, which may be many
+        bounds = np.searchsorted(self.codes[order], np.arange(n_groups + 1))
         for g in range(n_groups):
-            found[:, g] = each[:, self.codes == g].sum(axis=1)
+            found[:, g] = each[:, order[bounds[g] : bounds[g + 1]]].sum(axis=1)
         whole = found.sum(axis=1)
         own, every = (Classes(*(part[..., at] for at in range(3))) for part in (found, whole))
         return own, every

@@ -224,16 +224,31 @@ def _reliable(result: Variation) -> list[Statement]:
     same = sizes["n_ratings"] == sizes["n_raters"] * sizes["n_items"]  # whether the same raters rate all items
     kind, other = ("relative", "absolute") if same else ("absolute", "relative")
     value, low, high = (stepped(one[name], k) for name in (kind, f"{kind}_low", f"{kind}_high"))
-    ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+    ends = "" if math.isnan(low) else f" ({below_one(low)} to {below_one(high)})"
     ceiling = math.sqrt(value)
+    limit = (
+        f" No model's correlation with such means can be expected above {ceiling:{'.2f' if ceiling < 0.99 else '.3f'}}."
+    )
     text = (
         f"A mean of {counted(k, 'rater')}, {'all of whom rate all items' if same else 'others for each item'}, tells "
-        f"which item is higher with reliability {value:.2f}{ends}; {needed['target']:g} takes "
+        f"which item is higher with reliability {below_one(value)}{ends}; {needed['target']:g} takes "
         f"{counted(int(needed[kind]), 'rater')}, and {int(needed[other]):,} if "
-        f"{'other raters rate each item' if same else 'the same raters rate all'}. No model's correlation with such "
-        f"means can be expected above {ceiling:{'.2f' if ceiling < 0.99 else '.3f'}}."
+        f"{'other raters rate each item' if same else 'the same raters rate all'}."
     )
+    if ceiling < 0.9995:  # else it is no limit that anybody would meet
+        text += limit
     return [Statement(text, 2.1, statistic="reliability", group="all")]
+
+
+def below_one(value: float) -> str:
+    """Write a reliability with two decimals, or with as many as tell it from 1, up to four.
+
+    Examples
+    --------
+    >>> [below_one(value) for value in (0.8, 0.994, 0.9961, 0.99996, 1.0)]
+    ['0.80', '0.99', '0.996', '1.00', '1.00']
+    """
+    return next((text for digits in (2, 3, 4) if float(text := f"{value:.{digits}f}") < 1), f"{value:.2f}")
 
 
 def stepped(one: float | None, k: int) -> float:

@@ -50,9 +50,14 @@
       const value = this.value(column, row);
       if (value === null) return "–";
       if (typeof value !== "number") return value;
-      const places = { minimumFractionDigits: column.d, maximumFractionDigits: column.d };
-      const shown = value.toLocaleString("en", places);
+      column.form ??= new Intl.NumberFormat("en", { minimumFractionDigits: column.d, maximumFractionDigits: column.d });
+      const shown = column.form.format(value);
       return /^-[0.,]+$/.test(shown) ? shown.slice(1) : shown;
+    }
+
+    holds(column, row, wanted) {
+      column.low ??= column.v.map((_, at) => this.text(column, at).toLowerCase());
+      return column.low[row].includes(wanted);
     }
 
     draw() {
@@ -78,7 +83,7 @@
 
     fill() {
       const wanted = this.search ? this.search.value.trim().toLowerCase() : "";
-      const hit = (row) => !wanted || this.columns.some((column) => this.text(column, row).toLowerCase().includes(wanted));
+      const hit = (row) => !wanted || this.columns.some((column) => this.holds(column, row, wanted));
       const rows = this.order.filter(hit);
       this.found = rows.length;
       this.body.replaceChildren(...rows.slice(0, this.all ? rows.length : FIRST).map((row) => this.row(row)));
@@ -132,7 +137,9 @@
       setTimeout(() => { button.textContent = "Copy as CSV"; }, 1500);
     }
 
-    says(wanted) { return this.columns.some((column) => (column.w || column.v).some((value) => String(value).toLowerCase().includes(wanted))); }
+    says(wanted) {
+      return this.columns.some((column) => column.n.toLowerCase().includes(wanted) || this.order.some((row) => this.holds(column, row, wanted)));
+    }
   }
   const tables = new Map([...document.querySelectorAll(".table")].map((box) => [box, new Table(box)]));
   const seen = new IntersectionObserver((entries) => {
@@ -259,13 +266,15 @@
   const find = byId("find");
   if (find) {
     const blocks = [...document.querySelectorAll("#appendix .block")].filter((one) => !one.parentElement.closest("#appendix .block"));
+    const shown = (one) => (one.tagName === "SCRIPT" ? "" : one.firstChild ? [...one.childNodes].map(shown).join("") : one.textContent);
+    const texts = new Map();
     find.addEventListener("input", () => {
       const wanted = find.value.trim().toLowerCase();
       let found = 0;
       for (const block of blocks) {
         const own = [...block.querySelectorAll(".table"), ...(block.matches(".table") ? [block] : [])];
-        const words = [...block.childNodes].map((one) => (one.tagName === "SCRIPT" ? "" : one.textContent)).join(" ").toLowerCase();
-        const hit = !wanted || words.includes(wanted) || own.some((box) => tables.get(box).says(wanted));
+        if (!texts.has(block)) texts.set(block, [...block.childNodes].map(shown).join(" ").toLowerCase());
+        const hit = !wanted || texts.get(block).includes(wanted) || own.some((box) => tables.get(box).says(wanted));
         block.classList.toggle("missed", !hit);
         block.hidden = !hit;
         found += hit;

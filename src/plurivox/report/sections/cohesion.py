@@ -46,7 +46,8 @@ def section(brief: Brief) -> Section:
     """Compare groups by how far they agree."""
     if not brief.ratings.has_raters:
         return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs ratings of known raters."])
-    found: Cohesion = brief.ask("cohesion", pairs=_paired(brief)) if brief.by else brief.ask("cohesion")
+    paired = bool(brief.by) and _paired(brief)
+    found: Cohesion = brief.ask("cohesion", pairs=paired) if brief.by else brief.ask("cohesion")
     sentence, tiles = _agreement(found), _tiles(found, "cohesion")
     if not brief.by:
         findings = findings_of(found, "cohesion-table")
@@ -54,6 +55,11 @@ def section(brief: Brief) -> Section:
         return Section("cohesion", title, EVERYBODY, [_table(found)], findings, remarks_of(found), (), sentence, tiles)
     findings = findings_of(found, "cohesion-forest", {"dsi": "cohesion-dsi"})
     remarks = remarks_of(found) + undefined_remarks(found, "gai")
+    if not paired and not brief.asked.several:
+        remarks.append(
+            f"Pairs of groups are not compared, since an attribute has more than {MAX_PAIRED} groups; "
+            "plurivox cohesion --pairs compares them."
+        )
     actions = [
         Action(CAUTION, f"anything by {one.axis}: who rated what depends on it.", "cohesion", 1)
         for one in found.statements() if one.statistic == "design"

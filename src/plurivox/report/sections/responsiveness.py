@@ -318,7 +318,7 @@ def _severity(scales: Psychometrics, brief: Brief) -> list[Block]:
         dict.fromkeys(("severity", "low", "high"), 2),
     )
     title = f"How {poles.how} every item is"
-    return [chart, table("item-severity-table", title, frame, SEVEREST, digits=digits, search=True)]
+    return [chart, table("every-item-severity", title, frame, SEVEREST, digits=digits, search=True)]
 
 
 def _table(found: Responsiveness) -> DataTable:

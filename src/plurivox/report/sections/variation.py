@@ -9,7 +9,7 @@ import polars as pl
 
 from plurivox.lenses.variation.result import Variation
 from plurivox.lenses.variation.tables import COMPONENTS
-from plurivox.lenses.variation.words import stepped
+from plurivox.lenses.variation.words import below_one, stepped
 from plurivox.plots.layout import ALL_RATERS
 from plurivox.report.making import (
     drawn,
@@ -79,6 +79,7 @@ MAX_ROWS = 200
 MAX_SHOWN = 12  # groups in the first chart
 MAX_IN_PART = 8  # groups in a chart of a part of the items
 MAX_PARTS = 6  # parts of the items with a chart of their own
+MAX_ADJUSTED = 200  # groups up to which all are fitted at once: the work grows with their fourth power
 MAX_CURVES = 6  # groups of an attribute up to which each has a curve
 
 
@@ -87,17 +88,18 @@ def section(brief: Brief) -> Section:
     if not brief.ratings.has_raters:
         remark = "Who rates higher cannot be told: nobody knows who gave the ratings."
         return Section("variation", "Who rates higher", LEAD, remarks=[remark])
-    found: Variation = brief.ask("variation", adjust=_several_attributes(brief))
+    several, n_groups = _several_attributes(brief), _groups_alone(brief)
+    found: Variation = brief.ask("variation", adjust=several and n_groups <= MAX_ADJUSTED)
     prose = Prose(SHARES if found.axes else SHARES_OF_ALL)
     main: list[Block] = [_shares(found), _reliability(found)]
     more: list[Block] = [prose, Prose(RELIABILITY), *_adjusted(found), *_of_groups(found), *_again(found)]
     more += [*_over_time(found), *_parts(found), *_tables(found)]
     anchor = "variation-forest" if found.axes else "variation-shares"
     title, lead = ("Who rates higher, and what varies", LEAD) if found.axes else ("What scores vary by", EVERYBODY)
+    remarks = [*remarks_of(found), *undefined_remarks(found, "leniency"), *_unadjusted(several, n_groups)]
     return Section(
-        "variation", title, lead, main, findings_of(found, anchor, ANCHORS),
-        remarks_of(found) + undefined_remarks(found, "leniency"), more, "", _tiles(found), _actions(found),
-        _lead_figure(found) if found.axes else None,
+        "variation", title, lead, main, findings_of(found, anchor, ANCHORS), remarks, more, "", _tiles(found),
+        _actions(found), _lead_figure(found) if found.axes else None,
     )  # fmt: skip
 
 
@@ -155,7 +157,7 @@ def _tiles(found: Variation) -> list[Tile]:
             else f"{target:g} is out of reach"
         )
         name = f"reliability of an item's mean of {counted(k, 'rater')}"
-        tiles.append(Tile(f"{reached:.2f}", name, takes, "variation-reliability"))
+        tiles.append(Tile(below_one(reached), name, takes, "variation-reliability"))
     return tiles
 
 
@@ -172,7 +174,7 @@ def _actions(found: Variation) -> list[Action]:
         actions.append(Action(COLLECT, text, "variation-reliability", 1))
     claims = [one for one in found.statements() if one.claim and one.short and one.statistic == "leniency"]
     if claims:
-        who = listed([one.subject for one in claims], 2)
+        who = listed(dict.fromkeys(one.subject for one in claims), 2)
         text = f"averages over raters: {who} rate differently, so a mean depends on who rated."
         actions.append(Action(CHECK, text, "variation-forest", 2, tuple(claims)))
     return actions
@@ -181,6 +183,22 @@ def _actions(found: Variation) -> list[Action]:
 def _several_attributes(brief: Brief) -> bool:
     """Tell whether there are two attributes, on their own, that could explain each other."""
     return len({one for one in brief.axes if len(one) == 1} - {(name,) for name in brief.asked.several}) > 1
+
+
+def _groups_alone(brief: Brief) -> int:
+    """Return how many groups the attributes have on their own."""
+    alone = [one[0] for one in brief.axes if len(one) == 1]
+    return sum(len(axis.groups) for axis in brief.ask("overview").description.axes if axis.name in alone)
+
+
+def _unadjusted(several: bool, n_groups: int) -> list[str]:
+    """Tell that attributes are not accounted for by each other, where there are too many groups."""
+    if not several or n_groups <= MAX_ADJUSTED:
+        return []
+    return [
+        f"Attributes together have {n_groups:,} groups. Above {MAX_ADJUSTED}, what a group adds with the other "
+        "attributes accounted for is left out, since it takes long; plurivox variation --adjust has it."
+    ]
 
 
 def _forest(found: Variation, subset: str, number: int) -> Figure:
@@ -236,7 +254,7 @@ def _reliability(found: Variation) -> Figure:
     title = "How reliable means are cannot be told"
     if k:
         takes = f"{counted(int(needed), 'rater')} reach" if math.isfinite(needed) else "No number of raters reaches"
-        title = f"{takes} a reliability of {found.settings['target']:g}; a mean of {k:,} has {reached:.2f}"
+        title = f"{takes} a reliability of {found.settings['target']:g}; a mean of {k:,} has {below_one(reached)}"
     return drawn(
         "rater_reliability", found, "variation-reliability", title,
         "Reliability of a mean against the number of raters, relative and absolute, with 95 % intervals.",

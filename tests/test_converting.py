@@ -1,0 +1,198 @@
+"""Charts that other processes convert are those that this one makes, whatever happens to the processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from plurivox.plots import converting
+from plurivox.plots.converting import Conversion, ahead
+
+N = 9
+
+
+def spec(number: int) -> dict[str, Any]:
+    """Return a chart of its own for each number, with figures that are not short in base ten, and odd text."""
+    values = [{"a": at / 7 + 1e-13 * number, "b": f"é\n\u2028{at % 3} <&> {number}"} for at in range(30)]
+    across = {"field": "a", "type": "quantitative", "axis": {"title": f"chart {number}"}}
+    return {
+        "data": {"values": [*values, {"a": float("nan"), "b": "nothing"}]},
+        "mark": "point",
+        "encoding": {"x": across, "y": {"field": "b", "type": "nominal"}},
+    }
+
+
+def here(number: int) -> str:
+    return Conversion(spec(number), "6.1").svg()
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    return [here(number) for number in range(N)]
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start a process for each chart that waits."""
+    monkeypatch.setattr(converting, "ENOUGH", 1)
+
+
+def begun(n: int = N) -> tuple[list[Conversion], Any]:
+    started = [Conversion(spec(number), "6.1") for number in range(n)]
+    return started, started[0]._ahead
+
+
+def until(condition: Any, seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def over(helpers: Any) -> bool:
+    """Tell whether every thread and every process has ended."""
+    return until(lambda: helpers.n_alive == 0 and all(one.poll() is not None for one in helpers.processes))
+
+
+@pytest.mark.parametrize("processes", [0, 1, 2])
+def test_pictures_do_not_depend_on_how_many_processes_made_them(
+    processes: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ahead(processes):
+        started, helpers = begun()
+    if processes:  # all come from elsewhere
+        monkeypatch.setattr(converting, "load_vl_convert", None)
+    assert [one.svg() for one in reversed(started)] == expected[::-1]
+    assert [one.svg() for one in started] == expected
+    assert helpers.n_done == (N if processes else 0)
+    assert len(helpers.processes) == processes
+    assert over(helpers)
+
+
+def test_few_charts_start_no_process(expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converting, "ENOUGH", N + 1)
+    with ahead(2):
+        started, helpers = begun()
+    assert [one.svg() for one in started] == expected
+    assert not helpers.processes
+
+
+def test_a_process_that_is_killed_loses_nothing(expected: list[str]) -> None:
+    with ahead(1):
+        started, helpers = begun()
+        assert until(lambda: helpers.n_done >= 2)
+        helpers.processes[0].kill()
+        assert over(helpers)
+    assert helpers.n_done < N
+    assert [one.svg() for one in started] == expected
+
+
+def test_one_of_two_goes_on_when_the_other_is_killed(expected: list[str]) -> None:
+    with ahead(2):
+        started, helpers = begun()
+        assert until(lambda: len(helpers.processes) == 2)
+        helpers.processes[0].kill()
+    assert [one.svg() for one in started] == expected
+    assert over(helpers)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process for a while")
+def test_a_process_that_hangs_is_given_up(expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converting, "PATIENCE", 0.2)
+    with ahead(1):
+        started, helpers = begun()
+        assert until(lambda: helpers.processes)
+        helpers.processes[0].send_signal(signal.SIGSTOP)
+    assert [one.svg() for one in started] == expected
+    assert over(helpers)
+
+
+@pytest.mark.parametrize("program", ["import sys; print('hello')", "raise SystemExit(3)", "print([1, 2])\nprint('{')",
+                                     "import time; time.sleep(60)"])  # fmt: skip
+def test_a_process_that_says_something_else_is_not_heard(
+    program: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(converting, "_PROGRAM", program)
+    monkeypatch.setattr(converting, "PATIENCE", 0.5)
+    with ahead(2):
+        started, helpers = begun(3)
+    assert [one.svg() for one in started] == expected[:3]
+    assert over(helpers)
+
+
+@pytest.mark.parametrize("executable", ["/there/is/no/python", "", None])
+def test_without_a_python_to_start_charts_are_made_here(
+    executable: Any, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    with ahead(2):
+        started, _ = begun(3)
+    assert [one.svg() for one in started] == expected[:3]
+
+
+def test_a_program_that_is_not_python_is_not_started_again(
+    expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    with ahead(2):
+        started, helpers = begun(3)
+    assert not helpers.processes
+    assert [one.svg() for one in started] == expected[:3]
+
+
+def test_a_wrong_chart_is_the_error_that_it_always_was() -> None:
+    with ahead(1):
+        one = Conversion({"mark": "no such mark"}, "6.1")
+    with pytest.raises(ValueError, match="Vega-Lite"):
+        one.svg()
+
+
+def test_charts_that_nobody_asks_for_leave_no_process_behind() -> None:
+    with ahead(2):
+        _, helpers = begun(3)
+    assert over(helpers)
+    assert until(lambda: not [one for one in threading.enumerate() if one.name == "charts ahead"])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system starts processes otherwise")
+@pytest.mark.slow
+def test_a_process_ends_with_the_one_that_started_it_even_if_others_hold_its_pipe() -> None:
+    script = """
+import os, signal, sys, time
+from plurivox.plots import converting
+converting.ENOUGH = 1
+with converting.ahead(1):
+    helpers = converting.Conversion({}, "6.1")._ahead
+    while not helpers.processes: time.sleep(0.01)
+    print(helpers.processes[0].pid, flush=True)
+    if os.fork() == 0:
+        time.sleep(30)
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    started = subprocess.Popen([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, text=True)
+    with started:
+        assert started.stdout is not None
+        pid = int(started.stdout.readline())
+        assert started.wait(60) == -signal.SIGKILL
+        assert until(lambda: not running(pid), 20)
+
+
+def running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().split()[2] != "Z"
+    except OSError:
+        return False
