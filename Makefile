@@ -9,6 +9,9 @@ ifneq ($(wildcard ../shared/data),)
 export PLURIVOX_TEST_DATA ?= $(abspath ../shared)
 endif
 
+# Python is started hundreds of times, and each worker reads every test: what was compiled once is kept.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test test-slow test-claims fuzz check bench docs lock clean model-server
 
 help:
@@ -56,8 +59,8 @@ $(VENV)/.browser: | $(BIN)/python
 	else echo "There is no Chromium here; tests that need a browser are skipped."; fi
 	@touch $@
 
-# A file's tests go to one worker, since they share what the file sets up.
-WORKERS := -n auto --dist loadfile
+# Workers begin with files far apart and take tests from each other at the end, so that few files are set up twice.
+WORKERS := -n auto --dist worksteal
 
 demo: $(VENV)/.core
 	$(BIN)/plurivox demo
@@ -71,7 +74,7 @@ test-slow: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
 
 # How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.
 test-claims: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist worksteal -m claims
+	$(BIN)/python -m pytest $(WORKERS) -m claims
 
 # Every exception that is not ours is a failure; the files of its case stay in fuzz-failures/.
 SECONDS ?= 120

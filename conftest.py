@@ -2,6 +2,9 @@
 
 import os
 from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker has a core of its own: further threads of PyTorch and BLAS would only wait for each other, busily.
@@ -10,3 +13,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Modules that need an extra, where that is not installed; any other that cannot be imported is an error.
 collect_ignore = [] if find_spec("inspect_ai") else ["src/plurivox/inspect.py"]
 collect_ignore += [] if find_spec("torch") else ["src/plurivox/torch", "src/plurivox/models"]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without the one mark that is asked for: to import all of them takes longer than many a test."""
+    mark = config.option.markexpr
+    if not mark.isidentifier() or collection_path.suffix != ".py" or collection_path.name == "__init__.py":
+        return None
+    return True if mark not in collection_path.read_text(encoding="utf-8").lower() else None

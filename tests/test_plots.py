@@ -275,10 +275,10 @@ def test_every_chart_draws_fits_and_repeats(
     chart, table = drawn(name, study)
     assert isinstance(table, pl.DataFrame)
     assert not {"row", "label", "panel"} & set(table.columns)
-    text = chart.to_json()
+    text = chart.to_json()  # which holds the chart against Altair's schema
     if of == "demo":
         again, _ = drawn(name, study)
-        assert text == again.to_json()
+        assert text == again.to_json(validate=False)
     svg = svgs[of, name] = plots.to_svg(chart, "chart")
     root = ElementTree.fromstring(svg)
     assert float(root.attrib["width"]) <= 690
