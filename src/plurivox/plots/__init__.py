@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _quick(chart: Callable[..., Any]) -> Callable[..., Any]:
-    """Draw without a check of each part and slow copies, half of the work; Altair checks a whole chart when it is used."""
+    """Draw without a check of each part and without slow copies; Altair checks a whole chart when it is used."""
     from plurivox.plots.theme import trusted
 
     @functools.wraps(chart)
