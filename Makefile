@@ -17,8 +17,8 @@ export PYTHONDONTWRITEBYTECODE :=
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
 	@echo "make test    set up and run the tests, but for the slow ones"
-	@echo "make test-slow   run the slow tests: simulations, waits in real time"
-	@echo "make test-claims   measure how often differences are claimed in simulated studies (minutes)"
+	@echo "make test-slow   run the slow tests: waits in real time, browsers, the frozen corpus (minutes)"
+	@echo "make test-claims   measure how often simulated studies claim a difference and intervals hold (minutes)"
 	@echo "make fuzz    feed damaged input to everything that reads, SECONDS=120 long, from SEED=0 on"
 	@echo "make check   formatting, lint, types, layers, generated docs"
 	@echo "make bench   measure speed and memory beside other ways, in one run"
@@ -68,7 +68,7 @@ demo: $(VENV)/.core
 test: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not claims"
 
-# What takes minutes and is seldom broken by a change: statistical simulations, waits in real time, the frozen corpus.
+# What takes minutes and is seldom broken by a change: simulations, waits in real time, browsers, the frozen corpus.
 test-slow: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 

@@ -263,7 +263,7 @@ def test_a_group_needs_the_smallest_study_that_is_enough() -> None:
     assert need_of(one, now, powers, need.now.power - 0.01).raters is None
 
 
-@pytest.mark.slow
+@pytest.mark.claims
 def test_a_threshold_of_the_study_decides_as_the_whole_procedure_does() -> None:
     # Of 60 studies with a view, those above the threshold of one study of the design without, and those claimed.
     for design in (planned.STUDIES[1], planned.STUDIES[3]):
@@ -280,7 +280,7 @@ def test_a_threshold_of_the_study_decides_as_the_whole_procedure_does() -> None:
         assert np.mean(same) >= 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.claims
 @pytest.mark.parametrize("number", [1, 3])
 def test_plans_promise_what_studies_claim(number: int) -> None:
     design = planned.STUDIES[number]

@@ -307,7 +307,7 @@ def test_a_damaged_store_says_so(tmp_path: Path, change: Any, reason: str) -> No
 
 
 def test_the_command_line_and_the_config(tmp_path: Path) -> None:
-    from plurivox.cli.app import app
+    from plurivox.cli.app import program
 
     path = tmp_path / "ratings.csv"
     path.write_text("item,rater,score,day\n1,a,0,2026-01-02\n1,a,1,2026-01-01\n1,b,2,\n2,a,2,2026-01-03\n")
@@ -316,14 +316,14 @@ def test_the_command_line_and_the_config(tmp_path: Path) -> None:
         "Ratings have times, counted in days; 1 rating has none.",
     )
     for options in (["--repeats", "keep", "--time", "day"], ["--duplicates", "keep", "--occasion", "day"]):
-        run = CliRunner().invoke(app, ["describe", str(path), *options, "--json"])
+        run = CliRunner().invoke(program(), ["describe", str(path), *options, "--json"])
         assert run.exit_code == 0, run.output
         assert all(sentence in run.output for sentence in said)
-    run = CliRunner().invoke(app, ["describe", str(path), "--repeats", "keep"])
+    run = CliRunner().invoke(program(), ["describe", str(path), "--repeats", "keep"])
     assert "No rater rated an item twice" not in run.output
     assert "keep kept" not in run.output
     (tmp_path / "plurivox.toml").write_text('[columns]\nduplicates = "keep"\ntime = "day"\n')
-    run = CliRunner().invoke(app, ["describe", str(path), "--json"])
+    run = CliRunner().invoke(program(), ["describe", str(path), "--json"])
     assert all(sentence in run.output for sentence in said)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import plurivox as pv
-from plurivox.cli.app import app
+from plurivox.cli.app import program
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,7 +32,7 @@ def test_every_command_and_option_is_documented() -> None:
     import typer
 
     page = (ROOT / "docs" / "cli.md").read_text()
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(program())
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         assert f"## plurivox {name}\n" in page
         section = page.split(f"## plurivox {name}\n")[1].split("\n## ")[0]
