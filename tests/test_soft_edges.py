@@ -106,7 +106,7 @@ EDGES: dict[str, Edge] = {
 @functools.cache
 def at_edge(name: str) -> pv.SoftScores:
     edge = EDGES[name]
-    return soft(edge.ratings(), edge.predictions(), **{"bootstrap": 25, "permutations": 199, **edge.options})
+    return soft(edge.ratings(), edge.predictions(), **{"bootstrap": 25, **edge.options})
 
 
 @pytest.mark.parametrize("name", list(EDGES))

@@ -79,7 +79,7 @@ def _quoted() -> Iterator[None]:
 
 
 def program(only: str = "") -> typer.Typer:
-    """Return the program with the commands of all lenses that there are, or, which takes less time, with one of them."""
+    """Return the program with the commands of all lenses that there are, or, which is quicker, with one of them."""
     made = typer.Typer(
         name="plurivox",
         cls=_Program,
