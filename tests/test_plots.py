@@ -674,6 +674,7 @@ def test_all_undefined_is_said_in_words(demo: Study) -> None:
     assert plots.dsi_ranking_data(alike).height == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shown"),
     [("gai_forest", 40), ("responsiveness_forest", 40), ("mpa_wra_plane", 40), ("group_sizes", 40), ("scale_use", 40),
@@ -688,6 +689,7 @@ def test_many_groups_show_the_most_notable(many: Study, name: str, shown: int) -
     assert len(labels) == shown
 
 
+@pytest.mark.slow
 def test_most_notable_are_those_with_the_smallest_p(many: Study) -> None:
     rows = group_rows(many.cohesion, "gai")
     ranked = sorted(
