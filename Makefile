@@ -9,13 +9,16 @@ ifneq ($(wildcard ../shared/data),)
 export PLURIVOX_TEST_DATA ?= $(abspath ../shared)
 endif
 
+# Python is started hundreds of times, and each worker reads every test: what was compiled once is kept.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test test-slow test-claims fuzz check bench docs lock clean model-server
 
 help:
 	@echo "make demo    set up, simulate a rating study and write a report on it"
 	@echo "make test    set up and run the tests, but for the slow ones"
-	@echo "make test-slow   run the slow tests: simulations, waits in real time"
-	@echo "make test-claims   measure how often differences are claimed in simulated studies (minutes)"
+	@echo "make test-slow   run the slow tests: waits in real time, browsers, the frozen corpus (minutes)"
+	@echo "make test-claims   measure how often simulated studies claim a difference and intervals hold (minutes)"
 	@echo "make fuzz    feed damaged input to everything that reads, SECONDS=120 long, from SEED=0 on"
 	@echo "make check   formatting, lint, types, layers, generated docs"
 	@echo "make bench   measure speed and memory beside other ways, in one run"
@@ -56,8 +59,8 @@ $(VENV)/.browser: | $(BIN)/python
 	else echo "There is no Chromium here; tests that need a browser are skipped."; fi
 	@touch $@
 
-# A file's tests go to one worker, since they share what the file sets up.
-WORKERS := -n auto --dist loadfile
+# Workers begin with files far apart and take tests from each other at the end, so that few files are set up twice.
+WORKERS := -n auto --dist worksteal
 
 demo: $(VENV)/.core
 	$(BIN)/plurivox demo
@@ -65,13 +68,13 @@ demo: $(VENV)/.core
 test: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not claims"
 
-# What takes minutes and is seldom broken by a change: statistical simulations, waits in real time, the frozen corpus.
+# What takes minutes and is seldom broken by a change: simulations, waits in real time, browsers, the frozen corpus.
 test-slow: $(VENV)/.dev $(VENV)/.torch $(VENV)/.browser
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
 # How often a difference is claimed where there is none, how often it is found where there is, and what intervals hold.
 test-claims: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist worksteal -m claims
+	$(BIN)/python -m pytest $(WORKERS) -m claims
 
 # Every exception that is not ours is a failure; the files of its case stay in fuzz-failures/.
 SECONDS ?= 120

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
-from support import Write
+from support import Write, made_once, run_cli
 
 settings.register_profile("plurivox", deadline=None, max_examples=60, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=600)
@@ -54,3 +55,16 @@ def golden() -> dict[str, Any]:
         pytest.skip("PLURIVOX_TEST_DATA does not name a folder with golden/golden.json")
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return data
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which ``plurivox demo`` ran, with what it printed in printed.txt; nobody may write there."""
+
+    def make(folder: Path) -> None:
+        with contextlib.chdir(folder):
+            done = run_cli("demo")
+        assert done.code == 0, done.err
+        (folder / "printed.txt").write_text(done.out, encoding="utf-8")
+
+    return made_once(tmp_path_factory, "demo", make)

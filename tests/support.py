@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import json
+import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -58,6 +61,21 @@ def run_cli(*arguments: object) -> Done:
     if signal.getsignal(signal.SIGINT) is not upon_ctrl_c:  # as it is left when the program is interrupted
         signal.signal(signal.SIGINT, upon_ctrl_c)
     return Done(code, out.getvalue(), err.getvalue())
+
+
+def made_once(temporary: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder that ``make`` fills once for all workers of a run: the first to ask fills it, others wait."""
+    own = temporary.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name
+    filled = Path(f"{folder}.filled")
+    with Path(f"{folder}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not filled.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # what a worker left that failed
+            folder.mkdir()
+            make(folder)
+            filled.touch()
+    return folder
 
 
 class Terminal(io.StringIO):

@@ -173,6 +173,7 @@ def test_threads_batches_and_row_order_change_nothing() -> None:
 EVERY_DRAW: dict[str, Any] = {"by": ["age", "gender"], "subset": "violation", "bootstrap": 40, "permutations": 30}
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bits_as_threads_in_one_part_and_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
     study = pv.simulate(n_items=60, n_raters=40, seed=3)
     assert study.answers is not None

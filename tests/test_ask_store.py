@@ -540,6 +540,7 @@ def test_an_interrupted_claim_claims_nothing(path: Path) -> None:
         assert store.claim(REQUESTS) == REQUESTS
 
 
+@pytest.mark.slow
 def test_many_answers_take_no_memory(path: Path) -> None:
     def ask(store: Store, first: int, last: int) -> None:
         for start in range(first, last, 500):

@@ -1,8 +1,10 @@
 """How often plurivox claims a difference where there is none, and finds one where there is: simulated studies.
 
 The suite of ``make test-claims`` takes minutes; a small slice of it runs with every test. Rates are compared with their
-binomial bounds: a rate that is .05 or less lies, with its lower bound, below .05 in 97.5 of 100 runs, and the seeds are
-fixed, so that a run does not depend on luck.
+binomial bounds: a rate that is .05 or less lies, with its lower bound, below .05 in 94 of 100 runs at least, and the
+seeds are fixed, so that a run does not depend on luck. Of 40 studies five or more claims fail, which one design sees in
+74 of 100 runs if the rate is .15 and in 92 if it is .2; of 30 studies four or more, in 68 and 88. A null that is wrong
+fails in most designs at once.
 """
 
 from __future__ import annotations
@@ -28,8 +30,7 @@ def at_most(found: Rate, share: float) -> None:
 # A slice that runs every time ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("design", "lens"), [("full", "headlines"), ("sparse", "cohesion"), ("batches", "crowd"),
-                                              ("zipf", "variation")])  # fmt: skip
+@pytest.mark.parametrize(("design", "lens"), [("sparse", "cohesion"), ("batches", "crowd"), ("zipf", "variation")])
 def test_few_studies_without_a_difference(design: str, lens: str) -> None:
     found = rate(partial(claimed, design, lens), 10)
     assert found.times <= 3  # 4 or more of 10 at .05 happen in one of 1,000 suites
@@ -54,7 +55,7 @@ def test_where_assignment_depends_on_groups_the_way_out_is_named() -> None:
 @CLAIMS
 @pytest.mark.parametrize("design", NULL)
 @pytest.mark.parametrize(
-    ("lens", "n"), [("cohesion", 60), ("crowd", 60), ("trained", 50), ("items", 50), ("variation", 30)]
+    ("lens", "n"), [("cohesion", 40), ("crowd", 40), ("trained", 40), ("items", 40), ("variation", 30)]
 )
 def test_no_difference_no_claim(design: str, lens: str, n: int) -> None:
     at_most(rate(partial(claimed, design, lens), n), 0.05)

@@ -57,7 +57,7 @@ def test_the_command_knows_all_models_and_has_the_defaults_of_the_function() -> 
         assert command[name] == function[name].default
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [MODELS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in MODELS[1:])])
 def test_from_texts_to_scores(study: Path, tmp_path: Path, model: str) -> None:
     folder, predictions = tmp_path / "model", tmp_path / "predictions.parquet"
     done = run_cli("fit", study / "items.csv", study / "ratings.csv", "--model", model, "-o", folder, "--epochs", 30)

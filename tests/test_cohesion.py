@@ -317,7 +317,7 @@ def null_p_values(convention: str, n: int) -> np.ndarray[Any, Any]:
     return np.array(p, dtype=float)
 
 
-@pytest.mark.slow
+@pytest.mark.claims
 def test_p_values_are_uniform_under_a_true_null() -> None:
     """400 null studies: the distance to uniform stays below the 0.999 Kolmogorov bound, 1.95/√400."""
     p = null_p_values("default", 400)
@@ -326,7 +326,7 @@ def test_p_values_are_uniform_under_a_true_null() -> None:
     assert distance < 1.95 / math.sqrt(400)
 
 
-@pytest.mark.slow
+@pytest.mark.claims
 def test_the_published_convention_rejects_twice_as_often() -> None:
     p = null_p_values("published", 400)
     assert 0.10 - 3 * 0.015 < np.mean(p < 0.05) < 0.10 + 3 * 0.015

@@ -12,7 +12,7 @@ alt = pytest.importorskip("altair")
 schemapi = pytest.importorskip("altair.utils.schemapi")
 
 from plurivox import plots  # noqa: E402
-from plurivox.plots import theme, writing  # noqa: E402
+from plurivox.plots import leniency, theme, variation, writing  # noqa: E402
 from plurivox.plots.copying import quick_copies  # noqa: E402
 
 COPY = schemapi._deep_copy
@@ -25,9 +25,8 @@ def found() -> Any:
 
 
 def test_a_chart_is_the_same_with_and_without(found: Any) -> None:
-    plain = plots.leniency_forest(found), plots.variance_shares(found)
-    with quick_copies():
-        quick = plots.leniency_forest(found), plots.variance_shares(found)
+    plain = leniency.leniency_forest(found), variation.variance_shares(found)
+    quick = plots.leniency_forest(found), plots.variance_shares(found)
     assert [one.to_dict() for one in quick] == [one.to_dict() for one in plain]
     for one, other in zip(quick, plain, strict=True):
         assert writing.to_svg(one, "x") == writing.to_svg(other, "x")

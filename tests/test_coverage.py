@@ -135,7 +135,7 @@ def reaches(resample: str, seed: int = 0) -> Mapping[str, Floats]:
     return {name: np.array(table) for name, table in found.items()}
 
 
-@pytest.mark.slow
+@pytest.mark.claims
 @pytest.mark.parametrize(("resample", "statistic"), CELLS)
 def test_intervals_hold_their_target_about_as_often_as_they_say(resample: str, statistic: str) -> None:
     """About 93 of 100, down to 85: six groups of 40 to 50 studies, which share their rest, have an error of 2 to 3.

@@ -608,7 +608,9 @@ def test_what_cleaning_up_missed_goes_when_the_call_ends(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("closed_late")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("moment", [1, 15, 30, 40, 45, 50, 55, 60, 65])
+@pytest.mark.parametrize(
+    "moment", [1, 30, 45, 60, *(pytest.param(one, marks=pytest.mark.slow) for one in (15, 40, 50, 55, 65))]
+)
 def test_a_sample_to_check_is_there_whole_or_not_at_all(tmp_path: Path, moment: int) -> None:
     fill(tmp_path / "a.db", ["A", "B", "C"])
     with pytest.raises(KeyboardInterrupt), one_call(), interrupted(moment, KeyboardInterrupt()):

@@ -280,7 +280,7 @@ def null_study(seed: int, design: str) -> pv.Ratings:
     return ratings_of(scores, gender=rng.choice(["m", "w"], n).tolist(), age=rng.choice(list("abcd"), n).tolist())
 
 
-@pytest.mark.slow
+@pytest.mark.claims
 @pytest.mark.parametrize("design", ["crossed", "sparse"])
 def test_without_any_difference_an_item_is_claimed_in_5_of_100_studies_at_most(design: str) -> None:
     n, below, claims, smallest = 60, 0, 0, []  # rates by design are in the suite of claims

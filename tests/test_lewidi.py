@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import plurivox as pv
 from plurivox import statistics
-from plurivox.cli.app import app
+from plurivox.cli.app import program
 from plurivox.errors import InputError
 
 NAMES = ("manhattan", "wasserstein", "error_rate", "absolute_distance", "absolute_distance_points")
@@ -211,7 +211,7 @@ def test_single_raters_need_to_be_known(made: pv.Ratings, tmp_path: Path) -> Non
 def test_the_command_scores_a_submission(made: pv.Ratings, tmp_path: Path) -> None:
     (tmp_path / "m_soft.tsv").write_text("7\t[0.5, 0, 0.5]\n8\t[0, 1, 0]\n")
     given = ["score", str(tmp_path / "X_dev.json"), str(tmp_path / "m_soft.tsv"), "--scale", "1:3", "--lewidi"]
-    found = CliRunner().invoke(app, [*given, "--json", "--bootstrap", "0"])
+    found = CliRunner().invoke(program(), [*given, "--json", "--bootstrap", "0"])
     assert found.exit_code == 0, found.output
     rows = {(row["model"], row["statistic"]): row["value"] for row in json.loads(found.stdout)["rows"]}
     assert rows["m", "manhattan"] == rows["m", "wasserstein"] == 0

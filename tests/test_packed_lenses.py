@@ -112,6 +112,7 @@ def test_others_say_what_they_need(ask: Callable[[pv.Ratings], Any], both: Both)
         ask(both.packed)
 
 
+@pytest.mark.slow
 def test_other_processes_open_the_folder_themselves(both: Both) -> None:
     with ProcessPoolExecutor(2) as pool:
         far = pv.cohesion(both.packed, "gender", permutations=9, executor=pool)

@@ -265,14 +265,14 @@ def test_a_group_needs_the_smallest_study_that_is_enough() -> None:
 
 @pytest.mark.slow
 def test_a_threshold_of_the_study_decides_as_the_whole_procedure_does() -> None:
-    # Of 60 studies with a view, those above the threshold of one study of the design without, and those claimed.
+    # Of 40 studies with a view, those above the threshold of one study of the design without, and those claimed.
     for design in (planned.STUDIES[1], planned.STUDIES[3]):
         asked = PlanSettings(by=tuple((axis,) for axis in design.by), permutations=400)
         plain = planned.made(design, 0.0, 5)
         axes = list(compared(plain, asked.by, {}))
         threshold = np.quantile(family_of(plain, axes, asked, Exchange.of(plain), Running()).largest, 0.95)
         same = []
-        for seed in range(60):
+        for seed in range(40):
             ratings = planned.made(design, planned.view_for(design), 500 + seed)
             found = pv.cohesion(ratings, design.by, interval="none", permutations=400)
             null, row = found.null("axis0", "g0", "gai"), found.row("axis0", "g0", "gai")

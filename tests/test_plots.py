@@ -266,7 +266,7 @@ def test_every_chart_has_its_table() -> None:
 
 @pytest.mark.parametrize("name", CHARTS)
 @pytest.mark.parametrize(
-    "of", ["demo", "bare", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hostile", "many"))]
+    "of", ["demo", *(pytest.param(one, marks=pytest.mark.slow) for one in ("bare", "hostile", "many"))]
 )
 def test_every_chart_draws_fits_and_repeats(
     name: str, of: str, request: pytest.FixtureRequest, svgs: dict[tuple[str, str], str]
@@ -275,10 +275,10 @@ def test_every_chart_draws_fits_and_repeats(
     chart, table = drawn(name, study)
     assert isinstance(table, pl.DataFrame)
     assert not {"row", "label", "panel"} & set(table.columns)
-    text = chart.to_json()
+    text = chart.to_json()  # which holds the chart against Altair's schema
     if of == "demo":
         again, _ = drawn(name, study)
-        assert text == again.to_json()
+        assert text == again.to_json(validate=False)
     svg = svgs[of, name] = plots.to_svg(chart, "chart")
     root = ElementTree.fromstring(svg)
     assert float(root.attrib["width"]) <= 690
@@ -674,6 +674,7 @@ def test_all_undefined_is_said_in_words(demo: Study) -> None:
     assert plots.dsi_ranking_data(alike).height == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shown"),
     [("gai_forest", 40), ("responsiveness_forest", 40), ("mpa_wra_plane", 40), ("group_sizes", 40), ("scale_use", 40),
@@ -688,6 +689,7 @@ def test_many_groups_show_the_most_notable(many: Study, name: str, shown: int) -
     assert len(labels) == shown
 
 
+@pytest.mark.slow
 def test_most_notable_are_those_with_the_smallest_p(many: Study) -> None:
     rows = group_rows(many.cohesion, "gai")
     ranked = sorted(

@@ -307,7 +307,7 @@ def test_a_damaged_store_says_so(tmp_path: Path, change: Any, reason: str) -> No
 
 
 def test_the_command_line_and_the_config(tmp_path: Path) -> None:
-    from plurivox.cli.app import app
+    from plurivox.cli.app import program
 
     path = tmp_path / "ratings.csv"
     path.write_text("item,rater,score,day\n1,a,0,2026-01-02\n1,a,1,2026-01-01\n1,b,2,\n2,a,2,2026-01-03\n")
@@ -316,14 +316,14 @@ def test_the_command_line_and_the_config(tmp_path: Path) -> None:
         "Ratings have times, counted in days; 1 rating has none.",
     )
     for options in (["--repeats", "keep", "--time", "day"], ["--duplicates", "keep", "--occasion", "day"]):
-        run = CliRunner().invoke(app, ["describe", str(path), *options, "--json"])
+        run = CliRunner().invoke(program(), ["describe", str(path), *options, "--json"])
         assert run.exit_code == 0, run.output
         assert all(sentence in run.output for sentence in said)
-    run = CliRunner().invoke(app, ["describe", str(path), "--repeats", "keep"])
+    run = CliRunner().invoke(program(), ["describe", str(path), "--repeats", "keep"])
     assert "No rater rated an item twice" not in run.output
     assert "keep kept" not in run.output
     (tmp_path / "plurivox.toml").write_text('[columns]\nduplicates = "keep"\ntime = "day"\n')
-    run = CliRunner().invoke(app, ["describe", str(path), "--json"])
+    run = CliRunner().invoke(program(), ["describe", str(path), "--json"])
     assert all(sentence in run.output for sentence in said)
 
 
@@ -496,12 +496,12 @@ def test_many_units_at_a_time_or_one_change_nothing(monkeypatch: pytest.MonkeyPa
 
 def test_scales_of_very_many_points_are_refused_before_any_work() -> None:
     """Agreement takes a table of points; leniency and components do not, and go on."""
-    rows = table()
-    wide = pv.Ratings.from_frame(frame_of(rows), scale=pv.Scale(range(32_767)), duplicates="keep")
+    rows, points = table(), pv.Scale(range(32_767))
+    wide = pv.Ratings.from_frame(frame_of(rows), scale=points, duplicates="keep")
     said = "the scale has 32,767 points, and agreement of repeated ratings takes at most 1,001"
     with pytest.raises(ScaleError, match=said):
         pv.variation(wide, permutations=0)
-    first = pv.Ratings.from_frame(frame_of(rows), scale=pv.Scale(range(32_767)), duplicates="first")
+    first = pv.Ratings.from_frame(frame_of(rows), scale=points, duplicates="first")
     assert pv.variation(first, permutations=0).components().height == 3
 
 

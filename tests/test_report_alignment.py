@@ -210,7 +210,7 @@ def test_every_term_is_explained_once() -> None:
 def test_the_command_reads_answers(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from plurivox.cli.app import app
+    from plurivox.cli.app import program
     from plurivox.simulation.files import write_study
 
     write_study(study(), tmp_path)
@@ -218,7 +218,7 @@ def test_the_command_reads_answers(tmp_path: Path) -> None:
     asked = ["report", str(tmp_path / "ratings.csv"), "--by", "gender", "--answers", str(tmp_path / "answers.csv"),
              "-o", str(out), "--permutations", "20", "--max-permutations", "20", "--bootstrap", "20"]  # fmt: skip
     with only_sections("soft", "alignment", "methods"):
-        found = CliRunner().invoke(app, asked)
+        found = CliRunner().invoke(program(), asked)
     assert found.exit_code == 0, found.output
     text = out.read_text(encoding="utf-8")
     assert "Whose view models reflect</h2>" in text

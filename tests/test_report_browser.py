@@ -15,12 +15,10 @@ import polars as pl
 import pytest
 
 import plurivox as pv
-from plurivox.cli.demo import DEMO_AXES
 from plurivox.report.answer import answer_of
 from plurivox.report.parts import Brief, DataTable, Section
 from plurivox.report.render import page as page_of
 from plurivox.report.settings import ReportSettings
-from plurivox.simulation.simulate import DEMO
 from plurivox.study import Study
 from support import Markup
 
@@ -50,14 +48,9 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The study of ``plurivox demo`` with all that it has, after few shuffles."""
-    made = pv.simulate(**DEMO)
-    return pv.write_report(
-        tmp_path_factory.mktemp("report") / "report.html", made.ratings, DEMO_AXES, items_by="violation",
-        reference=made.trained, predictions=made.predictions, answers=made.answers, permutations=200,
-        max_permutations=200, title="A simulated rating study",
-    )  # fmt: skip
+def demo(demo_folder: Path) -> Path:
+    """The report of ``plurivox demo``, with all that a report can have."""
+    return demo_folder / "plurivox-demo" / "report.html"
 
 
 @pytest.fixture(scope="module")

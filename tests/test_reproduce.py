@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import plurivox as pv
 from plurivox import reproduce
-from plurivox.cli.app import app
+from plurivox.cli.app import program
 from plurivox.cli.reproduce import PAPERS
 from plurivox.errors import InputError
 from plurivox.reproduce import norms, responsiveness
@@ -153,7 +153,7 @@ def test_a_folder_without_the_files_is_named(tmp_path: Path) -> None:
 
 
 def run(*given: str) -> Any:
-    return CliRunner().invoke(app, ["reproduce", *given])
+    return CliRunner().invoke(program(), ["reproduce", *given])
 
 
 def test_the_command_shows_differences_and_ends_well(tmp_path: Path) -> None:

@@ -901,8 +901,10 @@ def in_parts(ratings: pv.Ratings, size: int) -> pv.Ratings:
 
 @pytest.mark.parametrize("kind", SOME_KINDS)
 @pytest.mark.parametrize(("resample", "ties", "score"), [
-    ("items", "lowest", "plurality"), ("raters", "random", "plurality"), ("both", "lowest", "mean"),
-    pytest.param("items", "share", "median", marks=pytest.mark.slow),
+    ("items", "lowest", "plurality"), ("both", "lowest", "mean"),
+    *(pytest.param(*one, marks=pytest.mark.slow) for one in (
+        ("raters", "random", "plurality"), ("items", "share", "median"),
+    )),
 ])  # fmt: skip
 def test_parts_of_the_items_change_no_bit(
     kind: str, resample: str, ties: str, score: str, processes: ProcessPoolExecutor

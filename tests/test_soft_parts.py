@@ -107,7 +107,7 @@ def test_the_command_line_shows_parts(tmp_path: Path) -> None:
     assert set(frame["subset"]) == {"cats", "dogs"}
 
 
-@pytest.mark.slow
+@pytest.mark.claims
 def test_equal_models_are_rarely_told_to_depend_on_items() -> None:
     """With 200 studies of equal models and random parts, 5 % would be 10 claims; 18 are beyond chance at .01."""
     claimed = 0

@@ -21,7 +21,7 @@ import pytest
 import typer
 
 import plurivox as pv
-from plurivox.cli.app import app
+from plurivox.cli.app import program
 from plurivox.cli.console import console
 from plurivox.cli.printing import put_csv, say
 from plurivox.cli.progress import telling
@@ -275,7 +275,7 @@ def test_the_demo_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_command_was_tried() -> None:
-    commands = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    commands = set(typer.main.get_command(program()).commands)  # type: ignore[attr-defined]
     assert commands == {*ANALYSES, *OTHERS, "demo"}
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import plurivox as pv
-from plurivox.cli.app import app
+from plurivox.cli.app import program
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,10 +31,8 @@ def test_the_api_page_lists_exactly_all() -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    import typer
-
     page = (ROOT / "docs" / "cli.md").read_text()
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(program())
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         assert f"## plurivox {name}\n" in page
         section = page.split(f"## plurivox {name}\n")[1].split("\n## ")[0]
@@ -50,6 +50,23 @@ def test_every_setting_is_documented() -> None:
         assert not section or f"[{section}]" in page
         for key in keys:
             assert key in page
+
+
+def test_a_command_made_alone_is_the_one_among_all() -> None:
+    """Only the command that is asked for is made; what is no command finds them all, to suggest one."""
+
+    def made(*only: str) -> dict[str, Any]:
+        group: Any = typer.main.get_command(program(*only))
+        return {
+            name: (command.help, [(one.name, one.opts, one.help, one.required) for one in command.params])
+            for name, command in group.commands.items()
+        }
+
+    every = made()
+    assert len(every) > 20
+    for name, told in every.items():
+        assert made(name) == {name: told}
+    assert made("coehsion") == made("--help") == every
 
 
 @pytest.mark.parametrize("command", ["import plurivox", "import plurivox.cli.app"])

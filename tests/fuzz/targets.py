@@ -244,9 +244,9 @@ def _commands() -> dict[str, Any]:
     """Return the commands but those that ask a server, train, or take long."""
     import typer
 
-    from plurivox.cli.app import app
+    from plurivox.cli.app import program
 
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(program())
     return {name: one for name, one in group.commands.items() if name not in ("ask", "demo", "fit", "simulate")}
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command_name
 
 from plurivox import __version__
 from plurivox.actions.advise import ADVISE
@@ -78,8 +79,8 @@ def _quoted() -> Iterator[None]:
         raise
 
 
-def program() -> typer.Typer:
-    """Return the program with the commands of all lenses that there are."""
+def program(only: str = "") -> typer.Typer:
+    """Return the program with the commands of all lenses that there are, or, which is quicker, with one of them."""
     made = typer.Typer(
         name="plurivox",
         cls=_Program,
@@ -92,20 +93,27 @@ def program() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_program)
-    for command in (demo, describe, simulate):
-        made.command(cls=Command)(command)
-    for lens in lenses():
-        made.command(lens.command, cls=Command)(lens_command(lens))
-    for command in OTHERS:
-        made.command(cls=Command)(command)
+    for name, command in _commands(only).items():
+        made.command(name, cls=Command)(command)
     return made
 
 
-OTHERS = (
+def _commands(only: str) -> dict[str, Callable[..., Any]]:
+    """Return the commands by their names, in the order of the help, or only the one that is asked for."""
+    first, others = ({get_command_name(one.__name__): one for one in some} for some in (FIRST, OTHERS))
+    known = {lens.command: lens for lens in lenses()}
+    if only in known:
+        return {only: lens_command(known[only])}
+    if only in first | others:
+        return {only: (first | others)[only]}
+    return first | {name: lens_command(lens) for name, lens in known.items()} | others
+
+
+FIRST: tuple[Callable[..., Any], ...] = (demo, describe, simulate)
+OTHERS: tuple[Callable[..., Any], ...] = (
     lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, data, pack,
     work, reproduce,
 )  # fmt: skip
-app = program()
 
 
 def main() -> None:
@@ -122,7 +130,7 @@ def _run() -> int:
     try:
         with one_call():
             try:
-                program()(prog_name="plurivox")
+                program(*sys.argv[1:2])(prog_name="plurivox")
             finally:
                 sys.stdout.flush()
     except SystemExit as end:

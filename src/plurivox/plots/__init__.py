@@ -9,7 +9,9 @@ for a phone, and any other width as well.
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from plurivox.arguments import checked
@@ -35,6 +37,7 @@ _CHARTS = {
     "variation": ("adjusted_effects", "rater_reliability", "variance_shares"),
 }
 _HOMES = {name: module for module, charts in _CHARTS.items() for chart in charts for name in (chart, f"{chart}_data")}
+_DRAWN = {"responsiveness_study", "soft_study", *(chart for charts in _CHARTS.values() for chart in charts)}
 _HOMES |= {"responsiveness_study": "studies", "sized": "theme", "soft_study": "studies", "to_svg": "writing",
            "write_chart": "writing"}  # fmt: skip
 __all__ = sorted(_HOMES)
@@ -43,9 +46,21 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'plurivox.plots' has no attribute '{name}'")
-    value = checked(getattr(importlib.import_module(f"plurivox.plots.{_HOMES[name]}"), name))
-    globals()[name] = value
-    return value
+    value = getattr(importlib.import_module(f"plurivox.plots.{_HOMES[name]}"), name)
+    globals()[name] = checked(_quick(value) if name in _DRAWN else value)
+    return globals()[name]
+
+
+def _quick(chart: Callable[..., Any]) -> Callable[..., Any]:
+    """Draw without a check of each part and without slow copies; Altair checks a whole chart when it is used."""
+    from plurivox.plots.theme import trusted
+
+    @functools.wraps(chart)
+    def drawn(*args: Any, **options: Any) -> Any:
+        with trusted():
+            return chart(*args, **options)
+
+    return drawn
 
 
 def __dir__() -> list[str]:
