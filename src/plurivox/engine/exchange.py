@@ -179,7 +179,7 @@ class Exposure:
         own, shape = self.grouping, (draws.total, self.grouping.n_groups)
         labels = own.labels(draws)
         squares, ratings = np.zeros((*shape, 2)), np.zeros((*shape, 1))
-        add_squares(part.offsets, part.raters, labels, own.places_if_many(draws), count_type(part), squares)
+        add_squares(part.offsets, part.raters, labels, *own.sixteens_if_many(draws), count_type(part), squares)
         if part.first == 0:  # a sum over raters, which the parts share
             add_labelled(labels, self.per_rater.astype(float)[:, np.newaxis], ratings)
         return Sums(exposure=np.concatenate([squares[..., :1], ratings], axis=-1))

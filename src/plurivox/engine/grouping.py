@@ -95,20 +95,32 @@ class Grouping:
         """Return the labels as kernels want the codes."""
         return _kept(self, draws, "kernel", lambda: self._for_kernels(self.labels(draws)))
 
-    def places(self, draws: Draws) -> NDArray[Any]:
-        """Return the labels as kernels want them that take several draws together: sixteens × raters × 16."""
-        return _kept(self, draws, "places", lambda: self._places(draws))
+    def sixteens(self, draws: Draws) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the labels as kernels want them that take sixteen draws together: words, or places of many groups.
 
-    def places_if_many(self, draws: Draws) -> NDArray[Any]:
-        """Return the places of many raters; of few, whose rows of counts are soon had, there are none."""
+        Words are sixteens × raters, places sixteens × raters × 16; those of the two that are not meant are empty.
+        """
+        from plurivox.kernels.shuffling import FEW
+
+        if self.n_groups <= FEW:
+            return _kept(self, draws, "words", lambda: self._words(draws)), _nothing(3, np.uint16)
+        return _nothing(2, np.uint64), _kept(self, draws, "places", lambda: self._places(draws))
+
+    def sixteens_if_many(self, draws: Draws) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the same of many raters; of few, whose rows of counts are soon had, both are empty."""
         from plurivox.kernels.exposure import LARGEST_TABLE
         from plurivox.kernels.shuffling import TOGETHER
 
         if len(self.codes) * self.n_groups * TOGETHER > LARGEST_TABLE:
-            return self.places(draws)
-        none = np.zeros((1, 0, TOGETHER), np.uint16)
-        none.flags.writeable = False
-        return none
+            return self.sixteens(draws)
+        return _nothing(2, np.uint64), _nothing(3, np.uint16)
+
+    def _words(self, draws: Draws) -> NDArray[np.uint64]:
+        from plurivox.kernels.shuffling import TOGETHER, fill_words
+
+        made = np.zeros((-(-draws.total // TOGETHER), len(self.codes)), np.uint64)
+        fill_words(self.labels(draws), self.n_groups, made)
+        return made
 
     def _places(self, draws: Draws) -> NDArray[Any]:
         from plurivox.kernels.shuffling import TOGETHER, fill_places
@@ -139,6 +151,13 @@ class Grouping:
         for row, chosen in zip(made, subsamples(groups, draws.total, draws.seed, draws.first), strict=True):
             row[chosen] = self.codes[chosen]
         return made
+
+
+def _nothing(dimensions: int, kind: Any) -> NDArray[Any]:
+    """Return an empty array that kernels take for none."""
+    none = np.zeros((1, 0, 16)[:dimensions], kind)
+    none.flags.writeable = False
+    return none
 
 
 _FEW, _MANY = 8, 1 << 16

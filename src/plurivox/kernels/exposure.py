@@ -6,29 +6,33 @@ from __future__ import annotations
 import numpy as np
 
 from plurivox.kernels import compiled
-from plurivox.kernels.shuffling import TOGETHER, mixed
+from plurivox.kernels.shuffling import TOGETHER, mixed, place_in
 
 LARGEST_TABLE = 1 << 22
 """Raters × groups × 16 up to which what a rater adds is a row; a larger table would be fetched from memory again."""
 
 
 @compiled
-def add_squares(offsets, raters, labels, places, kind, squares):
+def add_squares(offsets, raters, labels, words, places, kind, squares):
     """Add to ``squares[d, g]`` Σ n_g²/n and Σ n_g² where rater r is in group ``labels[d, r]``, -1 outside the axis.
 
     No permutation moves a rater into the axis or out of it. A few permutations walk over the items together: what a
-    rater adds to the counts of all groups under all of them is one row of zeros and ones, so that an item adds up rows;
-    of many raters, ``places`` tells where the ones are.
+    rater adds to the counts of all groups under all of them is one row of zeros and ones, so that an item adds up rows.
+    Of many raters ``words`` or, where there are more groups than these can hold, ``places`` tell where the ones are;
+    the other is empty.
     ``kind`` is an array of the type that counts have; no item has more ratings than it can hold.
     """
     n_draws, n_groups, _ = squares.shape
     wide = n_groups * TOGETHER
-    by_row = places.shape[1] == 0
+    by_word, by_place = words.shape[1] > 0, places.shape[1] > 0
+    by_row = not by_word and not by_place
     ones = np.zeros((labels.shape[1] if by_row else 0, wide), kind.dtype)
     counts, parts, whole = np.zeros(wide + TOGETHER, kind.dtype), np.zeros(wide), np.zeros(wide)
+    outside = np.uint64(n_groups)
     for first in range(0, n_draws, TOGETHER):
         together = min(TOGETHER, n_draws - first)
-        own = places[0 if by_row else first // TOGETHER]
+        own = places[first // TOGETHER if by_place else 0]
+        packed = words[first // TOGETHER if by_word else 0]
         if by_row:
             _fill_ones(ones, labels[first : first + together])
         parts[:] = 0.0
@@ -36,11 +40,21 @@ def add_squares(offsets, raters, labels, places, kind, squares):
         for i in range(len(offsets) - 1):
             n = 0
             for k in range(offsets[i], offsets[i + 1]):
-                n += labels[0, raters[k]] >= 0
+                rater = np.uint64(raters[k])
+                if by_word:
+                    word = packed[rater]
+                    n += (word & np.uint64(15)) != outside
+                    if together == TOGETHER:
+                        _add_word(counts, word)
+                    else:
+                        for p in range(together):
+                            counts[place_in(word, p)] += 1
+                    continue
+                n += labels[0, rater] >= 0
                 if by_row:
-                    _add_row(counts[:wide], ones[raters[k]])
+                    _add_row(counts[:wide], ones[rater])
                 else:
-                    _add_places(counts, own[raters[k]])
+                    _add_places(counts, own[rater])
             if n > 0:
                 _add_counts(counts[:wide], 1.0 / n, parts, whole)
         for p in range(together):
@@ -57,6 +71,13 @@ def _fill_ones(ones, labels):
         for p in range(len(labels)):
             if labels[p, r] >= 0:
                 ones[r, labels[p, r] * TOGETHER + p] = 1
+
+
+@compiled
+def _add_word(counts, word):
+    """Count a rating under all permutations; a loop whose end is known is unrolled."""
+    for p in range(TOGETHER):
+        counts[place_in(word, p)] += 1
 
 
 @compiled

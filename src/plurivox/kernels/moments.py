@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from plurivox.kernels import compiled
-from plurivox.kernels.shuffling import TOGETHER
+from plurivox.kernels.shuffling import TOGETHER, place_in
 
 N_MOMENTS = 8
 FEW_GROUPS = 64
@@ -32,11 +32,11 @@ def centred(raters, scores, numbers, means):
 
 
 @compiled
-def permuted_moments(offsets, raters, y, labels, places, sums):
+def permuted_moments(offsets, raters, y, labels, words, places, sums):
     """Fill ``sums[p]`` with the sums of all groups where rater r is in group ``labels[p, r]``, -1 outside the axis.
 
-    No permutation moves a rater into the axis or out of it. ``places`` are those of the labels; where there are more
-    than a few groups nobody looks at them.
+    No permutation moves a rater into the axis or out of it. ``words`` or ``places`` are those of the labels, and the
+    other is empty; where there are more than a few groups nobody looks at them.
     """
     n_draws, n_groups, _ = sums.shape
     none = np.zeros(0, np.int32)
@@ -45,8 +45,11 @@ def permuted_moments(offsets, raters, y, labels, places, sums):
             _add_weighted(offsets, raters, y, labels[p], none, none, sums[p])
         return
     for first in range(0, n_draws, TOGETHER):
-        together = min(TOGETHER, n_draws - first)
-        _add_together(offsets, raters, y, places[first // TOGETHER], sums[first : first + together])
+        own = sums[first : min(first + TOGETHER, n_draws)]
+        if words.shape[1] > 0:
+            _add_in_words(offsets, raters, y, words[first // TOGETHER], own)
+        else:
+            _add_together(offsets, raters, y, places[first // TOGETHER], own)
 
 
 @compiled
@@ -56,7 +59,7 @@ def _add_together(offsets, raters, y, places, sums):
     ``places`` holds where a rater's ratings are added under each permutation. Where the same raters rated an item as
     the one before, as in a crossed study, the counts stay.
     """
-    together, n_groups, _ = sums.shape
+    _, n_groups, _ = sums.shape
     n = np.zeros((n_groups + 1) * TOGETHER)
     s = np.zeros((n_groups + 1) * TOGETHER)
     q = np.zeros((n_groups + 1) * TOGETHER)
@@ -85,10 +88,62 @@ def _add_together(offsets, raters, y, places, sums):
             _add_item(n, s, q, g * TOGETHER, n_all, s_all, q_all, found[g])
         s[:] = 0.0
         q[:] = 0.0
-    for p in range(together):
-        for g in range(n_groups):
+    _add_found(found, sums)
+
+
+@compiled
+def _add_word(n, s, q, word, new, value, square):
+    """Add a rating under all permutations; a loop whose end is known is unrolled."""
+    for p in range(TOGETHER):
+        at = place_in(word, p)
+        n[at] += new
+        s[at] += value
+        q[at] += square
+
+
+@compiled
+def _add_found(found, sums):
+    for p in range(len(sums)):
+        for g in range(len(found)):
             for m in range(N_MOMENTS):
                 sums[p, g, m] += found[g, m, p]
+
+
+@compiled
+def _add_in_words(offsets, raters, y, words, sums):
+    """Add all items as :func:`_add_together` does; a rater's groups under all permutations are one word."""
+    together, n_groups, _ = sums.shape
+    n = np.zeros((n_groups + 1) * TOGETHER)
+    s = np.zeros((n_groups + 1) * TOGETHER)
+    q = np.zeros((n_groups + 1) * TOGETHER)
+    found = np.zeros((n_groups, N_MOMENTS, TOGETHER))
+    outside = np.uint64(n_groups)
+    for i in range(len(offsets) - 1):
+        new = 0.0 if _same_raters(offsets, raters, i) else 1.0  # else the counts stay
+        if new > 0.0:
+            n[:] = 0.0
+        n_all = s_all = q_all = 0.0
+        for k in range(offsets[i], offsets[i + 1]):
+            word = words[np.uint64(raters[k])]
+            value = y[k]
+            square = value * value
+            if together < TOGETHER:
+                for p in range(together):
+                    at = place_in(word, p)
+                    s[at] += value
+                    q[at] += square
+                    n[at] += new
+            else:
+                _add_word(n, s, q, word, new, value, square)
+            if word & np.uint64(15) != outside:  # the same in every permutation
+                n_all += 1.0
+                s_all += value
+                q_all += square
+        for g in range(n_groups):
+            _add_item(n, s, q, g * TOGETHER, n_all, s_all, q_all, found[g])
+        s[:] = 0.0
+        q[:] = 0.0
+    _add_found(found, sums)
 
 
 @compiled

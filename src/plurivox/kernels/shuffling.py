@@ -47,6 +47,31 @@ def fill_places(labels, n_groups, places):
                 places[c, r, p] = (label if label >= 0 else n_groups) * TOGETHER + p
 
 
+FEW = 15
+"""Groups whose numbers fit into four bits, that of who is outside the axis among them."""
+
+
+@compiled
+def fill_words(labels, n_groups, words):
+    """Fill ``words[c, r]`` with the groups of rater r under permutations ``16·c`` to ``16·c + 15``, four bits for each.
+
+    A label of -1, outside the axis, becomes ``n_groups``. There are 15 groups at most.
+    """
+    for c in range(len(words)):
+        for r in range(words.shape[1]):
+            word = np.uint64(0)
+            for p in range(min(TOGETHER, len(labels) - c * TOGETHER)):
+                label = labels[c * TOGETHER + p, r]
+                word |= np.uint64(label if label >= 0 else n_groups) << np.uint64(4 * p)
+            words[c, r] = word
+
+
+@compiled
+def place_in(word, p):
+    """Return where what a rater adds under permutation p goes: 16·g + p in group g."""
+    return ((word >> np.uint64(4 * p)) & np.uint64(15)) * np.uint64(TOGETHER) + np.uint64(p)
+
+
 @compiled
 def permute(group_of, everyone, bounds, seed, number, permuted):
     """Fill ``permuted`` with the groups of the raters under a permutation; number 0 leaves them as they are.

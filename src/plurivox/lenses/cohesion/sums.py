@@ -144,7 +144,7 @@ class Agreement:
         scores = k.centred(part.raters, part.scores, heights(self.about.values), self.means)
         given = (part.offsets, part.raters, scores)
         if draws.kind == "permuted":
-            k.permuted_moments(*given, self.grouping.labels(draws), self.grouping.places(draws), sums)
+            k.permuted_moments(*given, self.grouping.labels(draws), *self.grouping.sixteens(draws), sums)
         else:
             k.weighted_moments(*given, self.grouping.codes, raters, items, sums)
         return Sums(moments=sums)

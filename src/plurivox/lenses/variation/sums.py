@@ -225,14 +225,14 @@ class _Relabelled:
         from plurivox.kernels import variation as k
 
         draws = self.draws.between(first, last)
-        labels, places = self.grouping.labels(draws), self.grouping.places_if_many(draws)
+        labels, sixteens = self.grouping.labels(draws), self.grouping.sixteens_if_many(draws)
         n_groups = self.grouping.n_groups
         sums = np.zeros((draws.total, n_groups, k.N_TOTALS))
         exposure.add_labelled(labels, self.totals, sums)
         squares = np.zeros((draws.total, n_groups, 2))
         if self.squares is None:
             for part in self.parts:
-                exposure.add_squares(part.offsets, part.raters, labels, places, count_type(part), squares)
+                exposure.add_squares(part.offsets, part.raters, labels, *sixteens, count_type(part), squares)
         else:
             squares += self.squares
         return compared_values(
