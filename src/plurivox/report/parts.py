@@ -191,6 +191,9 @@ class Brief:
         SHA-256 of the input files, by their name.
     remarks
         What a reader should know before anything else.
+    notes
+        What somebody wrote beside results, by the id of a section, ``answer`` for the first screen, or in words what
+        else it is about.
     """
 
     study: Study
@@ -199,6 +202,7 @@ class Brief:
     command: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ratings(self) -> Ratings:

@@ -162,7 +162,7 @@ class Guard:
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > most:
-                raise TooLarge(_too_large(most))
+                raise TooLargeError(_too_large(most))
             return message
 
         async def covered(message: Message) -> None:
@@ -174,12 +174,12 @@ class Guard:
 
         try:
             await self.app(scope, measured, covered)
-        except TooLarge as error:
+        except TooLargeError as error:
             if not started:
                 await _answer(send, 413, str(error))
 
 
-class TooLarge(Exception):
+class TooLargeError(Exception):
     """A request goes on after all that it may have."""
 
 

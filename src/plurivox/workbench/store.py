@@ -107,7 +107,7 @@ class Run:
         return self.state in (WAITING, RUNNING)
 
 
-class Changed(SelectionError):
+class ChangedError(SelectionError):
     """A study was changed meanwhile, from another tab."""
 
 
@@ -236,14 +236,14 @@ class Store:
 
         Raises
         ------
-        Changed
+        ChangedError
             If the study is not at the revision that the change was made for: another tab was quicker.
         """
         known = {"name": str, "reading": json.dumps, "asked": json.dumps}
         with self._changing() as base:
             now = self.study(name).revision
             if revision is not None and revision != now:
-                raise Changed(
+                raise ChangedError(
                     "this study was changed in another tab meanwhile", hint="Look at it again, and repeat the change."
                 )
             for column, value in changes.items():
@@ -282,7 +282,7 @@ class Store:
         shown = os.path.basename(shown.replace("\\", "/")).strip() or role
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
         before = self.study(study).files.get(role)
-        stored = f"{role}{kind}"
+        stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never tells of another content
         path = self.inputs(study) / stored
         with replacing(path) as temporary, temporary.open("r+b") as file:
             upload = Upload(file)
@@ -292,7 +292,7 @@ class Store:
             row = (study, role, shown[:200], stored, upload.size, upload.digest.hexdigest())
             base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
             self.change_in(base, study)
-        if before is not None and before.stored != stored:
+        if before is not None:
             _remove(self.inputs(study) / before.stored)
 
     def change_in(self, base: sqlite3.Connection, study: str) -> None:
@@ -338,7 +338,8 @@ class Store:
         """Return the runs of a study, the last first."""
         with self._guard:
             rows = self._base.execute(
-                "select * from runs where study = ? and (? is null or kind = ?) order by created desc, rowid desc limit ?",
+                "select * from runs where study = ? and (? is null or kind = ?)"
+                " order by created desc, rowid desc limit ?",
                 (study, kind, kind, most),
             ).fetchall()
         return [_run(row) for row in rows]

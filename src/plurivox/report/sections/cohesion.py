@@ -42,11 +42,17 @@ STRENGTHS = (
 MAX_PAIRED = 12  # groups of an axis up to which every pair is compared
 
 
+def found_in(brief: Brief) -> Cohesion:
+    """Return what the lens found, as the report asks it."""
+    found: Cohesion = brief.ask("cohesion", pairs=_paired(brief)) if brief.by else brief.ask("cohesion")
+    return found
+
+
 def section(brief: Brief) -> Section:
     """Compare groups by how far they agree."""
     if not brief.ratings.has_raters:
         return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs ratings of known raters."])
-    found: Cohesion = brief.ask("cohesion", pairs=_paired(brief)) if brief.by else brief.ask("cohesion")
+    found = found_in(brief)
     sentence, tiles = _agreement(found), _tiles(found, "cohesion")
     if not brief.by:
         findings = findings_of(found, "cohesion-table")

@@ -82,12 +82,18 @@ MAX_PARTS = 6  # parts of the items with a chart of their own
 MAX_CURVES = 6  # groups of an attribute up to which each has a curve
 
 
+def found_in(brief: Brief) -> Variation:
+    """Return what the lens found, as the report asks it."""
+    found: Variation = brief.ask("variation", adjust=_several_attributes(brief))
+    return found
+
+
 def section(brief: Brief) -> Section:
     """Compare the scores of groups on the same items, and divide their variance."""
     if not brief.ratings.has_raters:
         remark = "Who rates higher cannot be told: nobody knows who gave the ratings."
         return Section("variation", "Who rates higher", LEAD, remarks=[remark])
-    found: Variation = brief.ask("variation", adjust=_several_attributes(brief))
+    found = found_in(brief)
     prose = Prose(SHARES if found.axes else SHARES_OF_ALL)
     main: list[Block] = [_shares(found), _reliability(found)]
     more: list[Block] = [prose, Prose(RELIABILITY), *_adjusted(found), *_of_groups(found), *_again(found)]
