@@ -35,21 +35,22 @@ def _option(spec: Spec, value: Any) -> Iterator[str]:
         yield option
     elif isinstance(value, Mapping):
         for name, part in value.items():
-            yield from (option, f"{name}={_text(part)}")
+            yield from (option, f"{name}={text_of_value(part)}")
     elif spec.repeated:
         for part in value:
-            yield from (option, "=".join(part) if isinstance(part, tuple) else _text(part))
+            yield from (option, "=".join(part) if isinstance(part, tuple) else text_of_value(part))
     else:
-        yield from (option, _text(value))
+        yield from (option, text_of_value(value))
 
 
-def _text(value: Any) -> str:
+def text_of_value(value: Any) -> str:
+    """Return a value as the command line has it."""
     if value is None:
         return "none"
     if isinstance(value, Mapping):
-        return ",".join(f"{name}={_text(part)}" for name, part in value.items())
+        return ",".join(f"{name}={text_of_value(part)}" for name, part in value.items())
     if isinstance(value, tuple):
-        return ",".join(map(_text, value))
+        return ",".join(map(text_of_value, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -148,7 +149,9 @@ def given_arguments(given: Mapping[str, str]) -> list[str]:
     return [repr(value) for name, value in given.items() if name == "item"]
 
 
-def _inputs(reading: ReadingSettings, files: Mapping[str, str], given: Mapping[str, str], own: dict[str, Any]) -> list[str]:
+def _inputs(
+    reading: ReadingSettings, files: Mapping[str, str], given: Mapping[str, str], own: dict[str, Any]
+) -> list[str]:
     """Return lines that read what stands beside the ratings, and name it in the call."""
     lines = []
     wanted = reading.reference or (FILE if "reference" in files else CROWD)

@@ -65,7 +65,9 @@ class ReadingSettings(Settings):
     rater_attributes: tuple[str, ...] = setting(
         (), "Columns of the ratings that describe raters.", canonical=values.names
     )
-    item_attributes: tuple[str, ...] = setting((), "Columns of the ratings that describe items.", canonical=values.names)
+    item_attributes: tuple[str, ...] = setting(
+        (), "Columns of the ratings that describe items.", canonical=values.names
+    )
     bins: Frozen = setting(
         Frozen(), "Where the intervals of an attribute that holds numbers start.", option="--bin", canonical=_edges,
         repeated=True,
@@ -77,9 +79,7 @@ class ReadingSettings(Settings):
     where: tuple[tuple[str, str, str], ...] = setting(
         (), "Keep only raters or items with this value.", canonical=_conditions, repeated=True
     )
-    conflicts: str = setting(
-        "missing", "If a rater or an item has several values of an attribute.", choices=CONFLICTS
-    )
+    conflicts: str = setting("missing", "If a rater or an item has several values of an attribute.", choices=CONFLICTS)
     time: str | None = _optional("Column with when a rating was given.")
     questions: str | None = _optional("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or Q*.")
     rejected: str | None = _optional("What to do with rejected answers.", choices=CHOICES)

@@ -166,7 +166,11 @@ def _said(brief: Brief, axis: str, names: list[str]) -> list[Any]:
 
 
 def _advice(brief: Brief, axis: str, name: str) -> Iterator[Block]:
-    frame = responsiveness.advice_in(brief, responsiveness.found_in(brief)).to_frame().filter(pl.col("axis") == axis, pl.col("group") == name)
+    frame = (
+        responsiveness.advice_in(brief, responsiveness.found_in(brief))
+        .to_frame()
+        .filter(pl.col("axis") == axis, pl.col("group") == name)
+    )
     if frame.height:
         shown = frame.select("seen", "sure", pl.col("meaning").alias("may mean"), pl.col("next").alias("look at next"))
         yield table("group-advice", "What to look at", shown, MOST_ROWS)
@@ -178,7 +182,9 @@ def _divided(brief: Brief, axis: str, name: str) -> Iterator[Block]:
     if own.height:
         frame = with_text(own.head(MOST_ITEMS), brief).rename(DIVIDED)
         title = f"Items on which {named(axis, name)} differ most"
-        note = f"The {frame.height:,} clearest of {own.height:,} items; p corrected over all items, groups and attributes."
+        note = (
+            f"The {frame.height:,} clearest of {own.height:,} items; p corrected over all items, groups and attributes."
+        )
         yield DataTable("group-items", title, frame, {}, note, search=True)
 
 
