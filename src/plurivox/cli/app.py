@@ -29,6 +29,7 @@ from plurivox.cli.predict import predict
 from plurivox.cli.printing import put, say
 from plurivox.cli.report import report
 from plurivox.cli.reproduce import reproduce
+from plurivox.cli.serve import serve
 from plurivox.cli.simulate import simulate
 from plurivox.cli.soft_labels import soft_labels
 from plurivox.errors import PlurivoxError, PlurivoxWarning
@@ -101,7 +102,7 @@ def program() -> typer.Typer:
 
 
 OTHERS = (
-    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, data, pack,
+    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, serve, data, pack,
     reproduce,
 )  # fmt: skip
 app = program()

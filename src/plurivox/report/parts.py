@@ -227,8 +227,7 @@ class Brief:
     @property
     def text_column(self) -> str | None:
         """The item attribute that holds their text, if there is one."""
-        known = {name.casefold(): name for name in self.ratings.items.columns[1:]}
-        return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
+        return text_column(self.ratings)
 
     @property
     def texts(self) -> dict[str, str] | None:
@@ -237,6 +236,12 @@ class Brief:
             return None
         known = self.ratings.items.select(pl.col("item", self.text_column).cast(pl.String)).drop_nulls()
         return dict(known.iter_rows())
+
+
+def text_column(ratings: Ratings) -> str | None:
+    """Return the item attribute that holds their text, if there is one."""
+    known = {name.casefold(): name for name in ratings.items.columns[1:]}
+    return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
 
 
 def slug(*parts: object) -> str:

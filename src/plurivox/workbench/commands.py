@@ -12,7 +12,7 @@ from plurivox.settings import Settings
 from plurivox.settings.record import Spec
 from plurivox.settings.shared import MIN_GROUP_SIZE
 from plurivox.settings.values import plain
-from plurivox.workbench.reading import CROWD, FILE, ReadingSettings, keywords_of, kept, source_of
+from plurivox.workbench.reading import CROWD, FILE, ReadingSettings, kept, keywords_of, source_of
 
 _PLACED = ("predictions", "answers")
 """What lenses take as their second argument."""

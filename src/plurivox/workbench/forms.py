@@ -101,7 +101,7 @@ def _menu(spec: Spec, known: Known) -> list[tuple[str, str]] | None:
         return [(str(one), str(one)) for one in spec.choices]
     columns = {"item": known.columns, "rater": known.columns, "score": known.columns, "time": known.columns,
                "items_by": known.items, "subset": known.items}  # fmt: skip
-    if spec.name in columns and columns[spec.name]:
+    if columns.get(spec.name):
         return [(one, one) for one in columns[spec.name]]
     if spec.name == "threshold" and known.points:
         return [("each", "each in turn"), *((one, one) for one in known.points)]

@@ -9,6 +9,7 @@ script but ours.
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ TOKEN = "token"  # noqa: S105  the name of the parameter
 SAFE = ("GET", "HEAD")
 SMALL = 1 << 20
 """Bytes that a request may have, unless it is an upload."""
+UPLOADS = re.compile(r"/studies(/\w+)?/files|/api/v1/studies/\w+/files/\w+")
+"""Addresses that take files."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 NONCE = "nonce"
 """Where pages find what marks their own scripts, in the scope of a request."""
@@ -58,8 +61,6 @@ class Guard:
         What programs send as ``Authorization: Bearer``; pages show it.
     most
         Bytes that an upload may have.
-    uploads
-        Paths that take uploads begin and end so.
     """
 
     app: App
@@ -68,7 +69,6 @@ class Guard:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     key: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     most: int = 1 << 30
-    uploads: tuple[str, str] = ("/studies", "/files")
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     _used: list[bool] = field(default_factory=list)
 
@@ -147,8 +147,7 @@ class Guard:
 
     async def _pass(self, scope: Scope, headers: _Headers, receive: Receive, send: Send) -> None:
         """Let the application answer, hold the body to its size, and add what every answer carries."""
-        path = scope["path"]
-        most = self.most if path.startswith(self.uploads[0]) and path.endswith(self.uploads[1]) else SMALL
+        most = self.most if UPLOADS.fullmatch(scope["path"]) else SMALL
         length = headers.all("content-length")
         if length and (not length[0].isdigit() or int(length[0]) > most):
             await _answer(send, 413, _too_large(most))

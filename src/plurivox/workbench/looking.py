@@ -62,7 +62,7 @@ def _recognised(desk: Desk, ratings: Ratings) -> dict[str, Any]:
             {"name": name, "groups": told[name], "withheld": withheld[name], "numbers": _numbers(ratings.raters[name])}
             for name in attributes
         ],
-        "items": [{"name": name, "values": _values(ratings.items[name])} for name in ratings.items.columns[1:]],
+        "items": [{"name": name, "values": few_values(ratings.items[name])} for name in ratings.items.columns[1:]],
         "notes": [*described.findings(), *intake.left_out_and_remarks()],
         "usage": [int(n) for n in ratings.used()][:200],
     }  # fmt: skip
@@ -86,7 +86,7 @@ def _numbers(values: pl.Series) -> bool:
     return texts.n_unique() > MANY and texts.cast(pl.Float64, strict=False).null_count() == 0
 
 
-def _values(values: pl.Series) -> list[str]:
+def few_values(values: pl.Series) -> list[str]:
     """Return the values of an item attribute, where there are few."""
     found = values.drop_nulls().cast(pl.String).unique().sort().to_list()
     return [short(one, LONGEST) for one in found] if len(found) <= MOST_VALUES else []

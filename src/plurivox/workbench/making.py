@@ -264,5 +264,6 @@ def kinds() -> None:
 
     KINDS.update(
         run=run, report=write_reports, look=looking.look, question=views.question, group=views.group, item=views.item,
-        compare=views.compare, table=views.table_file,
+        compare=views.compare, items=views.items, config=views.config,
+        table=views.table_file,
     )  # fmt: skip

@@ -196,3 +196,8 @@ def _is_plain(name: str) -> bool:
     """Tell whether a name can be read as a file's name and as nothing else."""
     fine = all(c.isalnum() or c in " ._()+-" for c in name)
     return fine and name[:1].isalnum() and len(name.encode()) < 200 and "::" not in name
+
+
+def shown_names(files: Mapping[str, Any]) -> dict[str, str]:
+    """Return what owners call the files of a study, by role."""
+    return {role: one.shown for role, one in files.items()}

@@ -9,27 +9,33 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from plurivox.axis import CROSS, names_raters
+from plurivox.config import FILE_NAME, Bins, Groups, config_text
 from plurivox.errors import SelectionError
 from plurivox.files import write_text
 from plurivox.lenses import lenses
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.record import Lens
-from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
 from plurivox.plots.items import DIVIDED
-from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug
+from plurivox.recoding import Recoding
+from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
+from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
 from plurivox.report.sections import alignment, cohesion, responsiveness, soft, variation
 from plurivox.results.exported import document_of
 from plurivox.results.files import flat, write_frame
 from plurivox.results.result import Result, frame_of
 from plurivox.results.text import Shown
 from plurivox.results.wording import counted, named
+from plurivox.workbench.looking import few_values
 from plurivox.workbench.making import Desk, fragment
+from plurivox.workbench.reading import read
 
 MOST_ROWS = 200
 MOST_ITEMS = 25
+LONGEST = 200
 OF_GROUPS: dict[str, Any] = {
     "variation": variation, "cohesion": cohesion, "responsiveness": responsiveness, "alignment": alignment,
 }  # fmt: skip
@@ -221,7 +227,45 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     return {"title": f"Item {asked['item']}"}
 
 
+def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Write a list of all items: what they are, how often they were rated, and how."""
+    ratings = desk.ratings
+    counts = ratings.counts()
+    n = counts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = counts / n[:, None]
+        mean = (shares * np.arange(counts.shape[1])).sum(axis=1)
+        entropy = -np.where(shares > 0, shares * np.log(shares), 0.0).sum(axis=1)
+    known = ratings.items
+    text = text_column(ratings)
+    menus = {name: values for name in known.columns[1:] if (values := few_values(known[name]))}
+    frame = known.select(
+        pl.col("item").cast(pl.String), pl.Series("place", np.arange(ratings.n_items)), pl.Series("n_ratings", n),
+        pl.Series("mean", mean).fill_nan(None), pl.Series("entropy", entropy).fill_nan(None),
+        (pl.lit("") if text is None else pl.col(text).cast(pl.String).str.slice(0, LONGEST)).alias("text"),
+        *(pl.col(name).cast(pl.String).alias(f"is:{name}") for name in menus),
+    )  # fmt: skip
+    write_frame(out / "items.parquet", frame)
+    return {"filters": menus, "has_text": text is not None}
+
+
 # Files ----------------------------------------------------------------------------------------------------------------
+
+
+def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Write a plurivox.toml that says how the files of the study are read."""
+    reading, ratings = desk.source.reading, desk.ratings
+    bins = {name: Bins(tuple(edges)) for name, edges in reading.bins.items()}
+    recoding = None
+    if reading.recode:
+        recoding = Recoding.of(read(reading.replace(recode=None, bins={}, where=()), desk.names).scale, reading.recode)
+    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes)
+    text = config_text(
+        ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=recoding, groups=groups,
+        item_columns=reading.item_attributes, encoding=reading.encoding,
+    )  # fmt: skip
+    write_text(out / FILE_NAME, text)
+    return {"files": [FILE_NAME]}
 
 
 def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:

@@ -60,9 +60,7 @@ REGIONS = (
 
 def found_in(brief: Brief) -> Responsiveness:
     """Return what the lens found, as the report asks it."""
-    found: Responsiveness = (
-        brief.ask("responsiveness", psychometrics=True) if brief.by else brief.ask("responsiveness")
-    )
+    found: Responsiveness = brief.ask("responsiveness", psychometrics=True) if brief.by else brief.ask("responsiveness")
     return found
 
 
