@@ -16,6 +16,7 @@ from plurivox.errors import InputError, SelectionError
 from plurivox.report.settings import ReportSettings
 from plurivox.workbench.bench import lens_of
 from plurivox.workbench.exploring import run_of
+from plurivox.workbench.making import problem_in_words
 from plurivox.workbench.openapi import description
 from plurivox.workbench.pages import bench_of, page, said_of, study_of
 from plurivox.workbench.reading import ReadingSettings
@@ -76,7 +77,7 @@ async def asked(request: Request, kind: str, question: Mapping[str, Any]) -> Res
             run = await asyncio.wait_for(bench.jobs.until_ended(run.id), PATIENCE)
     status = 202 if run.going else 200 if run.state == DONE else 400
     if status == 400:
-        told = run.problem or {"problem": f"it was {run.state}", "text": f"It was {run.state}."}
+        told = run.problem or problem_in_words(f"it was {run.state}")
         return JSONResponse({"error": {"status": 400, **told}}, 400)
     return JSONResponse(shown_run(request, run), status)
 

@@ -205,7 +205,8 @@ _ADDED = (
 
 
 def _added(nonce: str) -> list[tuple[bytes, bytes]]:
-    values = (policy(nonce), "nosniff", "no-referrer", "same-origin", "same-origin", "DENY")
+    # Without any referrer browsers would also hide the origin of our own forms; nothing is told to other sites.
+    values = (policy(nonce), "nosniff", "same-origin", "same-origin", "same-origin", "DENY")
     return [(name, value.encode("ascii")) for name, value in zip(_ADDED, values, strict=True)]
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plurivox.workbench.making import Source, digest_of
+from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.store import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, Store, StudyRecord
 
@@ -270,8 +270,8 @@ class Jobs:
             )  # fmt: skip
         except OSError as error:
             self._workers.remove(worker)
-            text = f"No process could be started ({error.strerror})."
-            self._end(job, FAILED, {"problem": text, "text": text, "hint": "Try again when less is going on."})
+            text = f"no process could be started ({error.strerror})"
+            self._end(job, FAILED, problem_in_words(text, "Try again when less is going on."))
             self._next()
             return
         worker.reader = asyncio.get_running_loop().create_task(self._read(worker))
@@ -307,12 +307,9 @@ class Jobs:
         if worker in self._workers:
             self._workers.remove(worker)
         if worker.job is not None:
-            text = "The process that worked on it ended unexpectedly." + (
-                " There may not be enough memory." if code == -signal.SIGKILL else ""
-            )
-            self._end(
-                worker.job, FAILED, {"problem": text, "text": text, "hint": "Try again, or ask for less at once."}
-            )
+            text = "the process that worked on it ended unexpectedly"
+            text += ", perhaps for want of memory" if code == -signal.SIGKILL else ""
+            self._end(worker.job, FAILED, problem_in_words(text, "Try again, or ask for less at once."))
             self._next()
 
     def _retire(self, worker: _Worker) -> None:

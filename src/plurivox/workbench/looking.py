@@ -100,12 +100,13 @@ def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
     try:
         with open_table(source, kind_of(reading.format) if own else None, reading.encoding or "utf-8") as table:
             if isinstance(table, Ratings):
-                return {"columns": [], "rows": [], "told": "plurivox packed this study; it needs no reading."}
+                told = "plurivox wrote this file itself; there is nothing to recognise."
+                return {"columns": [], "rows": [], "told": told, "points": []}
             names, frame = list(table.columns), table.first().head(ROWS)
             rows = [[_cell(value) for value in row] for row in frame.iter_rows()]
-            found = {"columns": names, "rows": rows, "points": _points(frame, table.first(), columns) if own else []}
+            found = {"columns": names, "rows": rows, "told": "", "points": _points(frame, table.first(), columns) if own else []}
     except PlurivoxError as error:
-        return {"columns": [], "rows": [], "problem": problem_of(error)}
+        return {"columns": [], "rows": [], "told": str(error), "points": []}
     rater = columns.get("rater") if own else next((one for one in names if plain(one) in ROLE_NAMES["rater"]), None)
     if rater in names and role in ("ratings", "raters", "reference"):
         at, seen = names.index(rater), {}
@@ -136,12 +137,12 @@ def _beside(desk: Desk, role: str) -> dict[str, Any] | None:
         try:
             found = beside(role, desk.source.reading, desk.names, desk.ratings)
         except PlurivoxError as error:
-            return {"problem": problem_of(error)}
+            return {"problem": problem_of(error), "told": "", "warnings": []}
     if found is None:
         return None
     said = [str(one.message) for one in caught]
-    if isinstance(found, str):
-        return {"told": found, "warnings": said}
     if isinstance(found, Ratings):
-        return {"told": f"{len(found):,} ratings of {found.n_items:,} items; scale {found.scale}", "warnings": said}
-    return {"told": f"of {', '.join(found.models)}", "warnings": said}
+        told = f"{len(found):,} ratings of {found.n_items:,} items; scale {found.scale}"
+    else:
+        told = found if isinstance(found, str) else f"of {', '.join(found.models)}"
+    return {"problem": None, "told": told, "warnings": said}

@@ -163,15 +163,25 @@ def write_json(path: Path, value: Any) -> None:
 
 def problem_of(error: BaseException) -> dict[str, Any]:
     """Return what is to be said about an error, in parts that a page can show; of our own mistakes only their kind."""
+    found: dict[str, Any] = {"source": None, "column": None, "places": [], "n_places": 0, "hint": None}
     if isinstance(error, InputError):
-        parts = {name: getattr(error, name) for name in ("problem", "source", "column", "n_places", "hint")}
-        return {**parts, "places": list(error.places[: error.SHOWN]), "text": str(error)}
-    if isinstance(error, PlurivoxError):
-        return {"problem": str(error), "text": str(error)}
-    if isinstance(error, MemoryError):
-        return {"problem": "this takes more memory than there is", "text": "This takes more memory than there is."}
-    text = f"Something went wrong inside plurivox ({type(error).__name__})."
-    return {"problem": text, "text": text, "ours": True, "hint": "The window of plurivox serve tells where."}
+        found |= {name: getattr(error, name) for name in ("source", "column", "n_places", "hint")}
+        found |= {"places": list(error.places[: error.SHOWN]), "problem": error.problem}
+    elif isinstance(error, PlurivoxError):
+        found["problem"] = str(error)
+    elif isinstance(error, MemoryError):
+        found |= {"problem": "this takes more memory than there is", "hint": "Ask for less at once."}
+    elif isinstance(error, OSError):
+        found |= {"problem": f"the machine refused ({error.strerror or type(error).__name__})"}
+    else:
+        problem = f"something went wrong inside plurivox ({type(error).__name__})"
+        found |= {"problem": problem, "hint": "The window of plurivox serve tells where."}
+    return {**found, "text": str(error) if isinstance(error, PlurivoxError) else f"{found['problem']}."}
+
+
+def problem_in_words(text: str, hint: str | None = None) -> dict[str, Any]:
+    """Return the same for what is no error of a file."""
+    return problem_of(InputError(text, hint=hint))
 
 
 def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from plurivox.workbench import api, exploring, pages
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard
 from plurivox.workbench.jobs import Jobs
-from plurivox.workbench.making import problem_of
+from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.pages import page
 from plurivox.workbench.store import ChangedError, Store
 
@@ -77,7 +77,7 @@ async def failed(request: Request, error: Exception) -> Response:
         text = {404: "There is nothing at this address.", 405: "This address does not take such a request."}.get(
             status, str(error.detail)
         )
-        told: dict[str, Any] = {"problem": text, "text": text}
+        told = problem_in_words(text)
     else:
         told = problem_of(error)
     if request.url.path.startswith("/api/"):
