@@ -23,9 +23,14 @@ def options_of(settings: Settings, leave: Sequence[str] = ()) -> list[str]:
     found: list[str] = []
     for name, spec in settings.specs().items():
         value = getattr(settings, name)
-        if name not in leave and spec.cli and value != spec.default:
+        if name not in leave and spec.cli and value != usual(spec):
             found += _option(spec, value)
     return found
+
+
+def usual(spec: Spec) -> Any:
+    """Return what a setting is if nobody says anything, in the form in which records hold it."""
+    return None if spec.required else spec.checked(spec.default)
 
 
 def _option(spec: Spec, value: Any) -> Iterator[str]:
@@ -133,7 +138,7 @@ def python_lines(
     if reading.where:
         lines.append(_call("ratings = ratings.where", [], kept(reading)))
     own = {name: plain(getattr(asked, name)) for name, spec in asked.specs().items()
-           if getattr(asked, name) != spec.default and name != "n_lenses"}  # fmt: skip
+           if getattr(asked, name) != usual(spec) and name != "n_lenses"}  # fmt: skip
     if "by" in own:
         own["by"] = [one[0] if len(one) == 1 else tuple(one) for one in own["by"]]
     lines += _inputs(reading, files, given, own)

@@ -9,7 +9,7 @@ from typing import Any
 from plurivox.errors import InputError
 from plurivox.settings import Settings
 from plurivox.settings.record import Spec
-from plurivox.workbench.commands import text_of_value
+from plurivox.workbench.commands import text_of_value, usual
 
 WORDS = {
     "by": "Groups of raters", "items_by": "Parts of the items", "min_group_size": "Smallest group shown",
@@ -70,7 +70,7 @@ def fields_of(record: Settings, known: Known) -> list[Field]:
 
 def _field(spec: Spec, value: Any, known: Known) -> Field:
     words = WORDS.get(spec.name, spec.name.replace("_", " ").capitalize())
-    default = None if spec.required else spec.default
+    default = usual(spec)
     told: dict[str, Any] = {
         "name": spec.name, "label": words, "help": spec.help, "option": str(spec.option), "changed": value != default,
         "least": spec.least, "most": spec.most,
