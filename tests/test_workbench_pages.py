@@ -61,3 +61,118 @@ def test_the_whole_way(client: Any, study: str, results: str) -> None:
         assert "<h2 id=\"part-title\">" in page, part
     assert "plurivox report ratings.csv" in first
     assert "--rater-attributes gender" in first
+
+
+def test_it_can_be_renamed_and_deleted(client: Any) -> None:
+    home = add_study(client)
+    assert send(client, f"{home}/name", name="Another <name>").status_code == 303
+    assert "Another &lt;name&gt;" in client.get("/").text
+    assert send(client, f"{home}/delete").headers["location"] == "/"
+    assert client.get(home).status_code == 404
+
+
+def test_an_unreadable_file_is_said_with_what_to_do(client: Any) -> None:
+    bad = RATINGS.replace("i3,r2,", "i3,r2,very ")
+    page = settled(client, add_study(client, bad))
+    assert 'role="alert"' in page
+    assert "ratings.csv" in page
+    assert "What to do" in page
+    assert "ask questions" not in page  # nothing leads on from what cannot be read
+    assert client.get("/").status_code == 200
+
+
+def test_a_scale_of_words_is_put_in_order(client: Any) -> None:
+    words = ["No", "Perhaps", "Yes"]
+    text = "item,rater,score\n" + "".join(f"i{i},r{r},{words[(i * r) % 3]}\n" for i in range(6) for r in range(6))
+    home = add_study(client, text)
+    page = settled(client, home)
+    assert 'data-order="f-scale"' in page
+    assert all(f"<span>{word}</span>" in page for word in words)
+    assert send(client, f"{home}/reading", scale="No,Perhaps,Yes").status_code == 303
+    assert "3</strong> <span>points, No to Yes" in settled(client, home)
+
+
+def test_a_wrong_setting_is_one_clear_page(client: Any, study: str) -> None:
+    done = send(client, f"{study}/ask", by="gender", permutations="many")
+    assert done.status_code == 400
+    assert "Permutations is &#39;many&#39;." in done.text
+    assert "Traceback" not in done.text
+    again = send(client, f"{study}/ask", by="gender", revision="0")
+    assert again.status_code == 409
+    assert "another tab" in again.text
+
+
+def test_what_is_not_there_is_said(client: Any, study: str) -> None:
+    for path in ("/nothing", "/studies/000000000000", f"{study}/lenses/nothing", "/assets/../server.py", "/assets/x.js",
+                 f"{study}/runs/0000/progress", f"{study}/export/secret.txt", f"{study}/tables/cohesion/x.exe"):  # fmt: skip
+        found = client.get(path)
+        assert found.status_code == 404, path
+        assert "Traceback" not in found.text
+
+
+def test_a_group_two_groups_and_an_item(client: Any, study: str, results: str) -> None:
+    group = settled(client, f"{study}/groups?axis=gender&group=woman")
+    assert "7 raters, 84 ratings of 12 items" in group
+    assert "Leniency: who rates higher" in group
+    both = settled(client, f"{study}/compare?axis=gender&one=woman&other=man")
+    assert "woman and man" in both
+    listed = settled(client, f"{study}/items?q=I1")
+    assert "3 items" in listed  # i1, i10 and i11
+    one = settled(client, f"{study}/item?item=i10")
+    assert "Item i10" in one
+    assert "plurivox item ratings.csv i10" in one
+    for page in (group, both, one):
+        assert not re.search(r"\br\d+\b(?!em)", re.sub(r"<[^>]*>", " ", page.partition("<main")[2].partition('class="same"')[0]))
+
+
+def test_a_group_that_is_not_shown_cannot_be_asked_for(client: Any, study: str, results: str) -> None:
+    for query in ("axis=rater&group=r1", "axis=gender&group=nobody", "axis=&group="):
+        page = client.get(f"{study}/groups?{query}").text
+        assert "view-title" not in page
+        assert "stream" not in page
+
+
+def test_one_lens_with_its_own_settings(client: Any, study: str) -> None:
+    plain = client.get(f"{study}/lenses/cohesion").text
+    assert 'name="permutations"' in plain
+    assert "view-title" not in plain
+    page = settled(client, f"{study}/lenses/cohesion?go=1&by=gender&permutations=10&max_permutations=10&level=nominal")
+    assert "view-title" in page
+    assert "plurivox cohesion ratings.csv" in page
+    assert "--permutations 10" in page
+    assert "level=&#39;nominal&#39;" in page
+    lacking = client.get(f"{study}/lenses/alignment?go=1").text
+    assert "This needs answers" in lacking
+
+
+def test_notes_go_into_the_report(client: Any, study: str, results: str) -> None:
+    run = results.rpartition("=")[2]
+    assert send(client, f"{study}/notes", place="cohesion", text="Ask <them>.", back=results).status_code == 303
+    assert "Ask &lt;them&gt;." in client.get(f"{results}&part=cohesion").text
+    assert send(client, f"{study}/export/report", run=run).status_code == 303
+    assert "The report (HTML)" in settled(client, f"{study}/export?run={run}")
+    report = client.get(f"{study}/export/report.html?run={run}")
+    assert report.headers["content-disposition"].startswith("attachment")
+    assert "Ask &lt;them&gt;." in report.text
+    assert "plurivox report ratings.csv" in report.text
+
+
+def test_tables_and_settings_are_taken_away(client: Any, study: str, results: str) -> None:
+    import polars as pl
+
+    csv = client.get(f"{study}/tables/cohesion/values.csv")
+    assert csv.headers["content-disposition"] == 'attachment; filename="cohesion-values.csv"'
+    frame = pl.read_csv(csv.content)
+    assert {"axis", "group", "statistic", "value", "p_adjusted"} <= set(frame.columns)
+    parquet = pl.read_parquet(client.get(f"{study}/tables/cohesion/values.parquet").content)
+    assert parquet.height == frame.height
+    assert r"\toprule" in client.get(f"{study}/tables/variation/shown.tex").text
+    assert "<table" in client.get(f"{study}/tables/items/shown.html").text
+    toml = client.get(f"{study}/export/plurivox.toml").text
+    assert 'columns = ["gender"]' in toml
+
+
+def test_nothing_is_worked_out_twice(client: Any, study: str, results: str) -> None:
+    asked = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference": "crowd"}
+    again = send(client, f"{study}/ask", **asked)
+    assert again.headers["location"] == results

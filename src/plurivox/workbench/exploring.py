@@ -59,7 +59,7 @@ async def events(request: Request) -> Response:
 
 async def progress(request: Request) -> Response:
     """Show how far a run is, as a piece of a page."""
-    macros = environment().get_template("macros.html.j2").make_module({"nonce": request.scope[NONCE], "here": ""})
+    macros = environment().get_template("macros.html.j2").make_module({"nonce": request.scope[NONCE], "here": "", "bare": True})
     return HTMLResponse(str(macros.bar(bench_of(request).jobs.progress(run_of(request).id))))
 
 

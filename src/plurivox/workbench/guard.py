@@ -183,8 +183,8 @@ class TooLargeError(Exception):
 
 
 def _too_large(most: int) -> str:
-    size = f"{most / (1 << 20):,.0f} MB"
-    return f"This is more than {size}, which is as much as is taken at once; plurivox serve --max-upload says how much."
+    more = "" if most == SMALL else "; plurivox serve --max-upload says how much"
+    return f"This is more than {most:,} bytes, which is as much as is taken here at once{more}"
 
 
 class _Headers:

@@ -42,7 +42,7 @@ def bench_of(request: Request) -> Bench:
 def page(request: Request, template: str, *, status: int = 200, **known: Any) -> HTMLResponse:
     """Return a page."""
     here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    told = {"nonce": request.scope[NONCE], "here": here, **known}
+    told = {"nonce": request.scope[NONCE], "here": here, "bare": "hx-request" in request.headers, **known}
     return HTMLResponse(environment().get_template(template).render(**told), status)
 
 

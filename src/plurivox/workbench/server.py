@@ -22,7 +22,7 @@ from starlette.routing import Route
 from plurivox.errors import FileError, InputError, PlurivoxError, SelectionError
 from plurivox.workbench import api, exploring, pages
 from plurivox.workbench.bench import Bench
-from plurivox.workbench.guard import LOOPBACK, Guard
+from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.pages import page
@@ -55,6 +55,8 @@ def status_of(error: Exception) -> int:
     """Return the status that goes with an error."""
     if isinstance(error, HTTPException):
         return error.status_code
+    if isinstance(error, TooLargeError):
+        return 413
     if isinstance(error, ChangedError):
         return 409
     if isinstance(error, SelectionError):
@@ -79,7 +81,7 @@ async def failed(request: Request, error: Exception) -> Response:
         )
         told = problem_in_words(text)
     else:
-        told = problem_of(error)
+        told = problem_in_words(str(error)) if status == 413 else problem_of(error)
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": {"status": status, **told}}, status)
     study = request.path_params.get("study")
@@ -101,7 +103,7 @@ def application(store: Store, guard: Callable[[], Guard], max_upload: int = MAX_
             await jobs.close()
 
     routes = [Route("/assets/{name}", asset), *pages.ROUTES, *exploring.ROUTES, *api.ROUTES]
-    handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, InputError, OSError, Exception), failed)
+    handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
     return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
 

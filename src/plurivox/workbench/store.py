@@ -133,12 +133,13 @@ class Store:
         try:
             self._open()
         except sqlite3.DatabaseError as error:
-            self._lock.close()
+            self.close()
             hint = "Move it away; the files of studies lie beside it."
             source = str(self.folder / "workbench.sqlite3")
             raise FileError(f"it is damaged ({error})", source=source, hint=hint) from None
 
     def _open(self) -> None:
+        """Open what is known of studies, and put in order what an end in the midst of something left behind."""
         self._base = sqlite3.connect(self.folder / "workbench.sqlite3", check_same_thread=False, isolation_level=None)
         self._base.row_factory = sqlite3.Row
         self._base.execute("pragma journal_mode = wal")
@@ -231,7 +232,7 @@ class Store:
             base.execute("insert into studies values (?, ?, ?, ?, ?, ?, ?)", row)
         return found
 
-    def change_study(self, name: str, revision: int | None = None, **changes: Any) -> int:
+    def change_study(self, study: str, revision: int | None = None, **changes: Any) -> int:
         """Change the name, how files are read or what is asked; return its new revision.
 
         Raises
@@ -241,14 +242,14 @@ class Store:
         """
         known = {"name": str, "reading": json.dumps, "asked": json.dumps}
         with self._changing() as base:
-            now = self.study(name).revision
+            now = self.study(study).revision
             if revision is not None and revision != now:
                 raise ChangedError(
                     "this study was changed in another tab meanwhile", hint="Look at it again, and repeat the change."
                 )
             for column, value in changes.items():
-                base.execute(f"update studies set {column} = ? where id = ?", (known[column](value), name))  # noqa: S608
-            base.execute("update studies set revision = ?, changed = ? where id = ?", (now + 1, time.time(), name))
+                base.execute(f"update studies set {column} = ? where id = ?", (known[column](value), study))  # noqa: S608
+            base.execute("update studies set revision = ?, changed = ? where id = ?", (now + 1, time.time(), study))
             return now + 1
 
     def delete_study(self, name: str) -> None:
