@@ -55,7 +55,8 @@ def test_a_study_is_there_after_a_restart(store: Store, opened: Callable[[], Sto
 
 
 @pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "..\\..\\x.csv", "/etc/passwd", "a/../b.csv", "", "\x00.csv", "x" * 5000 + ".csv", "..", "."]
+    "name",
+    ["../../etc/passwd", "..\\..\\x.csv", "/etc/passwd", "a/../b.csv", "", "\x00.csv", "x" * 5000 + ".csv", "..", "."],
 )
 def test_files_are_named_by_us(store: Store, name: str) -> None:
     study = store.add_study("One")
@@ -103,7 +104,7 @@ def test_deleting_a_study_deletes_its_files(store: Store) -> None:
         store.study(study)
     base = sqlite3.connect(store.folder / "workbench.sqlite3")
     for table in ("files", "runs", "notes"):
-        assert base.execute(f"select count(*) from {table}").fetchone() == (0,)  # noqa: S608
+        assert base.execute(f"select count(*) from {table}").fetchone() == (0,)
     base.close()
 
 

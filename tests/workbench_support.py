@@ -30,7 +30,7 @@ def workbench(folder: Path, **options: Any) -> Iterator[TestClient]:
     store = Store(folder)
     guard = guarded(store, PORT, **options)
     try:
-        with TestClient(guard, base_url=HOME, raise_server_exceptions=False) as client:  # type: ignore[arg-type]
+        with TestClient(guard, base_url=HOME, raise_server_exceptions=False) as client:
             client.guard = guard  # type: ignore[attr-defined]
             assert client.get(f"/?token={guard.token}", follow_redirects=False).status_code == 303
             yield client

@@ -102,8 +102,8 @@ def program() -> typer.Typer:
 
 
 OTHERS = (
-    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, serve, data, pack,
-    reproduce,
+    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, serve, data,
+    pack, reproduce,
 )  # fmt: skip
 app = program()
 

@@ -1,5 +1,6 @@
 """``plurivox serve``: studies in the browser."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,8 @@ def serve(
     Everything stays on this machine. The address that is printed holds a key, and holds good for one browser. Ctrl-C
     ends the server; studies are there again when it is started the next time.
     """
+    import webbrowser
+
     from plurivox.errors import MissingExtraError
 
     try:
@@ -42,18 +45,17 @@ def serve(
     from plurivox.workbench.store import Store
 
     store = Store(default_folder() if folder is None else folder)
-    path = begin(store, files) if files else "/"
-    address = Address.open(host, port)
-    if address.hosts[0] != "127.0.0.1" and not host.startswith(("127.", "localhost", "::1")):
-        say(f"anybody who can reach {host} and knows the address below can open your studies; it is not encrypted")
+    with contextlib.closing(store):
+        path = begin(store, files) if files else "/"
+        address = Address.open(host, port)
+        if not address.local:
+            say(f"anybody who reaches {host} and has the address below can open your studies; nothing is encrypted")
 
-    def ready(first: str) -> None:
-        first = first.replace("/?", f"{path}?", 1)
-        put(first)
-        say(f"studies are in {store.folder}; Ctrl-C ends the server")
-        if browser:
-            import webbrowser
+        def ready(first: str) -> None:
+            first = first.replace("/?", f"{path}?", 1)
+            put(first)
+            say(f"studies are in {store.folder}; Ctrl-C ends the server")
+            if browser:
+                webbrowser.open(first)
 
-            webbrowser.open(first)
-
-    serving(address, store, max_upload << 20, ready)
+        serving(address, store, max_upload << 20, ready)

@@ -122,7 +122,8 @@ def environment(load: Callable[[str], str | None] | None = None) -> Any:
         raise MissingExtraError("a report needs Jinja", "report") from None
     own = jinja2.FunctionLoader(_asset)
     made = jinja2.Environment(
-        loader=own if load is None else jinja2.ChoiceLoader([jinja2.FunctionLoader(load), own]), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        loader=own if load is None else jinja2.ChoiceLoader([jinja2.FunctionLoader(load), own]),
+        autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     made.globals.update(

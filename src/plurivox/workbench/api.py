@@ -57,7 +57,8 @@ def shown_run(request: Request, run: Run) -> dict[str, Any]:
     state = bench.jobs.progress(run.id)
     told: dict[str, Any] = {
         "id": run.id, "kind": run.kind, "state": run.state, "created": run.created, "ended": run.ended,
-        "asked": run.asked, "problem": run.problem, "progress": {"percent": state.share, "doing": state.what or state.name},
+        "asked": run.asked, "problem": run.problem,
+        "progress": {"percent": state.share, "doing": state.what or state.name},
     }  # fmt: skip
     folder = bench.jobs.made(run.study, run.key) if run.state == DONE else None
     if folder is not None:

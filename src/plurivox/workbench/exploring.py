@@ -59,7 +59,11 @@ async def events(request: Request) -> Response:
 
 async def progress(request: Request) -> Response:
     """Show how far a run is, as a piece of a page."""
-    macros = environment().get_template("macros.html.j2").make_module({"nonce": request.scope[NONCE], "here": "", "bare": True})
+    macros = (
+        environment()
+        .get_template("macros.html.j2")
+        .make_module({"nonce": request.scope[NONCE], "here": "", "bare": True})
+    )
     return HTMLResponse(str(macros.bar(bench_of(request).jobs.progress(run_of(request).id))))
 
 
@@ -178,8 +182,8 @@ async def items(request: Request) -> Response:
     run = bench.jobs.ask(study, "items", {})
     folder = bench.jobs.made(study.id, run.key)
     given = request.query_params
-    known: dict[str, Any] = {"q": given.get("q", ""), "orders": ORDERS, "order": given.get("order", "item"), "rows": None,
-                             "filters": {}, "chosen": {}}  # fmt: skip
+    known: dict[str, Any] = {"q": given.get("q", ""), "orders": ORDERS, "order": given.get("order", "item"),
+                             "rows": None, "filters": {}, "chosen": {}}  # fmt: skip
     if folder is not None:
         told = bench.jobs.told(folder)
         frame = pl.scan_parquet(folder / "items.parquet")
@@ -214,7 +218,8 @@ def _listed(frame: Any, order: str, given: Mapping[str, str], path: str) -> dict
     first = at * PER_PAGE
     return {
         "rows": frame.slice(first, PER_PAGE).to_dicts(), "total": frame.height, "first": first,
-        "before": address(at - 1) if at else None, "after": address(at + 1) if first + PER_PAGE < frame.height else None,
+        "before": address(at - 1) if at else None,
+        "after": address(at + 1) if first + PER_PAGE < frame.height else None,
     }  # fmt: skip
 
 
@@ -254,7 +259,8 @@ async def lens(request: Request) -> Response:
         "given": {"item": item} if item else {},
     }
     return view(
-        request, "lens.html.j2", study, "ask", "question", question if ready else None, record.question if ready else "",
+        request, "lens.html.j2", study, "ask", "question", question if ready else None,
+        record.question if ready else "",
         lens=record, fields=fields_of(settings, known_of(look)), wanted=wanted, lacking=lacking, item=item,
         changed=asks and any(field.changed for field in fields_of(settings, known_of(look)) if field.kind != "axes"),
         **bench.commands(study, settings.as_dict(), record, {"item": item} if item else {}),
@@ -326,7 +332,7 @@ async def report_file(request: Request) -> Response:
 
 async def table(request: Request) -> Response:
     """Hand out a table of a lens."""
-    bench, study = bench_of(request), study_of(request)
+    study = study_of(request)
     based, record = needed(request, study), lens_of(request.path_params["lens"])
     name, _, form = request.path_params["name"].rpartition(".")
     known = (*(record.csv_tables or ("values",)), "shown")

@@ -232,7 +232,7 @@ class Jobs:
     # Processes --------------------------------------------------------------------------------------------------------
 
     def _next(self) -> None:
-        """Give waiting jobs to whoever is free: a process that knows the study, a new one, or one in place of another."""
+        """Give waiting jobs to who is free: a process that knows the study, a new one, or one in place of another."""
         while self._waiting and not self._closed:
             job = self._waiting[0]
             free = [one for one in self._workers if one.job is None]

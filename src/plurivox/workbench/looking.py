@@ -53,7 +53,7 @@ def _recognised(desk: Desk, ratings: Ratings) -> dict[str, Any]:
     platform = next((one.title for one in PLATFORMS if one.name == intake.platform), None)
     return {
         "columns": dict(intake.columns),
-        "why": {role: _why(role, name, getattr(reading, role, None), platform) for role, name in intake.columns.items()},
+        "why": {one: _why(one, name, getattr(reading, one, None), platform) for one, name in intake.columns.items()},
         "layout": intake.layout, "platform": platform,
         "scale": [str(label) for label in ratings.scale.labels][:200], "scale_inferred": intake.scale_inferred,
         "poles": list(ratings.scale.poles or ()), "has_raters": ratings.has_raters,
@@ -98,18 +98,25 @@ def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
     own = role == "ratings"
     source = source_of(reading, desk.names) if own else desk.names[role]
     try:
-        with open_table(source, kind_of(reading.format) if own else None, reading.encoding or "utf-8") as table:
+        kind: Any = reading.format if own else None
+        with open_table(source, kind_of(kind), reading.encoding or "utf-8") as table:
             if isinstance(table, Ratings):
                 told = "plurivox wrote this file itself; there is nothing to recognise."
                 return {"columns": [], "rows": [], "told": told, "points": []}
             names, frame = list(table.columns), table.first().head(ROWS)
             rows = [[_cell(value) for value in row] for row in frame.iter_rows()]
-            found = {"columns": names, "rows": rows, "told": "", "points": _points(frame, table.first(), columns) if own else []}
+            found = {
+                "columns": names,
+                "rows": rows,
+                "told": "",
+                "points": _points(frame, table.first(), columns) if own else [],
+            }
     except PlurivoxError as error:
         return {"columns": [], "rows": [], "told": str(error), "points": []}
     rater = columns.get("rater") if own else next((one for one in names if plain(one) in ROLE_NAMES["rater"]), None)
     if rater in names and role in ("ratings", "raters", "reference"):
-        at, seen = names.index(rater), {}
+        seen: dict[str, str] = {}
+        at = names.index(rater)
         for row in rows:
             row[at] = seen.setdefault(row[at], f"rater {len(seen) + 1}")
     return found

@@ -146,7 +146,7 @@ class Results:
 
 
 def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
-    """Work out one thing and write it into a folder; its file ``done.json`` comes last, and tells that it is all there."""
+    """Work out one thing and write it into a folder; ``done.json`` comes last, and tells that it is all there."""
     kinds()
     out.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as caught:

@@ -87,7 +87,8 @@ def description() -> dict[str, Any]:
         },
         "/studies/{study}": {
             "parameters": [_STUDY],
-            "get": {"operationId": "study", "summary": "Tell what is known of a study.", "responses": _answers(200, 404)},
+            "get": {"operationId": "study", "summary": "Tell what is known of a study.",
+                    "responses": _answers(200, 404)},
             "patch": {
                 "operationId": "change_study", "summary": "Change its name, how its files are read, or what is asked.",
                 "requestBody": _body(_object({
@@ -133,7 +134,8 @@ def description() -> dict[str, Any]:
         paths[f"/studies/{{study}}/questions/{lens.name}"] = {
             "parameters": [_STUDY],
             "post": {
-                "operationId": f"ask_{lens.name}", "summary": lens.question, "description": lens.about.replace("\n", " "),
+                "operationId": f"ask_{lens.name}", "summary": lens.question,
+                "description": lens.about.replace("\n", " "),
                 "requestBody": _body(body), "responses": _answers(200, 202, 400, 404),
             },
         }  # fmt: skip

@@ -164,7 +164,8 @@ async def data(request: Request) -> Response:
     return study_page(
         request, "data.html.j2", study, "data", run=run, look=look, roles=NAMES,
         progress=bench.jobs.progress(run.id) if run else None, reading=reading, first=FIRST, later=LATER,
-        fields=fields_of(reading, Known(columns=columns)), points=_points(look, reading), numbers=_numbers(known, reading),
+        fields=fields_of(reading, Known(columns=columns)), points=_points(look, reading),
+        numbers=_numbers(known, reading),
         free=_free(columns, known), choices=_choices(known, reading),
         command=bench.commands(study, bench.usual(study, look))["command"],
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import socket
 import sys
 import tempfile
@@ -133,6 +134,11 @@ class Address:
         """The port."""
         return int(self.listening.getsockname()[1])
 
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it."""
+        return ipaddress.ip_address(self.listening.getsockname()[0]).is_loopback
+
     @classmethod
     def open(cls, host: str, port: int) -> Address:
         """Take a port of a host; of any that is free if it is 0."""
@@ -147,7 +153,7 @@ class Address:
             hint = "Name another port with --port, or 0 for any that is free."
             raise InputError(f"nobody can listen at {host}, port {port} ({told})", hint=hint) from None
         named = f"[{host}]" if ":" in host else host
-        return cls(listening, LOOPBACK if named in LOOPBACK else (named,))
+        return cls(listening, (named, *(one for one in LOOPBACK if one != named)) if named in LOOPBACK else (named,))
 
 
 def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str], object]) -> None:
@@ -168,7 +174,6 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
         server.run(sockets=[address.listening])
     finally:
         tempfile.tempdir = None
-        store.close()
 
 
 def default_folder() -> Path:

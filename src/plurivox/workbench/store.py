@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -240,7 +240,7 @@ class Store:
         ChangedError
             If the study is not at the revision that the change was made for: another tab was quicker.
         """
-        known = {"name": str, "reading": json.dumps, "asked": json.dumps}
+        known: dict[str, Callable[[Any], str]] = {"name": str, "reading": json.dumps, "asked": json.dumps}
         with self._changing() as base:
             now = self.study(study).revision
             if revision is not None and revision != now:

@@ -269,7 +269,7 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 
 def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Write a table of a lens, as asked in the last run: CSV and Parquet with all rows, LaTeX and HTML as it is shown."""
+    """Write a table of a lens as the run asked it: CSV and Parquet with all rows, LaTeX and HTML as it is shown."""
     brief, lens, form = desk.brief(asked["asked"]), lens_named(asked["lens"]), asked["form"]
     homes = {**OF_GROUPS, "soft_scores": soft}
     result = homes[lens.name].found_in(brief) if lens.name in homes else brief.ask(lens.name)
