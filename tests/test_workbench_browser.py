@@ -1,4 +1,4 @@
-"""The workbench in a real browser: from an empty folder to a report on disk, by mouse and by keyboard, wide and narrow."""
+"""The workbench in a real browser: from an empty folder to a report, by mouse and by keyboard, wide and narrow."""
 
 from __future__ import annotations
 
