@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
-from workbench_support import RATINGS, add_study, send, settled, workbench
+from plurivox.workbench.store import Upload
+from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +175,31 @@ def test_tables_and_settings_are_taken_away(client: Any, study: str, results: st
     assert "<table" in client.get(f"{study}/tables/items/shown.html").text
     toml = client.get(f"{study}/export/plurivox.toml").text
     assert 'columns = ["gender"]' in toml
+
+
+def test_every_table_that_is_offered_can_be_had(client: Any, study: str, results: str) -> None:
+    page = client.get(f"{study}/export").text
+    links = re.findall(rf'href="({study}/tables/[^"]+)"', page)
+    assert len(links) > 20
+    for link in links:
+        found = client.get(link)
+        assert found.status_code == 200, link
+        assert found.headers.get("content-disposition", "").startswith("attachment"), (link, found.text[:3000])
+
+
+def test_a_full_disk_is_said_and_changes_nothing(client: Any, study: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Any, piece: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = client.get("/api/v1/studies").json()
+    monkeypatch.setattr(Upload, "write", full)
+    done = client.post("/studies/files", files={"files": ("a.csv", RATINGS)}, headers=OWN)
+    assert done.status_code == 507
+    assert "No space left on device" in done.text
+    assert "Free some space" in done.text
+    replaced = client.post(f"{study}/files", files={"files": ("a.csv", "x")}, data={"role": "ratings"}, headers=OWN)
+    assert replaced.status_code == 507
+    assert client.get("/api/v1/studies").json() == before
 
 
 def test_nothing_is_worked_out_twice(client: Any, study: str, results: str) -> None:

@@ -144,6 +144,8 @@ def read_form(
 
 def _value(spec: Spec, texts: Sequence[str]) -> Any:
     text = texts[-1]
+    if spec.choices is not None:
+        return next((one for one in spec.choices if str(one) == text), text)
     try:
         if spec.flag:
             return text in ("1", "true", "yes", "on")

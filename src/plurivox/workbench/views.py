@@ -212,16 +212,14 @@ def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     brief = desk.brief(asked["asked"])
     found = brief.ask("item_view", inputs={"item": asked["item"]})
     document = document_of(found, {}, lens=lens_named("item_view"))
-    described = found.table("attributes")
-    blocks: list[Block] = []
-    if described.height:
-        blocks.append(table("item-attributes", "What is known of it", described, MOST_ROWS))
+    tables = [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
+    known = found.table("attributes").height > 0  # then they are the first table
+    blocks: list[Block] = [*tables[:known]]
     blocks.append(drawn(
         "item_groups", found, "item-groups", "What each group gave it", "Share of each point by group.",
         "Groups that are too small to show are left out.",
     ))  # fmt: skip
-    blocks += [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
-    blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
+    blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
     said = [Prose(text) for text in document.sentences]
     write_text(out / "view.html", fragment(Section("item", f"Item {asked['item']}", "", [*said, *blocks])))
     return {"title": f"Item {asked['item']}"}
