@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
+from exports.label_studio import severity
 from plurivox.workbench.store import Upload
 from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
 
@@ -206,3 +209,31 @@ def test_nothing_is_worked_out_twice(client: Any, study: str, results: str) -> N
     asked = {"by": "gender", "permutations": "20", "max_permutations": "20", "reference": "crowd"}
     again = send(client, f"{study}/ask", **asked)
     assert again.headers["location"] == results
+
+
+def test_dices_is_recognised_and_answered(client: Any, real_data: Path) -> None:
+    folder = real_data / "dices350"
+    files = {name: (folder / f"{name}.csv").read_text() for name in ("ratings", "raters", "items")}
+    home = add_study(client, files["ratings"], raters=files["raters"], items=files["items"])
+    page = settled(client, home)
+    assert 'role="alert"' in page  # the order of words is not guessed
+    assert all(f"<span>{word}</span>" in page for word in ("No", "Unsure", "Yes"))
+    send(client, f"{home}/reading", scale="No,Unsure,Yes", poles="safe,unsafe", **{"keep:raters:removed": "False"})
+    page = settled(client, home)
+    assert "36,400" in page  # ratings of the 104 raters who were kept, of 350 items
+    assert "--where removed=False" in page
+    where = f"{home}/lenses/cohesion?go=1&by=gender&permutations=20&max_permutations=20&interval=none"
+    assert "view-title" in settled(client, where)
+
+
+def test_an_export_of_label_studio_is_recognised(client: Any) -> None:
+    tasks = [
+        {"id": item, "data": {"text": f"text {item}"},
+         "annotations": [severity(item * 10 + who, who, 1 + (item + who) % 5) for who in range(1, 7)]}
+        for item in range(1, 9)
+    ]  # fmt: skip
+    home = add_study(client, json.dumps(tasks), "export.json")
+    page = settled(client, home)
+    assert "Label Studio" in page
+    assert "48</strong> <span>ratings" in page
+    assert "plurivox report export.json" in page

@@ -35,7 +35,8 @@ def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
         found |= _recognised(desk, desk.ratings)
     except PlurivoxError as error:
         found["problem"] = problem_of(error)
-    found["files"] = {role: _head(desk, role, found.get("columns", {})) for role in desk.names}
+    named = found.get("columns") or {"score": found["problem"]["column"]}  # an error of a scale names the column
+    found["files"] = {role: _head(desk, role, named) for role in desk.names}
     if found["problem"] is None:
         for role in BESIDE:
             found["beside"][role] = _beside(desk, role)
@@ -113,7 +114,8 @@ def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
             }
     except PlurivoxError as error:
         return {"columns": [], "rows": [], "told": str(error), "points": []}
-    rater = columns.get("rater") if own else next((one for one in names if plain(one) in ROLE_NAMES["rater"]), None)
+    by_name = next((one for one in names if plain(one) in ROLE_NAMES["rater"]), None)
+    rater = columns.get("rater", by_name) if own else by_name
     if rater in names and role in ("ratings", "raters", "reference"):
         seen: dict[str, str] = {}
         at = names.index(rater)
