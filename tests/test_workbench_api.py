@@ -20,7 +20,8 @@ from workbench_support import RATINGS, workbench
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with workbench(tmp_path_factory.mktemp("bench")) as found:
-        found.headers["authorization"] = f"Bearer {found.guard.key}"
+        guard: Any = found.app
+        found.headers["authorization"] = f"Bearer {guard.key}"
         yield found
 
 

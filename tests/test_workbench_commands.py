@@ -37,7 +37,7 @@ def others(spec: Spec) -> list[Any]:
     if spec.kind is float and spec.canonical is None:
         low = spec.least if spec.least is not None else 0.0
         return [low + (0.25 if spec.most is None else (spec.most - low) / 4)]
-    known = {"within": [None, ("batch", "region")], "prior": [2.0, (1.0, 2.5)], "contrast": [("Man", "Woman")],
+    known: dict[str, list[Any]] = {"within": [None, ("batch", "region")], "prior": [2.0, (1.0, 2.5)], "contrast": [("Man", "Woman")],
              "gai": [("irr", "plurality")], "items_by": ["topic"], "subset": ["topic"],
              "level": ["nominal"]}  # fmt: skip
     return known.get(spec.name, [])
@@ -127,7 +127,7 @@ def test_the_command_and_the_lines_give_what_the_page_gives(
 def test_a_report_is_asked_with_all_that_stands_beside() -> None:
     record = ReadingSettings(table="Sheet 1", reference_scale="safe,unsafe", layout="wide")
     files = {"ratings": "a b.xlsx", "reference": "t.csv", "predictions": "p.csv", "answers": "a.csv", "raters": "r.csv"}
-    asked = ReportSettings(by=["age", ("age", "race")], permutations=99, min_group_size=7)
+    asked = ReportSettings(by=(("age",), ("age", "race")), permutations=99, min_group_size=7)
     line = shlex.split(report_command(record, asked, files))
     assert line[:3] == ["plurivox", "report", "a b.xlsx::Sheet 1"]
     text = " ".join(line)
