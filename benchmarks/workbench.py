@@ -83,10 +83,9 @@ def main() -> None:
         after = memory(process.pid)
         for name, taken, errors in (("idle", idle, failed), ("while an analysis runs", busy, failed_busy)):
             low, high = np.quantile(taken, [0.5, 0.95])
-            print(
-                f"{name}: {len(taken):,} page views, median {low * 1000:.0f} ms, p95 {high * 1000:.0f} ms, {errors} errors"
-            )
-        print(f"memory of the server: {before:.0f} MB before, {after:.0f} MB after; {busy_run}")
+            told = f"median {low * 1000:.0f} ms, p95 {high * 1000:.0f} ms, {errors} errors"
+            print(f"{name}: {len(taken):,} page views, {told}")
+        print(f"memory of the server: {before:.0f} MB before, {after:.0f} MB after")
         process.send_signal(signal.SIGINT)
         process.wait(30)
 

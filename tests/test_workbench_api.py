@@ -128,11 +128,9 @@ def test_schemathesis_finds_no_error_of_ours(client: Any, study: str) -> None:
             path = case.formatted_path
             if case.method in ("POST", "PATCH", "PUT") and "{study}" in case.path:
                 path = case.path.format(**{**case.path_parameters, "study": study.rpartition("/")[2]})
-            body = (
-                {} if not isinstance(case.body, dict | list | str | int | float | bool | None) else {"json": case.body}
-            )
-            if isinstance(case.body, bytes):
-                body = {"content": case.body}
+            body: dict[str, Any] = {"content": case.body} if isinstance(case.body, bytes) else {}
+            if isinstance(case.body, dict | list | str | int | float | None):
+                body = {"json": case.body}
             query = {name: str(value) for name, value in (case.query or {}).items()}
             done = client.request(case.method, f"/api/v1{path}", params=query, **body)
             assert done.status_code < 500, (case.method, path, case.body, done.text)

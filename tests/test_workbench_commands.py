@@ -37,9 +37,10 @@ def others(spec: Spec) -> list[Any]:
     if spec.kind is float and spec.canonical is None:
         low = spec.least if spec.least is not None else 0.0
         return [low + (0.25 if spec.most is None else (spec.most - low) / 4)]
-    known: dict[str, list[Any]] = {"within": [None, ("batch", "region")], "prior": [2.0, (1.0, 2.5)], "contrast": [("Man", "Woman")],
-             "gai": [("irr", "plurality")], "items_by": ["topic"], "subset": ["topic"],
-             "level": ["nominal"]}  # fmt: skip
+    known: dict[str, list[Any]] = {
+        "within": [None, ("batch", "region")], "prior": [2.0, (1.0, 2.5)], "contrast": [("Man", "Woman")],
+        "gai": [("irr", "plurality")], "items_by": ["topic"], "subset": ["topic"], "level": ["nominal"],
+    }  # fmt: skip
     return known.get(spec.name, [])
 
 
