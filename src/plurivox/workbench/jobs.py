@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plurivox.errors import FileError
 from plurivox.workbench.making import Source, digest_of, problem_in_words
 from plurivox.workbench.reading import ReadingSettings
 from plurivox.workbench.store import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, Store, StudyRecord
@@ -338,9 +339,10 @@ class Jobs:
     def _end(self, job: _Job, state: str, problem: Mapping[str, Any] | None = None) -> None:
         """Note how a job ended, and tell everybody; of what did not come to an end nothing is left."""
         self._going.pop(job.run.id, None)
-        self._store.end_run(job.run.id, state, problem)
         if state != DONE:
             shutil.rmtree(job.out, ignore_errors=True)
+        with contextlib.suppress(FileError):  # a full disk; after a restart it is said to be interrupted
+            self._store.end_run(job.run.id, state, problem)
         self._tell(job, ENDED)
 
     def _tell(self, job: _Job, name: str | None) -> None:
