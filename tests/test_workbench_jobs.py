@@ -166,6 +166,21 @@ def test_what_is_taken_from_disk_is_drawn_alike(tmp_path: Path, monkeypatch: pyt
     assert parts[0] == parts[1]
 
 
+def test_what_is_kept_of_one_item_is_not_shown_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "r.csv").write_text(RATINGS)
+    source = Source(
+        {"ratings": ("r.csv", "r.csv", "0")}, ReadingSettings.from_dict(READING), tmp_path, tmp_path / "made"
+    )
+    for _ in range(2):  # worked out, then from disk
+        desk = Desk(source)
+        monkeypatch.chdir(desk.folder)
+        for name in ("i1", "i2"):
+            found = desk.study.ask("item_view", inputs={"item": name}, permutations=0)
+            assert found.settings["item"] == name
+        monkeypatch.chdir(tmp_path)
+        desk.close()
+
+
 def test_a_damaged_result_is_worked_out_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r.csv").write_text(RATINGS)
     source = Source(

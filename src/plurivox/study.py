@@ -18,12 +18,12 @@ from plurivox.ratings import Ratings
 
 
 class Kept(Protocol):
-    """Where results outlive a process: by the name of the question, its settings, and which inputs it was given."""
+    """Where results outlive a process: by the name of the question, its settings, and the inputs that it was given."""
 
-    def load(self, name: str, settings: Any, inputs: tuple[str, ...]) -> Any:
+    def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
         """Return a result, None where there is none."""
 
-    def save(self, name: str, settings: Any, inputs: tuple[str, ...], result: Any) -> None:
+    def save(self, name: str, settings: Any, inputs: Mapping[str, Any], result: Any) -> None:
         """Keep a result."""
 
 
@@ -83,11 +83,11 @@ class Study:
         key = (name, record.key(), *((one, id(value)) for one, value in given.items()))
 
         def answer() -> Any:
-            found = None if self.kept is None else self.kept.load(name, record, tuple(given))
+            found = None if self.kept is None else self.kept.load(name, record, given)
             if found is None:
                 found = function.run(self.ratings, **given, settings=record, how=self.how)
                 if self.kept is not None:
-                    self.kept.save(name, record, tuple(given), found)
+                    self.kept.save(name, record, given, found)
             return found
 
         return self.once(key, answer, given)

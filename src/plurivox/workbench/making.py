@@ -116,15 +116,17 @@ class Results:
     source: Source
     _lenses: dict[str, Lens] = field(default_factory=lambda: {lens.name: lens for lens in lenses()})
 
-    def _path(self, name: str, settings: Any, inputs: tuple[str, ...]) -> Path:
-        key = digest_of([self.source.key, name, settings.key(), list(inputs)])
+    def _path(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Path:
+        # What was read from files stands in the key of the source; what is said in words, such as an item, does not.
+        given = {one: value if isinstance(value, str) else None for one, value in inputs.items()}
+        key = digest_of([self.source.key, name, settings.key(), given])
         return self.source.made / "results" / f"{key}.json"
 
     def _class(self, name: str) -> Any:
         found = self._lenses[name].load("result") if name in self._lenses else None
         return found if hasattr(found, "from_json") else None
 
-    def load(self, name: str, settings: Any, inputs: tuple[str, ...]) -> Any:
+    def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
         """Return a result, None where there is none."""
         kind, path = self._class(name), self._path(name, settings, inputs)
         if kind is None or not path.exists():
@@ -134,7 +136,7 @@ class Results:
         except (PlurivoxError, OSError, UnicodeDecodeError):
             return None
 
-    def save(self, name: str, settings: Any, inputs: tuple[str, ...], result: Any) -> None:
+    def save(self, name: str, settings: Any, inputs: Mapping[str, Any], result: Any) -> None:
         """Keep a result that can be read back."""
         if self._class(name) is not None:
             path = self._path(name, settings, inputs)
