@@ -237,3 +237,20 @@ def test_an_export_of_label_studio_is_recognised(client: Any) -> None:
     assert "Label Studio" in page
     assert "48</strong> <span>ratings" in page
     assert "plurivox report export.json" in page
+
+
+def test_two_models_side_by_side(client: Any) -> None:
+    names = ("one", "two", "three")
+    lines = [f"{name},i{item},{(item + at) % 4}\n" for at, name in enumerate(names) for item in range(12)]
+    answers = "".join(["model,item,answer\n", *lines])
+    home = add_study(client, RATINGS, answers=answers)
+    send(client, f"{home}/reading", **{"about:gender": "raters", "scale": "0:3"})
+    settled(client, home)
+    done = send(client, f"{home}/ask", by="gender", permutations="20", max_permutations="20")
+    settled(client, str(done.headers["location"]))
+    chooser = client.get(f"{home}/compare").text
+    assert all(f">{name}</option>" in chooser for name in names)
+    page = settled(client, f"{home}/compare?axis=model&one=one&other=two")
+    assert "one and two" in page
+    assert "How far answers are from raters" in page
+    assert client.get(f"{home}/compare?axis=model&one=one&other=nobody").text.count("view-title") == 0

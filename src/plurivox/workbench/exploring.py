@@ -30,6 +30,7 @@ REPORTS = {
 ORDERS = {"item": "by id", "mean": "highest scores first", "entropy": "most disagreement first",
           "n_ratings": "fewest ratings first"}  # fmt: skip
 PER_PAGE = 50
+MODEL = "model"
 PATIENCE = 8.0
 """Seconds that a request for a file waits for it, before a page tells how far it is."""
 
@@ -158,19 +159,30 @@ async def groups(request: Request) -> Response:
 
 
 async def compare(request: Request) -> Response:
-    """Show two groups side by side."""
+    """Show two groups, or two models, side by side."""
     bench, study = bench_of(request), study_of(request)
     run = needed(request, study)
-    known = groups_of(bench, study, run)
+    known, models = groups_of(bench, study, run), models_of(bench, study, run)
     axis, first, other = (request.query_params.get(name, "") for name in ("axis", "one", "other"))
-    every = known.get(axis, [])
+    every = known[axis] if axis in known else models if axis == MODEL else []
     chosen = first in every and other in every and first != other
-    asked = {"asked": run.asked, "axis": axis, "one": first, "other": other} if chosen else None
+    asked: dict[str, Any] | None = {"asked": run.asked, "one": first, "other": other} if chosen else None
+    kind = "compare" if axis in known else "models"
+    if asked is not None and kind == "compare":
+        asked["axis"] = axis
     place = f"{axis}: {first} and {other}" if chosen else ""
+    choices = {**known, **({MODEL: models} if models and MODEL not in known else {})}
     return view(
-        request, "compare.html.j2", study, "compare", "compare", asked, place, groups=known, axis=axis, one=first,
+        request, "compare.html.j2", study, "compare", kind, asked, place, groups=choices, axis=axis, one=first,
         other=other,
     )  # fmt: skip
+
+
+def models_of(bench: Bench, study: StudyRecord, run: Run) -> list[str]:
+    """Return the models whose answers or predictions a run has."""
+    folder = bench.jobs.made(study.id, run.key)
+    found: list[str] = [] if folder is None else bench.jobs.told(folder)["models"]
+    return found
 
 
 async def items(request: Request) -> Response:

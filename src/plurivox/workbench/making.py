@@ -206,7 +206,8 @@ def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
         desk.tell({"event": "part", "id": section.id, "title": section.title})
     write_text(out / "answer.html", first_screen(report_of(brief, shown)))
     groups = {axis.name: [group.name for group in axis.groups] for axis in brief.ask("overview").description.axes}
-    return {"parts": parts, "groups": groups, "text_column": brief.text_column}
+    models = [name for role in ("answers", "predictions") if role in desk.inputs for name in desk.inputs[role].models]
+    return {"parts": parts, "groups": groups, "models": list(dict.fromkeys(models))}
 
 
 def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
@@ -276,6 +277,6 @@ def kinds() -> None:
 
     KINDS.update(
         run=run, report=write_reports, look=looking.look, question=views.question, group=views.group, item=views.item,
-        compare=views.compare, items=views.items, config=views.config,
+        compare=views.compare, models=views.models, items=views.items, config=views.config,
         table=views.table_file,
     )  # fmt: skip

@@ -124,6 +124,28 @@ def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     return {"title": section.title}
 
 
+def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Show two models side by side: how far each is from all raters and from every group, and how well it predicts."""
+    brief, names = desk.brief(asked["asked"]), [asked["one"], asked["other"]]
+    homes = {
+        "answers": (alignment, "How far answers are from raters"),
+        "predictions": (soft, "How good predictions are"),
+    }
+    blocks: list[Block] = []
+    findings = []
+    for role, (home, title) in homes.items():
+        if role in desk.inputs and set(names) & set(desk.inputs[role].models):
+            found = home.found_in(brief)
+            frame = found.to_frame().filter(pl.col("model").is_in(names))
+            shown = tested_values(frame, "model").drop("chance", "p", "p corrected")
+            shown = shown.sort("axis", "group", "statistic", "model", maintain_order=True)
+            blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
+            findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
+    section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
+    write_text(out / "view.html", fragment(section))
+    return {"title": section.title}
+
+
 def _check_group(brief: Brief, axis: str, name: str) -> None:
     """Raise if there is no such group that may be shown; raters one by one are never shown."""
     known = {one.name: [group.name for group in one.groups] for one in brief.ask("overview").description.axes}
