@@ -164,7 +164,7 @@ async def compare(request: Request) -> Response:
     run = needed(request, study)
     known, models = groups_of(bench, study, run), models_of(bench, study, run)
     axis, first, other = (request.query_params.get(name, "") for name in ("axis", "one", "other"))
-    every = known[axis] if axis in known else models if axis == MODEL else []
+    every = known.get(axis, models if axis == MODEL else [])
     chosen = first in every and other in every and first != other
     asked: dict[str, Any] | None = {"asked": run.asked, "one": first, "other": other} if chosen else None
     kind = "compare" if axis in known else "models"
