@@ -103,13 +103,13 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
         assert page.locator(".tiles strong").count() >= 4
         home = page.url.partition("/results")[0]
         page.get_by_role("link", name="Who sees things alike").click()
-        assert page.locator(".chart svg").first.is_visible()
+        page.locator(".chart svg").first.wait_for()
         page.get_by_text("Write a note beside this").click()
         page.get_by_label("Note on this result").fill("We asked them.")
         page.get_by_role("button", name="Save the note").click()
         page.goto(f"{home}/groups?axis=age&group=18-29")  # an address is a view
         page.locator("#view-title").wait_for(timeout=LONG)
-        assert page.locator("table tbody tr").count() > 5
+        page.locator("table tbody tr").nth(5).wait_for()
         page.goto(f"{home}/export")
         page.get_by_role("button", name="Make the report").click()
         with page.expect_download(timeout=LONG) as saved:
