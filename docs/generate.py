@@ -37,6 +37,7 @@ COMMANDS = (
     "fit",
     "predict",
     "report",
+    "serve",
     "data",
     "pack",
     "reproduce",

@@ -227,6 +227,7 @@ OTHERS = {
     "ask": ["{folder}/items.csv", "--text", f"te{HOSTILE}xt", "--scale", "a,b", "--model",
             f"m{HOSTILE}", "--base-url", "http://localhost:1", "--dry-run", "--question", f"What{HOSTILE}?"],
     "answers": ["{folder}/store.db"],
+    "serve": ["{folder}/none\x1b[31m.csv", "--folder", "{folder}/bench\x1b[31m"],
     "fit": ["{ratings}", "items.csv", "-o", "model", "--epochs", HOSTILE],
     "predict": ["model", "{ratings}", f"--nothing{HOSTILE}"],
     "reproduce": ["grasp", "--data", "{folder}"],
@@ -248,7 +249,8 @@ def test_no_other_command_does(hostile: Hostile, command: str, monkeypatch: pyte
         ]  # fmt: skip
     with only_sections("methods"):
         done = looked_at(command, *more)
-    assert done.code == {"fit": 2, "predict": 2, "reproduce": 1, "data": 1, "work": 1}.get(command, 0), done.err
+    codes = {"fit": 2, "predict": 2, "reproduce": 1, "data": 1, "work": 1, "serve": 1}
+    assert done.code == codes.get(command, 0), done.err
     assert command == "fit" or "\ufffd" in done.out + done.err
     clean(done)
     if command == "report":

@@ -9,12 +9,22 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from plurivox.arguments import check_fields, check_given, checked, kinds_of
 from plurivox.engine.running import Running
 from plurivox.errors import SelectionError
 from plurivox.ratings import Ratings
+
+
+class Kept(Protocol):
+    """Where results outlive a process: by the name of the question, its settings, and the inputs that it was given."""
+
+    def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
+        """Return a result, None where there is none."""
+
+    def save(self, name: str, settings: Any, inputs: Mapping[str, Any], result: Any) -> None:
+        """Keep a result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +39,8 @@ class Study:
         What else there is, by the name that lenses call it: ``reference``, ``answers``, ``predictions``, …
     how
         How work is run, and who is told how far it is.
+    kept
+        Where results are kept beyond this process, see :class:`Kept`; None for nowhere.
 
     Examples
     --------
@@ -41,6 +53,7 @@ class Study:
     ratings: Ratings
     inputs: Mapping[str, Any] = field(default_factory=dict)
     how: Running = Running()
+    kept: Any = None
     _found: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,7 +81,16 @@ class Study:
         check_given(given, kinds_of(function.run))
         record = function.settings.from_dict(settings)
         key = (name, record.key(), *((one, id(value)) for one, value in given.items()))
-        return self.once(key, lambda: function.run(self.ratings, **given, settings=record, how=self.how), given)
+
+        def answer() -> Any:
+            found = None if self.kept is None else self.kept.load(name, record, given)
+            if found is None:
+                found = function.run(self.ratings, **given, settings=record, how=self.how)
+                if self.kept is not None:
+                    self.kept.save(name, record, given, found)
+            return found
+
+        return self.once(key, answer, given)
 
     def once(self, key: tuple[Any, ...], make: Callable[[], Any], kept: Any = None) -> Any:
         """Return what is made of results, made the first time that it is asked for by this key.

@@ -12,7 +12,7 @@ from corpus.running import Case
 _DATA = re.compile(rf"(?<![\w/])({'|'.join(data.NAMES)})/")
 COMMANDS = (
     "demo", "describe", "simulate", "variation", "cohesion", "responsiveness", "scale", "score", "align", "advise", "select",
-    "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "data",
+    "curate", "soft-labels", "pack", "work", "item", "items", "ask", "answers", "fit", "predict", "report", "serve", "data",
     "reproduce",
 )  # fmt: skip
 JSON, TEXT, CSV, MARKDOWN = "--json", "", "--csv", "--markdown"

@@ -30,6 +30,7 @@ from plurivox.cli.predict import predict
 from plurivox.cli.printing import put, say
 from plurivox.cli.report import report
 from plurivox.cli.reproduce import reproduce
+from plurivox.cli.serve import serve
 from plurivox.cli.simulate import simulate
 from plurivox.cli.soft_labels import soft_labels
 from plurivox.cli.work import work
@@ -111,8 +112,8 @@ def _commands(only: str) -> dict[str, Callable[..., Any]]:
 
 FIRST: tuple[Callable[..., Any], ...] = (demo, describe, simulate)
 OTHERS: tuple[Callable[..., Any], ...] = (
-    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, data, pack,
-    work, reproduce,
+    lens_command(ADVISE), lens_command(SELECT), curate, soft_labels, ask, answers, fit, predict, report, serve, data,
+    pack, work, reproduce,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,19 +108,32 @@ def make_report(
         {"by": by, **{name: value for name, value in options.items() if name not in taken}}
     )
     inputs = {name: value for name, value in options.items() if name in taken and value is not None}
-    asked = asked.replace(n_lenses=asked.n_lenses + len({"answers", "predictions"} & inputs.keys()))
+    how = Running.given(threads, executor, progress)
+    return report_of(brief_of(Study(ratings, inputs, how), asked, command, _digests(ratings, files or {})))
+
+
+def brief_of(
+    found: Study, asked: ReportSettings, command: str = "", digests: Mapping[str, str] | None = None
+) -> Brief:  # fmt: skip
+    """Return what a report of a study is to show; raise at once, not after minutes, if there can be none."""
+    asked = asked.replace(n_lenses=asked.n_lenses + len({"answers", "predictions"} & found.inputs.keys()))
     axes = tuple(one for one in asked.by if "rater" not in one)
-    few_points(ratings.scale, "a report")  # now, not after minutes: some of its lenses and charts take no more
+    few_points(found.ratings.scale, "a report")  # some of its lenses and charts take no more
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
-    found = Study(ratings, inputs, Running.given(threads, executor, progress))
-    return report_of(Brief(found, asked, axes, command, _digests(ratings, files or {}), remarks))
+    return Brief(found, asked, axes, command, digests or {}, remarks)
 
 
-def report_of(brief: Brief) -> Report:
-    """Show what a study says."""
-    at_once = brief.study.how.threads or processors()
-    with ahead(at_once if at_once > 1 else 0):
-        shown = [section for show in sections() if (section := show(brief)) is not None]
+def ahead_of(study: Study) -> AbstractContextManager[None]:
+    """Have charts turned into pictures by processes beside this one, as many as there are processors."""
+    at_once = study.how.threads or processors()
+    return ahead(at_once if at_once > 1 else 0)
+
+
+def report_of(brief: Brief, shown: Sequence[Section] | None = None) -> Report:
+    """Show what a study says, in these sections or in all."""
+    if shown is None:
+        with ahead_of(brief.study):
+            shown = [section for show in sections() if (section := show(brief)) is not None]
     findings = top_findings(shown)
     groups = {(axis.name, group.name) for axis in brief.ask("overview").description.axes for group in axis.groups}
     return Report(brief, shown, findings, answer_of(shown, findings, groups))

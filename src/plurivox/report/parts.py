@@ -192,6 +192,9 @@ class Brief:
         SHA-256 of the input files, by their name.
     remarks
         What a reader should know before anything else.
+    notes
+        What somebody wrote beside results, by the id of a section, ``answer`` for the first screen, or in words what
+        else it is about.
     """
 
     study: Study
@@ -200,6 +203,7 @@ class Brief:
     command: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ratings(self) -> Ratings:
@@ -224,8 +228,7 @@ class Brief:
     @property
     def text_column(self) -> str | None:
         """The item attribute that holds their text, if there is one."""
-        known = {name.casefold(): name for name in self.ratings.items.columns[1:]}
-        return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
+        return text_column(self.ratings)
 
     @property
     def texts(self) -> dict[str, str] | None:
@@ -234,6 +237,12 @@ class Brief:
             return None
         known = self.ratings.items.select(pl.col("item", self.text_column).cast(pl.String)).drop_nulls()
         return dict(known.iter_rows())
+
+
+def text_column(ratings: Ratings) -> str | None:
+    """Return the item attribute that holds their text, if there is one."""
+    known = {name.casefold(): name for name in ratings.items.columns[1:]}
+    return next((known[name] for name in ("text", "prompt", "comment", "content", "rot") if name in known), None)
 
 
 def slug(*parts: object) -> str:

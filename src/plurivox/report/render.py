@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from typing import Any
@@ -30,16 +30,22 @@ LONGEST = 300
 
 def page(brief: Brief, answer: Answer, sections: Sequence[Section]) -> str:
     """Return the whole file, or, without sections, a page with the first screen alone."""
-    environment = _environment()
+    known = environment()
     sections = with_unique_ids(sections)
     script = _asset("report.js")
     remarks = list(dict.fromkeys([*brief.remarks, *(text for one in sections for text in one.remarks)]))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    text: str = environment.get_template("report.html.j2").render(
+    text: str = known.get_template("report.html.j2").render(
         title=brief.asked.title, answer=answer, sections=sections, style=_asset("report.css"), script=script,
         script_digest=digest, version=__version__, remarks=remarks, explained=Explained(linked=bool(sections)),
+        notes=brief.notes, others={name: text for name, text in brief.notes.items() if name not in known_to(sections)},
     )  # fmt: skip
     return harmless(text)
+
+
+def known_to(sections: Sequence[Section]) -> set[str]:
+    """Return the places beside which a page shows notes."""
+    return {"answer", *(section.id for section in sections)}
 
 
 def with_unique_ids(sections: Sequence[Section]) -> list[Section]:
@@ -108,20 +114,23 @@ def _value(value: Any) -> Any:
     return f"{text[:LONGEST]} … ({len(text):,} characters)" if len(text) > LONGEST else text
 
 
-def _environment() -> Any:
+def environment(load: Callable[[str], str | None] | None = None) -> Any:
+    """Return what fills templates: those of reports, and before them those that ``load`` finds by their names."""
     try:
         import jinja2
     except ImportError:
         raise MissingExtraError("a report needs Jinja", "report") from None
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+    own = jinja2.FunctionLoader(_asset)
+    made = jinja2.Environment(
+        loader=own if load is None else jinja2.ChoiceLoader([jinja2.FunctionLoader(load), own]),
+        autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.globals.update(
+    made.globals.update(
         table_data=table_data, pictures=pictures, said_of=said_of, contents=contents, max_behind=MAX_BEHIND
     )
-    environment.tests["kind"] = lambda block, name: type(block).__name__ == name
-    return environment
+    made.tests["kind"] = lambda block, name: type(block).__name__ == name
+    return made
 
 
 def _asset(name: str) -> str:

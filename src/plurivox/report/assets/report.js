@@ -18,9 +18,10 @@
     theme.setAttribute("aria-pressed", String(dark));
     theme.textContent = dark ? "Light" : "Dark";
   };
-  setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches);
+  setTheme(root.dataset.theme ? root.dataset.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   theme.addEventListener("click", () => setTheme(root.dataset.theme !== "dark"));
-  byId("print").addEventListener("click", () => window.print());
+  const print = byId("print");
+  if (print) print.addEventListener("click", () => window.print());
 
   const save = (name, blob) => {
     const link = made("a");
@@ -141,17 +142,17 @@
       return this.columns.some((column) => column.n.toLowerCase().includes(wanted) || this.order.some((row) => this.holds(column, row, wanted)));
     }
   }
-  const tables = new Map([...document.querySelectorAll(".table")].map((box) => [box, new Table(box)]));
+  const tables = new Map();
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) { tables.get(entry.target).draw(); seen.unobserve(entry.target); }
   }, { rootMargin: "600px" });
-  for (const box of tables.keys()) seen.observe(box);
+  const addTable = (box) => { tables.set(box, new Table(box)); seen.observe(box); };
   window.addEventListener("beforeprint", () => {
     for (const [box, table] of tables) if (box.offsetParent !== null) table.draw();
   });
 
   // A switch shows one chart of several.
-  for (const one of document.querySelectorAll(".switch")) {
+  const addSwitch = (one) => {
     const buttons = [...one.querySelectorAll("[data-show]")];
     const show = (id) => {
       for (const button of buttons) {
@@ -165,7 +166,7 @@
     for (const button of buttons) button.addEventListener("click", () => { show(button.dataset.show); say(button.textContent); });
     show(buttons[0].dataset.show);
     one.addEventListener("reveal", (event) => show(event.detail));
-  }
+  };
 
   // The value of a mark, beside the pointer, and with the arrow keys once a chart has the focus.
   const tip = byId("tip");
@@ -179,7 +180,7 @@
     tip.style.left = `${window.scrollX + Math.max(8, left)}px`;
     tip.style.top = `${window.scrollY + at.top - tip.offsetHeight - 8}px`;
   };
-  for (const chart of document.querySelectorAll(".chart")) {
+  const addChart = (chart) => {
     const wide = chart.querySelectorAll(".on-wide [aria-label]");
     chart.querySelectorAll("[data-said]").forEach((mark, at) => mark.setAttribute("aria-label", wide[at].getAttribute("aria-label")));
     for (const mark of chart.querySelectorAll("svg [aria-label]")) mark.setAttribute("role", "img");
@@ -203,15 +204,17 @@
       all[place].classList.add("at");
       value.textContent = all[place].getAttribute("aria-label");
     });
-  }
+  };
 
   // Charts as files, in the fonts and colours of a light page.
-  for (const figure of document.querySelectorAll("figure")) {
+  const addFigure = (figure) => {
     const source = () => {
       const svg = figure.querySelector(".on-wide svg").cloneNode(true);
       svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
       for (const text of svg.querySelectorAll("text:not([fill])")) text.setAttribute("fill", "#222222");
-      svg.setAttribute("style", "font: 11px Arial, 'Liberation Sans', Helvetica, sans-serif; overflow: visible");
+      svg.setAttribute("font-family", "Arial, 'Liberation Sans', Helvetica, sans-serif");
+      svg.setAttribute("font-size", "11");
+      svg.setAttribute("overflow", "visible");
       return svg;
     };
     for (const button of figure.querySelectorAll("[data-save]")) {
@@ -236,7 +239,19 @@
         image.src = URL.createObjectURL(blob);
       });
     }
-  }
+  };
+
+  // What is in a part of the page works from here on; parts that come later bring it along themselves.
+  const known = new WeakSet();
+  const add = (part) => {
+    for (const [name, set] of [[".table", addTable], [".switch", addSwitch], [".chart", addChart], ["figure", addFigure]]) {
+      for (const one of [...(part.matches(name) ? [part] : []), ...part.querySelectorAll(name)]) {
+        if (!known.has(one)) { known.add(one); set(one); }
+      }
+    }
+  };
+  add(root);
+  root.addEventListener("plurivox:added", (event) => add(event.target));
 
   // A link leads to its evidence, wherever that is folded away, and the keyboard goes along.
   const reveal = (id) => {

@@ -130,6 +130,11 @@ def _actions(found: Alignment) -> list[Action]:
     return [Action(CAUTION, text, "alignment-dots", 3)]
 
 
+def found_in(brief: Brief) -> Alignment:
+    """Return what the lens found, as the report asks it."""
+    return _found(brief, _axes(brief)[0])
+
+
 def _found(brief: Brief, axes: Axes) -> Alignment:
     """Ask the lens; trained raters judge models where they rated what models answered."""
     answers = as_answers(brief.study.inputs["answers"], brief.ratings)

@@ -42,12 +42,17 @@ STRENGTHS = (
 MAX_PAIRED = 12  # groups of an axis up to which every pair is compared
 
 
+def found_in(brief: Brief) -> Cohesion:
+    """Return what the lens found, as the report asks it."""
+    found: Cohesion = brief.ask("cohesion", pairs=_paired(brief)) if brief.by else brief.ask("cohesion")
+    return found
+
+
 def section(brief: Brief) -> Section:
     """Compare groups by how far they agree."""
     if not brief.ratings.has_raters:
         return Section("cohesion", "Cohesion", LEAD, remarks=["Cohesion needs ratings of known raters."])
-    paired = bool(brief.by) and _paired(brief)
-    found: Cohesion = brief.ask("cohesion", pairs=paired) if brief.by else brief.ask("cohesion")
+    found = found_in(brief)
     sentence, tiles = _agreement(found), _tiles(found, "cohesion")
     if not brief.by:
         findings = findings_of(found, "cohesion-table")
@@ -55,7 +60,7 @@ def section(brief: Brief) -> Section:
         return Section("cohesion", title, EVERYBODY, [_table(found)], findings, remarks_of(found), (), sentence, tiles)
     findings = findings_of(found, "cohesion-forest", {"dsi": "cohesion-dsi"})
     remarks = remarks_of(found) + undefined_remarks(found, "gai")
-    if not paired and not brief.asked.several:
+    if not _paired(brief) and not brief.asked.several:
         remarks.append(
             f"Pairs of groups are not compared, since an attribute has more than {MAX_PAIRED} groups; "
             "plurivox cohesion --pairs compares them."

@@ -58,6 +58,21 @@ REGIONS = (
 )
 
 
+def found_in(brief: Brief) -> Responsiveness:
+    """Return what the lens found, as the report asks it."""
+    found: Responsiveness = brief.ask("responsiveness", psychometrics=True) if brief.by else brief.ask("responsiveness")
+    return found
+
+
+def advice_in(brief: Brief, found: Responsiveness) -> Advice:
+    """Return the advice that goes with it."""
+    reference = brief.study.inputs.get("reference", CROWD)
+    advice: Advice = brief.study.once(
+        ("advice", id(found)), lambda: advice_on(found, brief.ratings, reference, how=brief.study.how), found
+    )
+    return advice
+
+
 def section(brief: Brief) -> Section | None:
     """Hold the scores of groups against the reference, or, without one, against the rest of the crowd."""
     poles = Poles.named(brief.ratings.scale.poles)
@@ -67,11 +82,8 @@ def section(brief: Brief) -> Section | None:
     reference = brief.study.inputs.get("reference")
     if not brief.by:  # of a crowd without groups nobody is left to be the reference
         return None if reference is None else _everybody(brief, poles)
-    found: Responsiveness = brief.ask("responsiveness", psychometrics=True)
-    advice = brief.study.once(
-        ("advice", id(found)),
-        lambda: advice_on(found, brief.ratings, CROWD if reference is None else reference, how=brief.study.how),
-    )
+    found = found_in(brief)
+    advice = advice_in(brief, found)
     main: list[Block] = [_forest(found)]
     more: list[Block] = [*_curves(found), _plane(found), Prose(poles.fill(REGIONS)), *_advice(advice, brief)]
     more += [*_parts(found), *_beside(found), *_scales(found, brief), _table(found)]
@@ -121,7 +133,7 @@ def _parts(found: Responsiveness) -> list[Block]:
 
 def _everybody(brief: Brief, poles: Poles) -> Section:
     """Hold the scores of all raters against the reference, where no groups are compared."""
-    found: Responsiveness = brief.ask("responsiveness")
+    found = found_in(brief)
     findings = findings_of(found, "responsiveness-table")
     lead = poles.fill(LEAD).partition(" A group's own")[0] + f" {_reference(found)}"
     title = "Whether scores convey severity"

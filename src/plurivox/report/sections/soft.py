@@ -21,13 +21,19 @@ MAX_ROWS = 1000
 _WEIGHTS = {"bin": "ratings of an item", "n_items": "items", "n_ratings": "ratings", "prior_share": "share of prior"}
 
 
+def found_in(brief: Brief) -> SoftScores:
+    """Return what the lens found, as the report asks it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftScoresWarning)  # they are among the findings
+        found: SoftScores = brief.ask("soft_scores")
+    return found
+
+
 def section(brief: Brief) -> Section | None:
     """Score the predictions, if there are any."""
     if "predictions" not in brief.study.inputs:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SoftScoresWarning)  # they are among the findings
-        found: SoftScores = brief.ask("soft_scores")
+    found = found_in(brief)
     ranking, *charts = _charts(found)
     more = [Prose(_beside(found)), *charts, _comparisons(found), *_interactions(found), _table(found)]
     anchors = {"prior": "soft-prior", "pit": "soft-pit", "design": "soft-interactions"}

@@ -83,13 +83,19 @@ MAX_ADJUSTED = 200  # groups up to which all are fitted at once: the work grows 
 MAX_CURVES = 6  # groups of an attribute up to which each has a curve
 
 
+def found_in(brief: Brief) -> Variation:
+    """Return what the lens found, as the report asks it."""
+    adjust = _several_attributes(brief) and _groups_alone(brief) <= MAX_ADJUSTED
+    found: Variation = brief.ask("variation", adjust=adjust)
+    return found
+
+
 def section(brief: Brief) -> Section:
     """Compare the scores of groups on the same items, and divide their variance."""
     if not brief.ratings.has_raters:
         remark = "Who rates higher cannot be told: nobody knows who gave the ratings."
         return Section("variation", "Who rates higher", LEAD, remarks=[remark])
-    several, n_groups = _several_attributes(brief), _groups_alone(brief)
-    found: Variation = brief.ask("variation", adjust=several and n_groups <= MAX_ADJUSTED)
+    several, n_groups, found = _several_attributes(brief), _groups_alone(brief), found_in(brief)
     prose = Prose(SHARES if found.axes else SHARES_OF_ALL)
     main: list[Block] = [_shares(found), _reliability(found)]
     more: list[Block] = [prose, Prose(RELIABILITY), *_adjusted(found), *_of_groups(found), *_again(found)]

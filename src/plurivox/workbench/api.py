@@ -1,0 +1,240 @@
+"""The same for programs: JSON under /api/v1, described by :mod:`plurivox.workbench.openapi`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from plurivox.errors import InputError, SelectionError
+from plurivox.report.settings import ReportSettings
+from plurivox.workbench.bench import lens_of
+from plurivox.workbench.exploring import run_of
+from plurivox.workbench.making import problem_in_words
+from plurivox.workbench.openapi import description
+from plurivox.workbench.pages import bench_of, page, said_of, study_of
+from plurivox.workbench.reading import ReadingSettings
+from plurivox.workbench.store import DONE, ROLES, Run, StudyRecord
+
+PATIENCE = 2.0
+"""Seconds that a question waits for its answer, before it is told to ask again."""
+MANY = 8
+"""Pieces of a file that wait to be written."""
+
+
+async def body_of(request: Request, *allowed: str) -> dict[str, Any]:
+    """Return the object that a request sends, or raise if it is none or says something unknown."""
+    try:
+        found = json.loads(await request.body() or b"{}")
+    except (ValueError, RecursionError):
+        raise InputError("this is not JSON", hint="Send an object.") from None
+    if not isinstance(found, dict):
+        raise InputError("this is not an object", hint="Send an object, such as {}.")
+    for name in found:
+        if allowed and name not in allowed:
+            raise InputError(f"there is no {name!r}", hint=f"Known: {', '.join(allowed)}.")
+    return found
+
+
+def shown_study(study: StudyRecord) -> dict[str, Any]:
+    """Return what programs are told of a study."""
+    files = {role: {"name": one.shown, "size": one.size, "sha256": one.sha256} for role, one in study.files.items()}
+    return {
+        "id": study.id, "name": study.name, "created": study.created, "changed": study.changed,
+        "revision": study.revision, "reading": study.reading, "asked": study.asked, "files": files,
+    }  # fmt: skip
+
+
+def shown_run(request: Request, run: Run) -> dict[str, Any]:
+    """Return what programs are told of a run, with what came of it once it is there."""
+    bench = bench_of(request)
+    state = bench.jobs.progress(run.id)
+    told: dict[str, Any] = {
+        "id": run.id, "kind": run.kind, "state": run.state, "created": run.created, "ended": run.ended,
+        "asked": run.asked, "problem": run.problem,
+        "progress": {"percent": state.share, "doing": state.what or state.name},
+    }  # fmt: skip
+    folder = bench.jobs.made(run.study, run.key) if run.state == DONE else None
+    if folder is not None:
+        result = folder / "result.json"
+        told["result"] = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else bench.jobs.told(folder)
+    return told
+
+
+async def asked(request: Request, kind: str, question: Mapping[str, Any]) -> Response:
+    """Have something worked out; its answer if that takes no time, else what to ask for again."""
+    bench, study = bench_of(request), study_of(request)
+    if "ratings" not in study.files:
+        raise InputError("the study has no ratings yet", hint="Add the file that holds them.")
+    run = bench.jobs.ask(study, kind, question, again=True)
+    if run.going:
+        with contextlib.suppress(TimeoutError):
+            run = await asyncio.wait_for(bench.jobs.until_ended(run.id), PATIENCE)
+    status = 202 if run.going else 200 if run.state == DONE else 400
+    if status == 400:
+        told = run.problem or problem_in_words(f"it was {run.state}")
+        return JSONResponse({"error": {"status": 400, **told}}, 400)
+    return JSONResponse(shown_run(request, run), status)
+
+
+async def studies(request: Request) -> Response:
+    """List all studies."""
+    return JSONResponse([shown_study(one) for one in bench_of(request).store.studies()])
+
+
+async def add_study(request: Request) -> Response:
+    """Add a study."""
+    bench, given = bench_of(request), await body_of(request, "name", "simulated")
+    name, simulated = given.get("name", "A study"), given.get("simulated", False)
+    _check_name(name)
+    if not isinstance(simulated, bool):
+        raise InputError("simulated is neither true nor false", hint="Send true for the simulated study.")
+    found = await bench.simulated() if simulated else bench.store.add_study(name)
+    return JSONResponse(shown_study(bench.store.study(found)), 201)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not len(name.strip()) > 0 or len(name) > 200 or not name.isprintable():
+        raise InputError("this is not a name", hint="Send a text of 1 to 200 characters.")
+
+
+async def study(request: Request) -> Response:
+    """Tell what is known of a study."""
+    return JSONResponse(shown_study(study_of(request)))
+
+
+async def change_study(request: Request) -> Response:
+    """Change a study."""
+    bench, known = bench_of(request), study_of(request)
+    given = await body_of(request, "name", "revision", "reading", "asked")
+    revision = given.pop("revision", None)
+    if revision is not None and not isinstance(revision, int):
+        raise InputError("revision is not a whole number", hint="Send the one that the study has.")
+    if "name" in given:
+        _check_name(given["name"])
+    for name, record in (("reading", ReadingSettings), ("asked", ReportSettings)):
+        if name in given:
+            if not isinstance(given[name], dict):
+                raise InputError(f"{name} is not an object", hint="Send settings by their names.")
+            given[name] = said_of(record.from_dict(given[name]))
+    bench.store.change_study(known.id, revision, **given)
+    return JSONResponse(shown_study(bench.store.study(known.id)))
+
+
+async def delete_study(request: Request) -> Response:
+    """Delete a study and its files."""
+    bench, known = bench_of(request), study_of(request)
+    await bench.jobs.forget(known.id)
+    bench.store.delete_study(known.id)
+    return Response(status_code=204)
+
+
+async def put_file(request: Request) -> Response:
+    """Take a file as it comes, straight to disk."""
+    bench, known, role = bench_of(request), study_of(request), _role(request)
+    name = request.query_params.get("name", "")
+    if not name.strip():
+        raise InputError("the file has no name", hint="Send it as ?name=ratings.csv.")
+    with bench.store.adding(known.id, role, name) as upload:
+        async for piece in request.stream():
+            await asyncio.to_thread(upload.write, piece)
+    return JSONResponse(shown_study(bench.store.study(known.id)))
+
+
+def _role(request: Request) -> str:
+    role: str = request.path_params["role"]
+    if role not in ROLES:
+        raise SelectionError(f"a study has no file {role!r}", hint=f"It has: {', '.join(ROLES)}.")
+    return role
+
+
+async def remove_file(request: Request) -> Response:
+    """Remove a file."""
+    bench_of(request).store.remove_file(study_of(request).id, _role(request))
+    return Response(status_code=204)
+
+
+async def look(request: Request) -> Response:
+    """Tell what is recognised in the files."""
+    return await asked(request, "look", {})
+
+
+async def runs(request: Request) -> Response:
+    """List what was worked out."""
+    every = bench_of(request).store.runs(study_of(request).id)
+    names = ("id", "kind", "state", "created", "ended")
+    return JSONResponse([{name: getattr(one, name) for name in names} for one in every])
+
+
+async def start_run(request: Request) -> Response:
+    """Run every analysis that the files allow."""
+    return await asked(request, "run", ReportSettings.from_dict(await body_of(request)).as_dict())
+
+
+async def run(request: Request) -> Response:
+    """Tell how far a run is."""
+    return JSONResponse(shown_run(request, run_of(request)))
+
+
+async def cancel_run(request: Request) -> Response:
+    """End a run."""
+    await bench_of(request).jobs.cancel(run_of(request).id)
+    return Response(status_code=204)
+
+
+async def question(request: Request) -> Response:
+    """Ask one lens."""
+    lens, study_of_it = lens_of(request.path_params["lens"]), study_of(request)
+    takes_item = any(one.name == "item" for one in lens.inputs)
+    given = await body_of(request, "settings", *(("item",) if takes_item else ()))
+    settings = given.get("settings", {})
+    if not isinstance(settings, dict):
+        raise InputError("settings is not an object", hint="Send settings by their names.")
+    if takes_item and not isinstance(given.get("item"), str):
+        raise InputError("no item is named", hint='Send its id as "item".')
+    lacking = [one.name for one in lens.inputs if one.options[0].argument and one.name != "item"
+               and one.name not in study_of_it.files]  # fmt: skip
+    if lacking:
+        raise InputError(f"this needs {' and '.join(lacking)}", hint="Add the file first.")
+    record = lens.settings.from_dict(settings)
+    question = {"lens": lens.name, "settings": record.as_dict(), "given": {"item": given["item"]} if takes_item else {}}
+    return await asked(request, "question", question)
+
+
+async def openapi(request: Request) -> Response:
+    """Describe all this."""
+    return JSONResponse(description())
+
+
+async def about(request: Request) -> Response:
+    """Explain it to people, with the key that programs send."""
+    told = description()
+    lines = [(method.upper(), f"/api/v1{path}", one["summary"]) for path, methods in told["paths"].items()
+             for method, one in methods.items() if method != "parameters"]  # fmt: skip
+    return page(request, "api.html.j2", lines=lines, key=bench_of(request).key, host=request.headers["host"])
+
+
+V1 = "/api/v1"
+ROUTES = [
+    Route("/api", about),
+    Route(f"{V1}/openapi.json", openapi),
+    Route(f"{V1}/studies", studies),
+    Route(f"{V1}/studies", add_study, methods=["POST"]),
+    Route(f"{V1}/studies/{{study}}", study),
+    Route(f"{V1}/studies/{{study}}", change_study, methods=["PATCH"]),
+    Route(f"{V1}/studies/{{study}}", delete_study, methods=["DELETE"]),
+    Route(f"{V1}/studies/{{study}}/files/{{role}}", put_file, methods=["PUT"]),
+    Route(f"{V1}/studies/{{study}}/files/{{role}}", remove_file, methods=["DELETE"]),
+    Route(f"{V1}/studies/{{study}}/look", look, methods=["POST"]),
+    Route(f"{V1}/studies/{{study}}/runs", runs),
+    Route(f"{V1}/studies/{{study}}/runs", start_run, methods=["POST"]),
+    Route(f"{V1}/studies/{{study}}/runs/{{run}}", run),
+    Route(f"{V1}/studies/{{study}}/runs/{{run}}", cancel_run, methods=["DELETE"]),
+    Route(f"{V1}/studies/{{study}}/questions/{{lens}}", question, methods=["POST"]),
+]

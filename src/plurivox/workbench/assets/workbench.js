@@ -1,0 +1,78 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const say = (text) => { document.getElementById("said").textContent = text; };
+
+  document.getElementById("theme").addEventListener("click", () => {
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* storage is turned off */ }
+  });
+
+  // What is deleted is asked about before.
+  document.addEventListener("submit", (event) => {
+    const asked = event.target.dataset.confirm;
+    if (asked && !window.confirm(asked)) event.preventDefault();
+  });
+
+  // Files can be dropped anywhere on their form, and go off by themselves.
+  const drops = (part) => {
+    for (const form of part.querySelectorAll("[data-drop]")) {
+      const input = form.querySelector("input[type=file]");
+      form.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
+      form.addEventListener("dragleave", () => form.classList.remove("over"));
+      form.addEventListener("drop", (event) => {
+        event.preventDefault();
+        form.classList.remove("over");
+        input.files = event.dataTransfer.files;
+        if (input.files.length && !form.querySelector("select")) form.requestSubmit();
+      });
+    }
+  };
+
+  // Points of a scale are put in order with buttons, and taken over into their field.
+  const orders = (part) => {
+    for (const box of part.querySelectorAll("[data-order]")) {
+      const list = box.querySelector("ol");
+      list.addEventListener("click", (event) => {
+        const line = event.target.closest("li");
+        if (event.target.matches("[data-up]") && line.previousElementSibling) line.previousElementSibling.before(line);
+        else if (event.target.matches("[data-down]") && line.nextElementSibling) line.nextElementSibling.after(line);
+        else return;
+        event.target.focus();
+        say(`${line.querySelector("span").textContent} is now number ${[...list.children].indexOf(line) + 1}`);
+      });
+      box.querySelector("[data-take]").addEventListener("click", () => {
+        const field = document.getElementById(box.dataset.order);
+        field.value = [...list.querySelectorAll("span")].map((one) => one.textContent).join(",");
+        field.focus();
+        say("Taken over");
+      });
+    }
+  };
+
+  const copies = (part) => {
+    for (const button of part.querySelectorAll("[data-copy-text]")) {
+      button.addEventListener("click", async () => {
+        try {
+          await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
+          button.textContent = "Copied";
+        } catch {
+          window.getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+          button.textContent = "Selected";
+        }
+        say(button.textContent);
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      });
+    }
+  };
+
+  const add = (part) => { drops(part); orders(part); copies(part); };
+  add(document);
+  document.addEventListener("htmx:after:swap", (event) => {
+    const main = document.getElementById("main");
+    if (!main || !event.target) return;
+    if (!main.dataset.known) { main.dataset.known = "1"; add(main); }
+    main.dispatchEvent(new CustomEvent("plurivox:added", { bubbles: true }));
+  });
+  const first = document.getElementById("main");
+  if (first) first.dataset.known = "1";
+})();

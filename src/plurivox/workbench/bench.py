@@ -1,0 +1,125 @@
+"""What pages and the API share: the store, the work, and the questions that are put to a study."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plurivox import __version__
+from plurivox.errors import SelectionError
+from plurivox.lenses import lenses
+from plurivox.lenses.record import Lens
+from plurivox.report.settings import ReportSettings
+from plurivox.workbench.commands import lens_command, python_lines, report_command
+from plurivox.workbench.jobs import Jobs
+from plurivox.workbench.making import templates
+from plurivox.workbench.reading import ReadingSettings, shown_names
+from plurivox.workbench.store import Run, Store, StudyRecord
+
+REPORT = ("reference", "predictions", "answers")
+"""What a report takes besides ratings."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A server's studies and work; ``key`` is what programs send, shown on the page about them."""
+
+    store: Store
+    jobs: Jobs
+    key: str
+    max_upload: int
+
+    def commands(self, study: StudyRecord, asked: Mapping[str, Any], lens: Lens | None = None,
+                 given: Mapping[str, str] | None = None) -> dict[str, str]:  # fmt: skip
+        """Return the command line and the lines of Python that do the same."""
+        files, reading = shown_names(study.files), ReadingSettings.from_dict(study.reading)
+        if "ratings" not in files:
+            return {"command": "", "python": ""}
+        if lens is None:
+            settings = ReportSettings.from_dict(asked)
+            return {
+                "command": report_command(reading, settings, files),
+                "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, "")),
+            }
+        record = lens.settings.from_dict(asked)
+        inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
+        return {
+            "command": lens_command(lens, reading, record, files, inputs),
+            "python": python_lines(reading, record, files, lens.name, inputs),
+        }
+
+    def look(self, study: StudyRecord) -> dict[str, Any] | None:
+        """Return what is known of a study's files, None as long as nobody has looked."""
+        folder = self.jobs.made(study.id, self.jobs.key(study, "look", {}))
+        return None if folder is None else self.jobs.told(folder)
+
+    def last_run(self, study: str, wanted: str | None = None) -> Run | None:
+        """Return the run that is asked for, or the last one."""
+        if wanted:
+            found = self.store.run(wanted)
+            if found.study != study or found.kind != "run":
+                raise SelectionError("there is no such run of this study", hint="Choose one of the results.")
+            return found
+        return next(iter(self.store.runs(study, "run", 1)), None)
+
+    def usual(self, study: StudyRecord, look: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return what is asked of a study before anybody says anything: groups of all attributes that have two."""
+        if study.asked:
+            return study.asked
+        known = [] if look is None or look.get("problem") else look["raters"]
+        return {"by": [[one["name"]] for one in known if len(one["groups"]) > 1]}
+
+    async def simulated(self) -> str:
+        """Add the study of ``plurivox demo``, and return its id."""
+        from plurivox.simulation.files import write_study
+        from plurivox.simulation.simulate import DEMO, simulate
+
+        roles = {"ratings": "ratings", "raters": "raters", "items": "items", "trained": "reference",
+                 "predictions": "predictions", "answers": "answers"}  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            await asyncio.to_thread(lambda: write_study(simulate(seed=0, **DEMO), folder, force=True))
+            reading = {"scale": "0:4", "poles": "safe,unsafe", "reference_scale": "safe,unsafe"}
+            asked = {"by": [["gender"], ["age"], ["ethnicity"]], "items_by": "violation"}
+            found = self.store.add_study("A simulated rating study", reading, asked)
+            for name, role in roles.items():
+                with self.store.adding(found, role, f"{name}.csv") as upload:
+                    upload.write((Path(folder) / f"{name}.csv").read_bytes())
+        return found
+
+
+@functools.cache
+def single() -> tuple[Lens, ...]:
+    """Return the lenses that can be asked on their own."""
+    return tuple(lenses())
+
+
+def lens_of(name: str) -> Lens:
+    """Return a lens by its name."""
+    found = next((lens for lens in single() if lens.name == name), None)
+    if found is None:
+        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in single())}.")
+    return found
+
+
+def day(moment: float) -> str:
+    """Return when something was, in the time of this machine."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+
+
+@functools.cache
+def environment() -> Any:
+    """Return what fills the templates of pages."""
+    made = templates()
+    made.filters["day"] = day
+    made.filters["sentence"] = lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    made.filters["axes"] = lambda by: ", ".join(" × ".join(one) for one in by)
+    made.tests["in_crossing"] = lambda text: "," in text
+    made.tests["failed"] = lambda one: bool(one and one.get("problem"))
+    made.globals["version"] = __version__
+    return made

@@ -1,0 +1,186 @@
+"""What a person would type to get the same: a command line, lines of Python. Made of the settings that were used."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from plurivox.lenses.record import Lens
+from plurivox.report.settings import ReportSettings
+from plurivox.settings import Settings
+from plurivox.settings.record import Spec
+from plurivox.settings.shared import MIN_GROUP_SIZE
+from plurivox.settings.values import plain
+from plurivox.workbench.reading import CROWD, FILE, ReadingSettings, kept, keywords_of, source_of
+
+_PLACED = ("predictions", "answers")
+"""What lenses take as their second argument."""
+
+
+def options_of(settings: Settings, leave: Sequence[str] = ()) -> list[str]:
+    """Return the options that differ from what a command does by itself."""
+    found: list[str] = []
+    for name, spec in settings.specs().items():
+        value = getattr(settings, name)
+        if name not in leave and spec.cli and value != usual(spec):
+            found += _option(spec, value)
+    return found
+
+
+def usual(spec: Spec) -> Any:
+    """Return what a setting is if nobody says anything, in the form in which records hold it."""
+    return None if spec.required else spec.checked(spec.default)
+
+
+def _option(spec: Spec, value: Any) -> Iterator[str]:
+    """Yield how a value is written: the inverse of what the command line reads."""
+    option = str(spec.option)
+    if spec.flag:
+        yield option
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from (option, f"{name}={text_of_value(part)}")
+    elif spec.repeated:
+        for part in value:
+            yield from (option, "=".join(part) if isinstance(part, tuple) else text_of_value(part))
+    else:
+        yield from (option, text_of_value(value))
+
+
+def text_of_value(value: Any) -> str:
+    """Return a value as the command line has it."""
+    if value is None:
+        return "none"
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={text_of_value(part)}" for name, part in value.items())
+    if isinstance(value, tuple):
+        return ",".join(map(text_of_value, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def reading_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
+    """Return the options that tell every command how to read the files."""
+    found = []
+    for role in ("raters", "items"):
+        found += [f"--{role}", files[role]] if role in files else []
+    leave = ("reference", "reference_scale", "layout", "table", "where", "rater_attributes", "item_attributes")
+    found += options_of(reading, leave)
+    for name in ("rater_attributes", "item_attributes"):
+        value = getattr(reading, name)
+        found += [f"--{name.replace('_', '-')}", ",".join(value)] if value else []
+    for _, name, value in reading.where:
+        found += ["--where", f"{name}={value}"]
+    return found + ([f"--{reading.layout}"] if reading.layout in ("wide", "totals") else [])
+
+
+def _asking(settings: Settings) -> list[str]:
+    """Return the options that every command has for its groups."""
+    found = []
+    for axis in getattr(settings, "by", ()):
+        found += ["--by", ",".join(axis)]
+    for name, between in getattr(settings, "several", {}).items():
+        found += ["--several", f"{name}={between}"]
+    size = getattr(settings, "min_group_size", MIN_GROUP_SIZE)
+    return found + (["--min-group-size", str(size)] if size != MIN_GROUP_SIZE else [])
+
+
+def reference_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
+    """Return the options that say what scores are held against."""
+    wanted = reading.reference or (FILE if "reference" in files else CROWD)
+    if wanted == CROWD:
+        return []
+    found = ["--reference", files["reference"] if wanted == FILE and "reference" in files else wanted]
+    if wanted == FILE and reading.reference_scale:
+        found += ["--reference-scale", reading.reference_scale]
+    return found
+
+
+def report_command(reading: ReadingSettings, asked: ReportSettings, files: Mapping[str, str]) -> str:
+    """Return the command that makes the report."""
+    line = ["plurivox", "report", source_of(reading, files), *reading_options(_unsaid(reading, asked), files)]
+    line += [*_asking(asked), *reference_options(reading, files)]
+    for role in _PLACED:
+        line += [f"--{role}", files[role]] if role in files else []
+    leave = ("n_lenses",)
+    return shlex.join([*line, *options_of(asked, leave), "-o", "report.html"])
+
+
+def lens_command(
+    lens: Lens, reading: ReadingSettings, asked: Settings, files: Mapping[str, str], given: Mapping[str, str]
+) -> str:
+    """Return the command that asks one lens; ``given`` has what it takes besides files, such as an item."""
+    line = ["plurivox", lens.command, source_of(reading, files)]
+    for source in lens.inputs:
+        first = source.options[0]
+        if first.argument:
+            line.append(given.get(source.name) or files.get(source.name, f"{source.name}.csv"))
+    line += [*reading_options(_unsaid(reading, asked), files), *_asking(asked)]
+    if any(source.name == "reference" for source in lens.inputs):
+        line += reference_options(reading, files)
+    return shlex.join([*line, *options_of(asked)])
+
+
+def _unsaid(reading: ReadingSettings, asked: Settings) -> ReadingSettings:
+    """Return the reading without what the question says in its own words."""
+    return reading.replace(several={}) if getattr(asked, "several", None) else reading
+
+
+def python_lines(
+    reading: ReadingSettings, asked: Settings, files: Mapping[str, str], function: str, given: Mapping[str, str]
+) -> str:
+    """Return lines of Python that do the same."""
+    lines = ["import plurivox as pv", ""]
+    lines.append(_call("ratings = pv.read_ratings", [repr(source_of(reading, files))], keywords_of(reading, files)))
+    if reading.recode:
+        lines.append(f"ratings = ratings.recode({reading.recode!r}).with_poles({reading.poles!r})")
+    lines += [f"ratings = ratings.with_bins({name!r}, {plain(edges)!r})" for name, edges in reading.bins.items()]
+    if reading.where:
+        lines.append(_call("ratings = ratings.where", [], kept(reading)))
+    own = {name: plain(getattr(asked, name)) for name, spec in asked.specs().items()
+           if getattr(asked, name) != usual(spec) and name != "n_lenses"}  # fmt: skip
+    if "by" in own:
+        own["by"] = [one[0] if len(one) == 1 else tuple(one) for one in own["by"]]
+    lines += _inputs(reading, files, given, own)
+    if function == "write_report":
+        lines.append(_call("pv.write_report", ["'report.html'", "ratings"], own))
+    else:
+        lines += [_call(f"found = pv.{function}", ["ratings", *given_arguments(given)], own), "print(found.findings())"]
+    return "\n".join(lines)
+
+
+def given_arguments(given: Mapping[str, str]) -> list[str]:
+    """Return what a function takes by place besides ratings."""
+    return [repr(value) for name, value in given.items() if name == "item"]
+
+
+def _inputs(
+    reading: ReadingSettings, files: Mapping[str, str], given: Mapping[str, str], own: dict[str, Any]
+) -> list[str]:
+    """Return lines that read what stands beside the ratings, and name it in the call."""
+    lines = []
+    wanted = reading.reference or (FILE if "reference" in files else CROWD)
+    if "reference" in given and wanted == FILE and "reference" in files:
+        scale = "ratings.scale" if reading.reference_scale == "same" else repr(reading.reference_scale)
+        lines.append(f"reference = pv.read_ratings({files['reference']!r}, scale={scale})")
+        own["reference"] = _Name("reference")
+    elif "reference" in given and wanted != CROWD:
+        own["reference"] = wanted
+    for role in _PLACED:
+        if role in given and role in files:
+            lines.append(f"{role} = pv.read_{role}({files[role]!r}, ratings.scale)")
+            own[role] = _Name(role)
+    return lines
+
+
+class _Name(str):
+    """A name of Python, which is written as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _call(what: str, places: Sequence[str], keywords: Mapping[str, Any]) -> str:
+    given = [*places, *(f"{name}={value!r}" for name, value in keywords.items())]
+    line = f"{what}({', '.join(given)})"
+    return line if len(line) <= 100 else f"{what}(\n    " + ",\n    ".join(given) + ",\n)"

@@ -1,0 +1,355 @@
+"""Who computes what: a few processes, each for one study at a time, and everybody who waits is told how it goes.
+
+What was made once under the same key, that is of the same files, read and asked in the same way by the same version,
+is not made again. Cancelling ends the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plurivox.errors import FileError
+from plurivox.workbench.making import Source, digest_of, problem_in_words
+from plurivox.workbench.reading import ReadingSettings
+from plurivox.workbench.store import CANCELLED, DONE, FAILED, INTERRUPTED, RUNNING, Run, Store, StudyRecord
+
+AT_ONCE = 2
+"""Processes that compute at the same time."""
+IDLE = 300.0
+"""Seconds that a process waits for the next question about its study."""
+LONGEST_LINE = 1 << 20
+DONE_FILE = "done.json"
+ENDED = "ended"
+
+
+@dataclass
+class Progress:
+    """How far a run is: which step of how many, what is being done, and which parts are there."""
+
+    what: str = ""
+    done: int = 0
+    total: int = 0
+    step: int = 0
+    steps: int = 0
+    name: str = ""
+    parts: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def share(self) -> int:
+        """How much of the whole is done, in percent, as far as anybody can tell."""
+        within = self.done / self.total if self.total else 0.0
+        return round(100 * (self.step + min(within, 1.0)) / self.steps) if self.steps else round(100 * within)
+
+    def take(self, told: Mapping[str, Any]) -> str | None:
+        """Note what a worker tells; return the name of what changed."""
+        if told["event"] == "progress":
+            self.what, self.done, self.total = told["what"], told["done"], told["total"]
+        elif told["event"] == "step":
+            self.step, self.steps, self.name = told["step"], told["steps"], told["name"]
+            self.what, self.done, self.total = "", 0, 0
+        elif told["event"] == "part":
+            self.parts.append({"id": told["id"], "title": told["title"]})
+            return f"part-{told['id']}"
+        else:
+            return None
+        return "progress"
+
+
+@dataclass(eq=False)
+class _Job:
+    run: Run
+    line: dict[str, Any]
+    out: Path
+    progress: Progress = field(default_factory=Progress)
+    worker: _Worker | None = None
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: asyncio.subprocess.Process
+    study: str
+    job: _Job | None = None
+    reader: asyncio.Task[None] | None = None
+    idle: asyncio.TimerHandle | None = None
+
+
+class Listener:
+    """Somebody who waits for a run: what changed is kept until it is fetched, each name once."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+        self._there = asyncio.Event()
+
+    def tell(self, name: str) -> None:
+        """Note that something changed."""
+        self._names[name] = None
+        self._there.set()
+
+    async def changes(self, every: float = 15.0) -> AsyncIterator[list[str]]:
+        """Yield names of what changed, an empty list now and then while nothing does, until the run has ended."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._there.wait(), every)
+            names, self._names = list(self._names), {}
+            self._there.clear()
+            yield names
+            if ENDED in names:
+                return
+
+
+class Jobs:
+    """Everything that is being worked out, or waits for its turn."""
+
+    def __init__(self, store: Store, at_once: int = AT_ONCE) -> None:
+        self._store = store
+        self._at_once = at_once
+        self._waiting: deque[_Job] = deque()
+        self._going: dict[str, _Job] = {}
+        self._workers: list[_Worker] = []
+        self._listeners: dict[str, set[Listener]] = {}
+        self._closed = False
+
+    # Asking -----------------------------------------------------------------------------------------------------------
+
+    def key(self, study: StudyRecord, kind: str, asked: Mapping[str, Any]) -> str:
+        """Return what stands for a question about a study as it is now."""
+        return digest_of([self._source(study).key, kind, asked])
+
+    def _source(self, study: StudyRecord) -> Source:
+        files = {role: (one.stored, one.shown, one.sha256) for role, one in study.files.items()}
+        reading = ReadingSettings.from_dict(study.reading)
+        return Source(files, reading, self._store.inputs(study.id), self._store.made(study.id))
+
+    def made(self, study: str, key: str) -> Path | None:
+        """Return the folder of what was made under a key, None as long as it is not all there."""
+        folder = self._store.made(study) / key
+        return folder if (folder / DONE_FILE).is_file() else None
+
+    def told(self, folder: Path) -> dict[str, Any]:
+        """Return what is told of something that was made."""
+        found: dict[str, Any] = json.loads((folder / DONE_FILE).read_text(encoding="utf-8"))
+        return found
+
+    def last(self, study: StudyRecord, kind: str, asked: Mapping[str, Any]) -> Run | None:
+        """Return the last run of a question, None if it was never asked."""
+        key = self.key(study, kind, asked)
+        return next((run for run in self._store.runs(study.id, kind, 500) if run.key == key), None)
+
+    def ask(self, study: StudyRecord, kind: str, asked: Mapping[str, Any], *, again: bool = False) -> Run:
+        """Have something worked out, unless it was, or is; what failed or was cancelled only if asked ``again``."""
+        key = self.key(study, kind, asked)
+        before = self.last(study, kind, asked)
+        if self.made(study.id, key) is not None:
+            return before if before is not None and before.state == DONE else self._store.add_run(
+                study.id, kind, key, asked, DONE
+            )  # fmt: skip
+        if before is not None and (before.going or (before.state in (FAILED, CANCELLED, INTERRUPTED) and not again)):
+            return before
+        run = self._store.add_run(study.id, kind, key, asked)
+        source = self._source(study)
+        out = source.made / key
+        line = {
+            "id": run.id, "kind": kind, "asked": asked, "out": str(out.resolve()), "files": source.files,
+            "reading": study.reading, "inputs": str(source.inputs.resolve()), "made": str(source.made.resolve()),
+        }  # fmt: skip
+        job = _Job(run, line, out)
+        self._going[run.id] = job
+        self._waiting.append(job)
+        self._next()
+        return run
+
+    def progress(self, run: str) -> Progress:
+        """Return how far a run is; one that is not going is nowhere."""
+        job = self._going.get(run)
+        return job.progress if job is not None else Progress()
+
+    @contextlib.contextmanager
+    def listening(self, run: str) -> Any:
+        """Yield what hears of the changes of a run; of one that has ended, that it has."""
+        listener = Listener()
+        every = self._listeners.setdefault(run, set())
+        every.add(listener)
+        if run in self._going:
+            listener.tell("progress")
+        else:
+            listener.tell(ENDED)
+        try:
+            yield listener
+        finally:
+            every.discard(listener)
+            if not every:
+                self._listeners.pop(run, None)
+
+    async def until_ended(self, run: str) -> Run:
+        """Wait for the end of a run."""
+        with self.listening(run) as listener:
+            async for _ in listener.changes():
+                pass
+        return self._store.run(run)
+
+    async def cancel(self, run: str) -> None:
+        """End a run, and the process that works on it."""
+        job = self._going.get(run)
+        if job is None:
+            return
+        if job.worker is None:
+            self._waiting.remove(job)
+        else:
+            worker, job.worker = job.worker, None
+            worker.job = None
+            await self._stop(worker)
+        self._end(job, CANCELLED)
+        self._next()
+
+    async def forget(self, study: str) -> None:
+        """End all that is going on about a study."""
+        for job in list(self._going.values()):
+            if job.run.study == study:
+                await self.cancel(job.run.id)
+        for worker in [one for one in self._workers if one.study == study]:
+            await self._stop(worker)
+
+    async def close(self) -> None:
+        """End every process; what was going is interrupted."""
+        self._closed = True
+        for job in list(self._going.values()):
+            if job.worker is not None:
+                job.worker.job = None
+            self._end(job, INTERRUPTED)
+        for worker in list(self._workers):
+            await self._stop(worker)
+
+    # Processes --------------------------------------------------------------------------------------------------------
+
+    def _next(self) -> None:
+        """Give waiting jobs to who is free: a process that knows the study, a new one, or one in place of another."""
+        while self._waiting and not self._closed:
+            job = self._waiting[0]
+            free = [one for one in self._workers if one.job is None]
+            own = next((one for one in free if one.study == job.run.study), None)
+            if own is None and len(self._workers) >= self._at_once:
+                if not free:
+                    return
+                self._workers.remove(free[0])
+                self._later(self._ended(free[0]))
+            self._waiting.popleft()
+            self._store.end_run(job.run.id, RUNNING)
+            if own is not None:
+                self._later(self._give(own, job))
+                own.job, job.worker = job, own
+            else:
+                self._start(job)
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        _TASKS.add(task)
+        task.add_done_callback(_TASKS.discard)
+
+    def _start(self, job: _Job) -> None:
+        worker = _Worker(None, job.run.study, job)  # type: ignore[arg-type]  # it has one as soon as it runs
+        self._workers.append(worker)
+        job.worker = worker
+        self._later(self._begin(worker, job))
+
+    async def _begin(self, worker: _Worker, job: _Job) -> None:
+        """Start a process, in a group of its own so that all of it can be ended."""
+        try:
+            worker.process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "plurivox.workbench.worker", stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE, start_new_session=True, limit=LONGEST_LINE,
+            )  # fmt: skip
+        except OSError as error:
+            self._workers.remove(worker)
+            text = f"no process could be started ({error.strerror})"
+            self._end(job, FAILED, problem_in_words(text, "Try again when less is going on."))
+            self._next()
+            return
+        worker.reader = asyncio.get_running_loop().create_task(self._read(worker))
+        if worker.job is job:
+            await self._give(worker, job)
+        else:  # cancelled meanwhile
+            await self._stop(worker)
+
+    async def _give(self, worker: _Worker, job: _Job) -> None:
+        if worker.idle is not None:
+            worker.idle.cancel()
+        assert worker.process.stdin is not None
+        worker.process.stdin.write(json.dumps(job.line).encode() + b"\n")
+        with contextlib.suppress(ConnectionError):  # of one that is gone the reader tells
+            await worker.process.stdin.drain()
+
+    async def _read(self, worker: _Worker) -> None:
+        """Hear what a process tells, until it ends."""
+        assert worker.process.stdout is not None
+        async for line in worker.process.stdout:
+            told = json.loads(line)
+            job = worker.job
+            if job is None or told.get("job") != job.run.id:
+                continue
+            if told["event"] in ("done", "failed"):
+                worker.job = job.worker = None
+                worker.idle = asyncio.get_running_loop().call_later(IDLE, self._retire, worker)
+                self._end(job, DONE if told["event"] == "done" else FAILED, told.get("problem"))
+                self._next()
+            else:
+                self._tell(job, job.progress.take(told))
+        code = await worker.process.wait()
+        if worker in self._workers:
+            self._workers.remove(worker)
+        if worker.job is not None:
+            text = "the process that worked on it ended unexpectedly"
+            text += ", perhaps for want of memory" if code == -signal.SIGKILL else ""
+            self._end(worker.job, FAILED, problem_in_words(text, "Try again, or ask for less at once."))
+            self._next()
+
+    def _retire(self, worker: _Worker) -> None:
+        if worker.job is None and worker in self._workers:
+            self._workers.remove(worker)
+            self._later(self._ended(worker))
+
+    async def _stop(self, worker: _Worker) -> None:
+        if worker in self._workers:
+            self._workers.remove(worker)
+        await self._ended(worker)
+
+    async def _ended(self, worker: _Worker) -> None:
+        """End a process and all that it started."""
+        if worker.idle is not None:
+            worker.idle.cancel()
+        if worker.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(worker.process.pid, signal.SIGKILL)  # it writes whole files or none, and may be in C for long
+            else:
+                worker.process.kill()
+        await worker.process.wait()
+
+    def _end(self, job: _Job, state: str, problem: Mapping[str, Any] | None = None) -> None:
+        """Note how a job ended, and tell everybody; of what did not come to an end nothing is left."""
+        self._going.pop(job.run.id, None)
+        if state != DONE:
+            shutil.rmtree(job.out, ignore_errors=True)
+        with contextlib.suppress(FileError):  # a full disk; after a restart it is said to be interrupted
+            self._store.end_run(job.run.id, state, problem)
+        self._tell(job, ENDED)
+
+    def _tell(self, job: _Job, name: str | None) -> None:
+        if name is not None:
+            for listener in self._listeners.get(job.run.id, ()):
+                listener.tell(name)
+
+
+_TASKS: set[asyncio.Task[Any]] = set()
+"""Work that nobody waits for, kept so that it is not collected in the midst of it."""

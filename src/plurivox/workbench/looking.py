@@ -1,0 +1,157 @@
+"""What files hold: their first rows, what was recognised in them and why, and what is wrong with them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from plurivox.errors import PlurivoxError, PlurivoxWarning
+from plurivox.intake.formats import PLATFORMS, kind_of
+from plurivox.intake.roles import ROLE_NAMES, plain
+from plurivox.intake.tables import open_table
+from plurivox.lenses.overview.description import describe
+from plurivox.quoting import one_line, short
+from plurivox.ratings import Ratings
+from plurivox.workbench.making import BESIDE, Desk, problem_of
+from plurivox.workbench.reading import source_of
+
+ROWS = 6
+LONGEST = 60
+"""Rows, and characters of a cell, that are shown of a file."""
+MANY = 12
+"""Different numbers from which on bins are offered."""
+MOST_VALUES = 40
+"""Different values of an attribute that a menu offers."""
+
+
+def look(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Read everything as it is said to be read, and tell what came of it."""
+    found: dict[str, Any] = {"problem": None, "beside": {}, "warnings": []}
+    try:
+        found |= _recognised(desk, desk.ratings)
+    except PlurivoxError as error:
+        found["problem"] = problem_of(error)
+    named = found.get("columns") or {"score": found["problem"]["column"]}  # an error of a scale names the column
+    found["files"] = {role: _head(desk, role, named) for role in desk.names}
+    if found["problem"] is None:
+        for role in BESIDE:
+            found["beside"][role] = _beside(desk, role)
+    return found
+
+
+def _recognised(desk: Desk, ratings: Ratings) -> dict[str, Any]:
+    """Return what was taken for what, sizes, attributes and their groups."""
+    intake, reading = ratings.intake, desk.source.reading
+    attributes = [] if not ratings.has_raters else ratings.raters.columns[1:]
+    described = describe(ratings, [(name,) for name in attributes])
+    told = {name: [(group.name, group.n_raters) for group in axis.groups]
+            for name, axis in zip(attributes, described.axes, strict=True)}  # fmt: skip
+    withheld = {name: axis.n_withheld for name, axis in zip(attributes, described.axes, strict=True)}
+    platform = next((one.title for one in PLATFORMS if one.name == intake.platform), None)
+    return {
+        "columns": dict(intake.columns),
+        "why": {one: _why(one, name, getattr(reading, one, None), platform) for one, name in intake.columns.items()},
+        "layout": intake.layout, "platform": platform,
+        "scale": [str(label) for label in ratings.scale.labels][:200], "scale_inferred": intake.scale_inferred,
+        "poles": list(ratings.scale.poles or ()), "has_raters": ratings.has_raters,
+        "sizes": {"ratings": len(ratings), "items": ratings.n_items, "raters": ratings.n_raters},
+        "raters": [
+            {"name": name, "groups": told[name], "withheld": withheld[name], "numbers": _numbers(ratings.raters[name])}
+            for name in attributes
+        ],
+        "items": [{"name": name, "values": few_values(ratings.items[name])} for name in ratings.items.columns[1:]],
+        "notes": [*described.findings(), *intake.left_out_and_remarks()],
+        "usage": [int(n) for n in ratings.used()][:200],
+    }  # fmt: skip
+
+
+def _why(role: str, name: str, said: str | None, platform: str | None) -> str:
+    """Tell why a column was taken for a role."""
+    if said is not None:
+        return "as you said"
+    if platform is not None:
+        return f"so {platform} exports it"
+    known = ROLE_NAMES.get(role, ())
+    if plain(name) in known:
+        return "by its name"
+    return "by what it holds, the others being taken"
+
+
+def _numbers(values: pl.Series) -> bool:
+    """Tell whether an attribute holds so many numbers that intervals are wanted."""
+    texts = values.drop_nulls().cast(pl.String)
+    return texts.n_unique() > MANY and texts.cast(pl.Float64, strict=False).null_count() == 0
+
+
+def few_values(values: pl.Series) -> list[str]:
+    """Return the values of an item attribute, where there are few."""
+    found = values.drop_nulls().cast(pl.String).unique().sort().to_list()
+    return [short(one, LONGEST) for one in found] if len(found) <= MOST_VALUES else []
+
+
+def _head(desk: Desk, role: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return the first rows of a file as text; ids of raters are numbered."""
+    reading = desk.source.reading
+    own = role == "ratings"
+    source = source_of(reading, desk.names) if own else desk.names[role]
+    try:
+        kind: Any = reading.format if own else None
+        with open_table(source, kind_of(kind), reading.encoding or "utf-8") as table:
+            if isinstance(table, Ratings):
+                told = "plurivox wrote this file itself; there is nothing to recognise."
+                return {"columns": [], "rows": [], "told": told, "points": []}
+            names, frame = list(table.columns), table.first().head(ROWS)
+            rows = [[_cell(value) for value in row] for row in frame.iter_rows()]
+            found = {
+                "columns": names,
+                "rows": rows,
+                "told": "",
+                "points": _points(frame, table.first(), columns) if own else [],
+            }
+    except PlurivoxError as error:
+        return {"columns": [], "rows": [], "told": str(error), "points": []}
+    by_name = next((one for one in names if plain(one) in ROLE_NAMES["rater"]), None)
+    rater = columns.get("rater", by_name) if own else by_name
+    if rater in names and role in ("ratings", "raters", "reference"):
+        seen: dict[str, str] = {}
+        at = names.index(rater)
+        for row in rows:
+            row[at] = seen.setdefault(row[at], f"rater {len(seen) + 1}")
+    return found
+
+
+def _points(head: pl.DataFrame, first: pl.DataFrame, columns: Mapping[str, str]) -> list[str]:
+    """Return the different answers in the first rows of what may be the column of scores."""
+    name = columns.get("score") or next((one for one in first.columns if plain(one) in ROLE_NAMES["score"]), None)
+    if name not in first.columns:
+        return []
+    found = first[name].drop_nulls().cast(pl.String, strict=False).drop_nulls().unique().sort().to_list()
+    return [short(one_line(one), LONGEST) for one in found if one.strip()] if len(found) <= MOST_VALUES else []
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else short(one_line(str(value)), LONGEST)
+
+
+def _beside(desk: Desk, role: str) -> dict[str, Any] | None:
+    """Tell what a file beside the ratings holds, or what is wrong with it."""
+    from plurivox.workbench.reading import beside
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PlurivoxWarning)
+        try:
+            found = beside(role, desk.source.reading, desk.names, desk.ratings)
+        except PlurivoxError as error:
+            return {"problem": problem_of(error), "told": "", "warnings": []}
+    if found is None:
+        return None
+    said = [str(one.message) for one in caught]
+    if isinstance(found, Ratings):
+        told = f"{len(found):,} ratings of {found.n_items:,} items; scale {found.scale}"
+    else:
+        told = found if isinstance(found, str) else f"of {', '.join(found.models)}"
+    return {"problem": None, "told": told, "warnings": said}

@@ -1,0 +1,282 @@
+"""What is worked out in a process of its own: what files hold, what lenses find, views of a group or an item, files.
+
+Everything is written under a folder that the server names, whole or not at all, and told as it comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from plurivox import __version__
+from plurivox.engine.running import Running
+from plurivox.errors import InputError, PlurivoxError, PlurivoxWarning
+from plurivox.files import write_text
+from plurivox.lenses import lenses
+from plurivox.lenses.record import Lens
+from plurivox.quoting import harmless
+from plurivox.ratings import Ratings
+from plurivox.report.build import Report, brief_of, report_of, sections
+from plurivox.report.parts import Brief, Figure, Section, Switch
+from plurivox.report.render import environment, with_unique_ids
+from plurivox.report.settings import ReportSettings
+from plurivox.report.terms import Explained
+from plurivox.study import Study
+from plurivox.workbench.commands import report_command
+from plurivox.workbench.reading import ReadingSettings, beside, names_of, read
+
+Tell = Callable[[dict[str, Any]], None]
+BESIDE = ("reference", "predictions", "answers")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of a study, stored name, shown name and checksum by role; how they are read; where things are put."""
+
+    files: Mapping[str, tuple[str, str, str]]
+    reading: ReadingSettings
+    inputs: Path
+    made: Path
+
+    @property
+    def key(self) -> str:
+        """What stands for all that results rest on, apart from what is asked."""
+        digests = {role: one[2] for role, one in self.files.items()}
+        return digest_of([__version__, digests, self.reading.as_dict()])
+
+
+def digest_of(value: Any) -> str:
+    """Return a short text that stands for a value."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+class Desk:
+    """One study at work: its files are read once, and every question is answered once."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._folder = tempfile.TemporaryDirectory(prefix="plurivox-")
+        self.tell: Tell = lambda told: None
+        stored = {role: (str(source.inputs / one[0]), one[1]) for role, one in source.files.items()}
+        self.names = names_of(stored, Path(self._folder.name))
+
+    def close(self) -> None:
+        """Remove what was laid out."""
+        self._folder.cleanup()
+
+    @property
+    def folder(self) -> Path:
+        """Where the files lie under names that messages can quote."""
+        return Path(self._folder.name)
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Who rated what."""
+        self.progress("reading the ratings", 0, 1)
+        return read(self.source.reading, self.names)
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """What stands beside the ratings, by the name that lenses call it."""
+        found = {role: beside(role, self.source.reading, self.names, self.ratings) for role in BESIDE}
+        return {role: one for role, one in found.items() if one is not None}
+
+    @cached_property
+    def study(self) -> Study:
+        """What answers questions."""
+        how = Running.given(None, None, self.progress)
+        return Study(self.ratings, self.inputs, how, Results(self.source))
+
+    def progress(self, what: str, done: int, total: int) -> None:
+        """Tell how far something is."""
+        self.tell({"event": "progress", "what": what, "done": done, "total": total})
+
+    def brief(self, asked: Mapping[str, Any]) -> Brief:
+        """Return what a report shows under these settings."""
+        settings = ReportSettings.from_dict(asked)
+        command = report_command(self.source.reading, settings, self.names)
+        digests = {self.names[role]: one[2] for role, one in self.source.files.items()}
+        return brief_of(self.study, settings, command, digests)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results on disk, by what they rest on and what was asked; a damaged one is as good as none."""
+
+    source: Source
+    _lenses: dict[str, Lens] = field(default_factory=lambda: {lens.name: lens for lens in lenses()})
+
+    def _path(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Path:
+        # What was read from files stands in the key of the source; what is said in words, such as an item, does not.
+        given = {one: value if isinstance(value, str) else None for one, value in inputs.items()}
+        key = digest_of([self.source.key, name, settings.key(), given])
+        return self.source.made / "results" / f"{key}.json"
+
+    def _class(self, name: str) -> Any:
+        found = self._lenses[name].load("result") if name in self._lenses else None
+        return found if hasattr(found, "from_json") else None
+
+    def load(self, name: str, settings: Any, inputs: Mapping[str, Any]) -> Any:
+        """Return a result, None where there is none."""
+        kind, path = self._class(name), self._path(name, settings, inputs)
+        if kind is None or not path.exists():
+            return None
+        try:
+            return kind.from_json(path.read_text(encoding="utf-8"))
+        except (PlurivoxError, OSError, UnicodeDecodeError):
+            return None
+
+    def save(self, name: str, settings: Any, inputs: Mapping[str, Any], result: Any) -> None:
+        """Keep a result that can be read back."""
+        if self._class(name) is not None:
+            path = self._path(name, settings, inputs)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, result.to_json())
+
+
+# What is made ---------------------------------------------------------------------------------------------------------
+
+
+def make(desk: Desk, kind: str, asked: Mapping[str, Any], out: Path) -> None:
+    """Work out one thing and write it into a folder; ``done.json`` comes last, and tells that it is all there."""
+    kinds()
+    out.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PlurivoxWarning)
+        told = KINDS[kind](desk, asked, out)
+    said = [str(one.message) for one in caught if isinstance(one.message, PlurivoxWarning)]
+    write_json(out / "done.json", {**told, "warnings": list(dict.fromkeys([*told.get("warnings", ()), *said]))})
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON."""
+    write_text(path, json.dumps(value, ensure_ascii=False, default=str))
+
+
+def problem_of(error: BaseException) -> dict[str, Any]:
+    """Return what is to be said about an error, in parts that a page can show; of our own mistakes only their kind."""
+    found: dict[str, Any] = {"source": None, "column": None, "places": [], "n_places": 0, "hint": None}
+    if isinstance(error, InputError):
+        found |= {name: getattr(error, name) for name in ("source", "column", "n_places", "hint")}
+        found |= {"places": list(error.places[: error.SHOWN]), "problem": error.problem}
+    elif isinstance(error, PlurivoxError):
+        found["problem"] = str(error)
+    elif isinstance(error, MemoryError):
+        found |= {"problem": "this takes more memory than there is", "hint": "Ask for less at once."}
+    elif isinstance(error, OSError):
+        found |= {"problem": f"the machine refused ({error.strerror or type(error).__name__})"}
+    else:
+        problem = f"something went wrong inside plurivox ({type(error).__name__})"
+        found |= {"problem": problem, "hint": "The window of plurivox serve tells where."}
+    return {**found, "text": str(error) if isinstance(error, PlurivoxError) else f"{found['problem']}."}
+
+
+def problem_in_words(text: str, hint: str | None = None) -> dict[str, Any]:
+    """Return the same for what is no error of a file."""
+    return problem_of(InputError(text, hint=hint))
+
+
+def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Ask every lens that the inputs allow, a part for each section of the report; then the first screen."""
+    brief = desk.brief(asked)
+    shown: list[Section] = []
+    parts: list[dict[str, Any]] = []
+    every = list(sections())
+    for at, show in enumerate(every):
+        name = show.__module__.rpartition(".")[2]
+        desk.tell({"event": "step", "step": at, "steps": len(every), "name": name})
+        section = show(brief)
+        if section is None:
+            continue
+        section = with_unique_ids([section])[0]
+        shown.append(section)
+        write_text(out / f"{section.id}.html", fragment(section))
+        parts.append({"id": section.id, "title": section.title})
+        write_json(out / "parts.json", parts)
+        desk.tell({"event": "part", "id": section.id, "title": section.title})
+    write_text(out / "answer.html", first_screen(report_of(brief, shown)))
+    groups = {axis.name: [group.name for group in axis.groups] for axis in brief.ask("overview").description.axes}
+    models = [name for role in ("answers", "predictions") if role in desk.inputs for name in desk.inputs[role].models]
+    return {"parts": parts, "groups": groups, "models": list(dict.fromkeys(models))}
+
+
+def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Write the report and the summary, as HTML, and as PDF where there is a browser to print it."""
+    from plurivox.report.printing import browser
+
+    brief = replace(desk.brief(asked["asked"]), notes=asked["notes"])
+    made = report_of(brief)
+    write = {"report.html": False, "summary.html": True}
+    write |= {"report.pdf": False, "summary.pdf": True} if browser() else {}
+    for at, (name, summary) in enumerate(write.items()):
+        desk.progress("writing the report", at, len(write))
+        made.write(out / name, summary=summary)
+    return {"files": list(write)}
+
+
+def fragment(section: Section) -> str:
+    """Return a section as a piece of a page."""
+    text: str = templates().get_template("fragment.html.j2").render(section=section, explained=Explained(linked=False))
+    return harmless(text)
+
+
+def first_screen(made: Report) -> str:
+    """Return the first screen as a piece of a page, whose links lead to the parts in which the evidence is."""
+    text: str = (
+        templates()
+        .get_template("answer.html.j2")
+        .render(answer=made.answer, sections=made.sections, explained=Explained(linked=False))
+    )
+    home = {name: section.id for section in made.sections for name in _ids(section)}
+
+    def lead(found: re.Match[str]) -> str:
+        return f'href="?part={home[found[1]]}#{found[1]}"' if found[1] in home else found[0]
+
+    return harmless(re.sub(r'href="#([^"]*)"', lead, text))
+
+
+def _ids(section: Section) -> Iterator[str]:
+    yield section.id
+    for block in (*section.blocks, *section.more):
+        if hasattr(block, "id"):
+            yield block.id
+        if isinstance(block, Switch):
+            yield from (figure.id for _, figure in block.figures)
+        if isinstance(block, Figure):
+            yield f"{block.id}-table"
+
+
+def templates() -> Any:
+    """Return what fills the templates of the workbench, and those of reports."""
+    return environment(template)
+
+
+def template(name: str) -> str | None:
+    """Return a template of the workbench, None if it has none of this name."""
+    path = resources.files("plurivox.workbench") / "assets" / "templates" / name
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+KINDS: dict[str, Callable[[Desk, Mapping[str, Any], Path], dict[str, Any]]] = {}
+"""By name, what can be made: from what is asked to what is told of it."""
+
+
+def kinds() -> None:
+    """Learn what can be made; not before it is needed, since charts and lenses take a while to load."""
+    from plurivox.workbench import looking, views
+
+    KINDS.update(
+        run=run, report=write_reports, look=looking.look, question=views.question, group=views.group, item=views.item,
+        compare=views.compare, models=views.models, items=views.items, config=views.config,
+        table=views.table_file,
+    )  # fmt: skip

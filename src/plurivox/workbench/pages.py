@@ -1,0 +1,313 @@
+"""Pages of a study up to its results: the list, the files and how they are read, what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from plurivox.errors import InputError
+from plurivox.lenses.overview.description import MAX_GROUPS_TO_CROSS
+from plurivox.report.settings import ReportSettings
+from plurivox.settings import Settings
+from plurivox.workbench.bench import Bench, environment, single
+from plurivox.workbench.forms import Known, fields_of, read_form
+from plurivox.workbench.guard import NONCE
+from plurivox.workbench.reading import CROWD, FILE, ReadingSettings
+from plurivox.workbench.store import ROLES, StudyRecord
+from plurivox.workbench.uploads import MOST_FILES, roles_of, take
+
+NAMES = {
+    "ratings": "Ratings", "raters": "Raters", "items": "Items", "reference": "Reference",
+    "predictions": "Predictions", "answers": "Answers of models",
+}  # fmt: skip
+FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates")
+LATER = (
+    "layout", "table", "recode", "conflicts", "time", "questions", "rejected", "unfinished", "format", "encoding",
+    "reference_scale",
+)  # fmt: skip
+Form = Mapping[str, Sequence[str]]
+
+
+def bench_of(request: Request) -> Bench:
+    """Return the bench of the application."""
+    found: Bench = request.app.state.bench
+    return found
+
+
+def page(request: Request, template: str, *, status: int = 200, **known: Any) -> HTMLResponse:
+    """Return a page."""
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    told = {"nonce": request.scope[NONCE], "here": here, "bare": "hx-request" in request.headers, **known}
+    return HTMLResponse(environment().get_template(template).render(**told), status)
+
+
+def study_page(request: Request, template: str, study: StudyRecord, tab: str, **known: Any) -> HTMLResponse:
+    """Return a page of a study, with the ways to its other pages that lead somewhere."""
+    home = f"/studies/{study.id}"
+    tabs = [("data", "Data", home), ("ask", "Questions", f"{home}/ask")]
+    if bench_of(request).last_run(study.id) is not None:
+        tabs += [(name, label, f"{home}/{name}") for name, label in (
+            ("results", "Results"), ("groups", "Groups"), ("compare", "Side by side"), ("items", "Items"),
+            ("export", "Take away"))]  # fmt: skip
+    return page(request, template, study=study, tab=tab, tabs=tabs, **known)
+
+
+def study_of(request: Request) -> StudyRecord:
+    """Return the study that an address names."""
+    return bench_of(request).store.study(request.path_params["study"])
+
+
+async def form_of(request: Request) -> dict[str, list[str]]:
+    """Return the texts of a form by the names of its fields."""
+    async with request.form(max_files=0, max_fields=2000) as form:
+        return {name: [str(one) for one in form.getlist(name)] for name in form}
+
+
+def one(form: Form, name: str) -> str:
+    """Return the text of a field, empty if there is none."""
+    return form.get(name, [""])[-1]
+
+
+def revision(form: Form) -> int | None:
+    """Return which state of a study a form was made for."""
+    text = one(form, "revision")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def go(address: str) -> RedirectResponse:
+    """Lead to another page, whose address begins with one slash."""
+    parts = urlsplit(address)
+    local = not parts.scheme and not parts.netloc and address.startswith("/") and not address.startswith(("//", "/\\"))
+    return RedirectResponse(address if local else "/", 303)
+
+
+# The list -------------------------------------------------------------------------------------------------------------
+
+
+async def studies(request: Request) -> Response:
+    """Show all studies, and how to add one."""
+    return page(request, "list.html.j2", studies=bench_of(request).store.studies())
+
+
+async def add_study(request: Request) -> Response:
+    """Add a study of the files that came."""
+    bench = bench_of(request)
+    async with request.form(max_files=MOST_FILES) as form:
+        files = roles_of(form.getlist("files"))
+        name = str(files["ratings"].filename).replace("\\", "/").rsplit("/", 1)[-1]
+        found = bench.store.add_study(name.rsplit(".", 1)[0][:200] or "A study")
+        try:
+            for role, file in files.items():
+                await take(bench.store, found, role, file)
+        except BaseException:
+            bench.store.delete_study(found)
+            raise
+    return go(f"/studies/{found}")
+
+
+async def add_simulated(request: Request) -> Response:
+    """Add the simulated study."""
+    return go(f"/studies/{await bench_of(request).simulated()}")
+
+
+async def delete_study(request: Request) -> Response:
+    """Delete a study and its files."""
+    bench, study = bench_of(request), study_of(request)
+    await bench.jobs.forget(study.id)
+    bench.store.delete_study(study.id)
+    return go("/")
+
+
+async def rename_study(request: Request) -> Response:
+    """Give a study another name."""
+    study, form = study_of(request), await form_of(request)
+    name = one(form, "name").strip()
+    if not name:
+        raise InputError("a study needs a name", hint="Give it one.")
+    bench_of(request).store.change_study(study.id, revision(form), name=name[:200])
+    return go(f"/studies/{study.id}")
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+async def add_file(request: Request) -> Response:
+    """Add a file to a study, or put it in the place of another."""
+    bench, study = bench_of(request), study_of(request)
+    async with request.form(max_files=1) as form:
+        files, role = form.getlist("files"), form.get("role")
+        given = roles_of(files)["ratings"]
+        await take(bench.store, study.id, str(role), given)
+    return go(f"/studies/{study.id}")
+
+
+async def remove_file(request: Request) -> Response:
+    """Remove a file from a study."""
+    study = study_of(request)
+    bench_of(request).store.remove_file(study.id, request.path_params["role"])
+    return go(f"/studies/{study.id}")
+
+
+async def data(request: Request) -> Response:
+    """Show what was recognised in the files, and let it be corrected."""
+    bench, study = bench_of(request), study_of(request)
+    reading = ReadingSettings.from_dict(study.reading)
+    run = bench.jobs.ask(study, "look", {}) if "ratings" in study.files else None
+    look = bench.look(study)
+    known = look if look is not None and not look["problem"] else None
+    columns = look["files"].get("ratings", {}).get("columns", []) if look else []
+    return study_page(
+        request, "data.html.j2", study, "data", run=run, look=look, roles=NAMES,
+        progress=bench.jobs.progress(run.id) if run else None, reading=reading, first=FIRST, later=LATER,
+        fields=fields_of(reading, Known(columns=columns)), points=_points(look, reading),
+        numbers=_numbers(known, reading),
+        free=_free(columns, known), choices=_choices(known, reading),
+        command=bench.commands(study, bench.usual(study, look))["command"],
+    )  # fmt: skip
+
+
+def _free(columns: Sequence[str], look: Mapping[str, Any] | None) -> list[str]:
+    """Return the columns of the ratings that have no other role."""
+    if look is not None and look["layout"] != "long":
+        return []
+    taken = set() if look is None else set(look["columns"].values())
+    return [name for name in columns if name not in taken]
+
+
+def _points(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[str]:
+    """Return the answers to put in order, where nobody has said what the points are."""
+    if look is None or reading.scale:
+        return []
+    found: list[str] = look["scale"] if not look["problem"] else look["files"].get("ratings", {}).get("points", [])
+    return found
+
+
+def _numbers(look: Mapping[str, Any] | None, reading: ReadingSettings) -> dict[str, str]:
+    """Return the attributes that hold numbers, with where their intervals start."""
+    found = {one["name"]: "" for one in (look["raters"] if look else ()) if one["numbers"]}
+    return found | {name: ",".join(f"{edge:g}" for edge in edges) for name, edges in reading.bins.items()}
+
+
+def _choices(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[tuple[str, str, list[str], list[str]]]:
+    """Return whose attributes raters and items can be chosen by: whose, name, values and those that are kept."""
+    every = {("raters", one["name"]): [name for name, _ in one["groups"]] for one in (look["raters"] if look else ())}
+    every |= {("items", one["name"]): one["values"] for one in (look["items"] if look else ())}
+    kept: dict[tuple[str, str], list[str]] = {}
+    for whose, name, value in reading.where:
+        kept.setdefault((whose, name), []).append(value)
+    found = []
+    for (whose, name), values in {**dict.fromkeys(kept, ()), **every}.items():
+        all_values = list(dict.fromkeys([*values, *kept.get((whose, name), [])]))
+        if 1 < len(all_values) <= MAX_GROUPS_TO_CROSS or (whose, name) in kept:
+            found.append((whose, name, all_values, kept.get((whose, name), [])))
+    return found
+
+
+async def change_reading(request: Request) -> Response:
+    """Keep how the files are to be read."""
+    study, form = study_of(request), await form_of(request)
+    given: dict[str, Any] = {name: form[name] for name in (*FIRST, *LATER) if name in form}
+    found = read_form(ReadingSettings, given)
+    about = {name.removeprefix("about:"): texts[-1] for name, texts in form.items() if name.startswith("about:")}
+    changes = {
+        "rater_attributes": [name for name, whose in about.items() if whose == "raters"],
+        "item_attributes": [name for name, whose in about.items() if whose == "items"],
+        "bins": _edges(form),
+        "where": [[*name.split(":", 2)[1:], value] for name, values in form.items() if name.startswith("keep:")
+                  for value in values if value],
+        "reference": study.reading.get("reference"),
+        "several": study.reading.get("several", {}),
+    }  # fmt: skip
+    record = ReadingSettings.from_dict({**found, **changes})
+    bench_of(request).store.change_study(study.id, revision(form), reading=said_of(record))
+    return go(f"/studies/{study.id}")
+
+
+def _edges(form: Form) -> dict[str, list[str]]:
+    """Return where intervals start, as the fields of attributes that hold numbers say."""
+    named = {name.removeprefix("bin:"): texts[-1].strip() for name, texts in form.items() if name.startswith("bin:")}
+    found: dict[str, Any] = {}
+    for name, text in named.items():
+        try:
+            edges = [float(part) for part in text.split(",") if part.strip()]
+        except ValueError:
+            raise InputError(
+                f"the intervals of {name} are {text!r}", hint="Give where each starts: 18,30,45."
+            ) from None
+        if edges:
+            found[name] = edges
+    return found
+
+
+def said_of(record: Settings) -> dict[str, Any]:
+    """Return what a record says beyond its defaults, as it is stored."""
+    usual = type(record)().as_dict()
+    return {name: value for name, value in record.as_dict().items() if value != usual.get(name)}
+
+
+# Questions ------------------------------------------------------------------------------------------------------------
+
+
+async def questions(request: Request) -> Response:
+    """Show what can be asked of a study."""
+    bench, study = bench_of(request), study_of(request)
+    look = bench.look(study)
+    if look is None or look["problem"]:
+        return go(f"/studies/{study.id}")
+    asked = bench.usual(study, look)
+    record, reading = ReportSettings.from_dict(asked), ReadingSettings.from_dict(study.reading)
+    known = known_of(look)
+    return study_page(
+        request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=single(),
+        reference=reading.reference or (FILE if "reference" in study.files else CROWD),
+        groups=[(one["name"], group) for one in look["raters"] for group, _ in one["groups"]][:200],
+        **bench.commands(study, record.as_dict()),
+    )  # fmt: skip
+
+
+def known_of(look: Mapping[str, Any]) -> Known:
+    """Return what menus of questions can offer."""
+    return Known(
+        raters=[one["name"] for one in look["raters"]], points=look["scale"],
+        items=[one["name"] for one in look["items"] if one["values"]],
+    )  # fmt: skip
+
+
+async def ask(request: Request) -> Response:
+    """Keep what is asked, and have it worked out."""
+    bench, study, form = bench_of(request), study_of(request), await form_of(request)
+    asked = read_form(ReportSettings, form)
+    reading = {**study.reading, "reference": one(form, "reference") or None}
+    if reading["reference"] == (FILE if "reference" in study.files else CROWD):
+        del reading["reference"]
+    ReadingSettings.from_dict(reading)
+    bench.store.change_study(study.id, revision(form), asked=asked, reading=reading)
+    run = bench.jobs.ask(bench.store.study(study.id), "run", asked, again=True)
+    return go(f"/studies/{study.id}/results?run={run.id}")
+
+
+async def help_page(request: Request) -> Response:
+    """Explain the workbench."""
+    return page(request, "help.html.j2", most=bench_of(request).max_upload, folder=bench_of(request).store.folder)
+
+
+ROUTES = [
+    Route("/", studies),
+    Route("/help", help_page),
+    Route("/studies/files", add_study, methods=["POST"]),
+    Route("/studies/simulated", add_simulated, methods=["POST"]),
+    Route("/studies/{study}", data),
+    Route("/studies/{study}/delete", delete_study, methods=["POST"]),
+    Route("/studies/{study}/name", rename_study, methods=["POST"]),
+    Route("/studies/{study}/files", add_file, methods=["POST"]),
+    Route("/studies/{study}/files/{role}/delete", remove_file, methods=["POST"]),
+    Route("/studies/{study}/reading", change_reading, methods=["POST"]),
+    Route("/studies/{study}/ask", questions),
+    Route("/studies/{study}/ask", ask, methods=["POST"]),
+]
+assert set(NAMES) == set(ROLES)

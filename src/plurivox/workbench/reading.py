@@ -1,0 +1,203 @@
+"""How the files of a study are read: a settings record, and the same as keywords, as options and as plurivox.toml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plurivox.errors import ColumnError, InputError, ScaleError
+from plurivox.intake.attributes import CONFLICTS
+from plurivox.intake.formats import FORMATS
+from plurivox.intake.formats.record import CHOICES
+from plurivox.intake.order import RULES
+from plurivox.ratings import Ratings
+from plurivox.settings import Frozen, Settings, setting, values
+
+LAYOUTS = ("long", "wide", "totals")
+CROWD, FILE = "crowd", "file"
+OPTIONS_OF_FILES = ("raters", "items")
+
+
+def _edges(given: Any) -> Frozen:
+    """Return where the intervals of each attribute start."""
+    found = values.mapping(given or {})
+    pairs = []
+    for name, edges in found.items():
+        numbers = tuple(float(edge) for edge in (edges if isinstance(edges, tuple) else (edges,)))
+        if not numbers or any(edge != edge or abs(edge) == float("inf") for edge in numbers):
+            raise ValueError(f"Give where the intervals of {name} start: 18, 30, 45.")
+        pairs.append((name, numbers))
+    return Frozen(pairs)
+
+
+def _conditions(given: Any) -> tuple[tuple[str, str, str], ...]:
+    """Return of whom, raters or items, which attribute has to have which value."""
+    found = tuple((str(whose), str(name), str(value)) for whose, name, value in given or ())
+    if not all(whose in ("raters", "items") and name.strip() and value for whose, name, value in found):
+        raise ValueError("Give raters or items, an attribute, and the value to keep.")
+    return found
+
+
+def _optional(help: str, option: str | None = None, **known: Any) -> Any:  # noqa: A002
+    return setting(None, help, option=option, **known)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadingSettings(Settings):
+    """How the files of a study are read; what is not said is recognised, and shown to be checked."""
+
+    item: str | None = _optional("Column with the item, or several that make its id: a,b.")
+    rater: str | None = _optional("Column with the rater.")
+    score: str | None = _optional("Column with the score.")
+    scale: str | None = _optional("The points, lowest first: 0:4, or No,Unsure,Yes, or the name of a known scale.")
+    poles: str | None = _optional("What the two ends of the scale mean, lowest first: safe,unsafe.")
+    missing: tuple[str, ...] = setting(
+        (), "Answers that mean no rating, besides blank, NA, NaN and null.", canonical=values.names, repeated=True
+    )
+    recode: str | None = _optional("New points made of points or ranges of the scale: 0-2=no,3-4=yes.")
+    duplicates: str = setting("error", "If a rater rated an item twice.", choices=RULES)
+    layout: str | None = _optional("What a row is: a rating (long), an item with a column per rater (wide) or per "
+                                   "point (totals).", choices=LAYOUTS)  # fmt: skip
+    table: str | None = _optional("The sheet of a workbook, the table of a database, or the file in an archive.")
+    rater_attributes: tuple[str, ...] = setting(
+        (), "Columns of the ratings that describe raters.", canonical=values.names
+    )
+    item_attributes: tuple[str, ...] = setting(
+        (), "Columns of the ratings that describe items.", canonical=values.names
+    )
+    bins: Frozen = setting(
+        Frozen(), "Where the intervals of an attribute that holds numbers start.", option="--bin", canonical=_edges,
+        repeated=True,
+    )  # fmt: skip
+    several: Frozen = setting(
+        Frozen(), "What separates values of an attribute of which a rater may have several.", repeated=True,
+        canonical=lambda given: values.mapping(given or {}),
+    )  # fmt: skip
+    where: tuple[tuple[str, str, str], ...] = setting(
+        (), "Keep only raters or items with this value.", canonical=_conditions, repeated=True
+    )
+    conflicts: str = setting("missing", "If a rater or an item has several values of an attribute.", choices=CONFLICTS)
+    time: str | None = _optional("Column with when a rating was given.")
+    questions: str | None = _optional("Columns that are questions, if each row is a respondent: Q1:Q20, Q1,Q3 or Q*.")
+    rejected: str | None = _optional("What to do with rejected answers.", choices=CHOICES)
+    unfinished: str | None = _optional("What to do with answers of people who did not finish.", choices=CHOICES)
+    format: str | None = _optional("What the file is, if it is taken for something else.", choices=FORMATS)
+    encoding: str | None = _optional("Encoding of the text, if not UTF-8.")
+    reference: str | None = _optional(
+        "What scores are held against: the other raters (crowd), the file, or a group: gender=Woman."
+    )
+    reference_scale: str | None = _optional("Points of the reference: safe,unsafe; same: those of the ratings.")
+
+
+def source_of(reading: ReadingSettings, files: Mapping[str, str]) -> str:
+    """Return what the ratings are read from."""
+    return f"{files['ratings']}::{reading.table}" if reading.table else files["ratings"]
+
+
+def keywords_of(reading: ReadingSettings, files: Mapping[str, str]) -> dict[str, Any]:
+    """Return the keywords of :func:`plurivox.read_ratings` that say something."""
+    asked: dict[str, Any] = {
+        name: getattr(reading, name)
+        for name in (
+            "item", "rater", "score", "scale", "poles", "missing", "duplicates", "layout", "rater_attributes",
+            "item_attributes", "conflicts", "time", "questions", "rejected", "unfinished", "format", "encoding",
+        )
+    }  # fmt: skip
+    asked |= {role: files[role] for role in OPTIONS_OF_FILES if role in files}
+    asked["by"] = list(dict.fromkeys((*reading.bins, *reading.several)))
+    usual = ReadingSettings()
+    return {name: value for name, value in asked.items() if value and value != getattr(usual, name, None)}
+
+
+def read(reading: ReadingSettings, files: Mapping[str, str]) -> Ratings:
+    """Read the ratings of a study as its owner says."""
+    from plurivox.intake.read import read_ratings
+
+    if "ratings" not in files:
+        raise InputError("there are no ratings", hint="Add the file that holds them.")
+    ratings = read_ratings(source_of(reading, files), **keywords_of(reading, files))
+    if reading.recode:
+        ratings = ratings.recode(reading.recode).with_poles(reading.poles)
+    for name, edges in reading.bins.items():
+        ratings = ratings.with_bins(name, edges)
+    return ratings.where(**kept(reading)) if reading.where else ratings
+
+
+def kept(reading: ReadingSettings) -> dict[str, dict[str, list[str]]]:
+    """Return which raters and items are kept, as :meth:`plurivox.Ratings.where` takes it."""
+    wanted: dict[str, dict[str, list[str]]] = {}
+    for whose, name, value in reading.where:
+        wanted.setdefault(whose, {}).setdefault(name, []).append(value)
+    return wanted
+
+
+def beside(role: str, reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings) -> Any:
+    """Read what stands beside the ratings: a reference, predictions or answers; None where there is nothing."""
+    if role == "reference":
+        return _reference(reading, files, ratings)
+    if role not in files:
+        return None
+    from plurivox.intake.read import read_predictions
+    from plurivox.intake.read_answers import read_answers
+
+    scale = ratings.scale
+    if role == "predictions":
+        return read_predictions(files[role], scale, like=ratings)
+    return read_answers(files[role], scale, like=ratings)
+
+
+def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings) -> Any:
+    """Read the reference, or return the group that it is; None for the crowd."""
+    from plurivox.intake.read import read_ratings
+
+    wanted = reading.reference or (FILE if "reference" in files else CROWD)
+    if wanted == CROWD:
+        return None
+    if wanted != FILE:
+        return wanted
+    if "reference" not in files:
+        raise InputError("there is no file of a reference", hint="Add it, or hold scores against the crowd.")
+    same = reading.reference_scale == "same"
+    scale: Any = ratings.scale if same else reading.reference_scale
+    try:
+        try:
+            return read_ratings(files["reference"], scale=scale)
+        except ColumnError:
+            named = {role: getattr(reading, role) for role in ("item", "rater", "score")}
+            return read_ratings(files["reference"], scale=scale, **named)
+    except ScaleError as error:
+        hint = "Give the points of the reference, lowest first."
+        raise ScaleError(error.problem, source=error.source, column=error.column, hint=hint) from None
+
+
+def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, str]:
+    """Lay the files of a study, stored and shown names by role, into a folder under names that messages can quote.
+
+    What owners call a file is kept where it is a plain name, so that a message speaks of the file that they know.
+    """
+    found: dict[str, str] = {}
+    for role, (stored, shown) in files.items():
+        plain = shown if _is_plain(shown) and shown not in found.values() else f"{role}{''.join(Path(stored).suffixes)}"
+        target = folder / plain
+        try:
+            os.symlink(stored, target)
+        except (OSError, NotImplementedError):  # Windows asks for a right to do so
+            import shutil
+
+            shutil.copyfile(stored, target)
+        found[role] = plain
+    return found
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a name can be read as a file's name and as nothing else."""
+    fine = all(c.isalnum() or c in " ._()+-" for c in name)
+    return fine and name[:1].isalnum() and len(name.encode()) < 200 and "::" not in name
+
+
+def shown_names(files: Mapping[str, Any]) -> dict[str, str]:
+    """Return what owners call the files of a study, by role."""
+    return {role: one.shown for role, one in files.items()}

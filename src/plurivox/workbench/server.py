@@ -1,0 +1,183 @@
+"""The application and the server: routes, what is said where something goes wrong, and the loop that runs it all."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import sys
+import tempfile
+import traceback
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from plurivox.errors import FileError, InputError, PlurivoxError, SelectionError
+from plurivox.workbench import api, exploring, pages
+from plurivox.workbench.bench import Bench
+from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
+from plurivox.workbench.jobs import Jobs
+from plurivox.workbench.making import problem_in_words, problem_of
+from plurivox.workbench.pages import page
+from plurivox.workbench.store import ChangedError, Store
+
+ASSETS = {
+    "report.css": ("plurivox.report", "text/css"),
+    "report.js": ("plurivox.report", "text/javascript"),
+    "workbench.css": ("plurivox.workbench", "text/css"),
+    "workbench.js": ("plurivox.workbench", "text/javascript"),
+    "theme.js": ("plurivox.workbench", "text/javascript"),
+    "htmx.min.js": ("plurivox.workbench", "text/javascript"),
+    "hx-sse.min.js": ("plurivox.workbench", "text/javascript"),
+    "hx-csp.min.js": ("plurivox.workbench", "text/javascript"),
+}
+MAX_UPLOAD = 1 << 30
+
+
+async def asset(request: Request) -> Response:
+    """Hand out a style or a script; no other file."""
+    name = request.path_params["name"]
+    if name not in ASSETS:
+        raise HTTPException(404)
+    package, kind = ASSETS[name]
+    content = (resources.files(package) / "assets" / name).read_bytes()
+    return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+
+
+def status_of(error: Exception) -> int:
+    """Return the status that goes with an error."""
+    if isinstance(error, HTTPException):
+        return error.status_code
+    if isinstance(error, TooLargeError):
+        return 413
+    if isinstance(error, ChangedError):
+        return 409
+    if isinstance(error, SelectionError):
+        return 404
+    if isinstance(error, FileError):
+        return 507 if "cannot be written" in error.problem else 400
+    return 400 if isinstance(error, PlurivoxError) else 500
+
+
+HEADINGS = {404: "This is not there", 405: "This is not there", 409: "Changed meanwhile", 413: "This is too large",
+            507: "There is no room", 500: "Something went wrong"}  # fmt: skip
+
+
+async def failed(request: Request, error: Exception) -> Response:
+    """Say in one page, or one object, what is wrong and what to do; never how the program got there."""
+    status = status_of(error)
+    if status == 500:
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, HTTPException):
+        text = {404: "There is nothing at this address.", 405: "This address does not take such a request."}.get(
+            status, str(error.detail)
+        )
+        told = problem_in_words(text)
+    else:
+        told = problem_in_words(str(error)) if status == 413 else problem_of(error)
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": {"status": status, **told}}, status)
+    study = request.path_params.get("study")
+    back = f"/studies/{study}" if study and status != 404 else "/"
+    heading = HEADINGS.get(status, "This does not work")
+    return page(request, "error.html.j2", status=status, told=told, heading=heading, back=back)
+
+
+def application(store: Store, guard: Callable[[], Guard], max_upload: int = MAX_UPLOAD) -> Starlette:
+    """Return what answers requests, without who may ask: :class:`~plurivox.workbench.guard.Guard` is around it."""
+    jobs = Jobs(store)
+
+    @contextlib.asynccontextmanager
+    async def living(app: Starlette) -> AsyncIterator[None]:
+        app.state.bench = Bench(store, jobs, guard().key, max_upload)
+        try:
+            yield
+        finally:
+            await jobs.close()
+
+    routes = [Route("/assets/{name}", asset), *pages.ROUTES, *exploring.ROUTES, *api.ROUTES]
+    handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
+    handlers[ClientDisconnect] = gone
+    return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+
+
+async def gone(request: Request, error: Exception) -> Response:
+    """Say nothing to somebody who left in the midst of a request."""
+    return Response(status_code=400)
+
+
+def guarded(store: Store, port: int, hosts: tuple[str, ...] = LOOPBACK, max_upload: int = MAX_UPLOAD) -> Guard:
+    """Return the application with its guard around it."""
+    found: list[Guard] = []
+    app: Any = application(store, lambda: found[0], max_upload)
+    found.append(Guard(app, port, hosts, most=max_upload))
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen: an open socket, and by which names it may be called."""
+
+    listening: socket.socket
+    hosts: tuple[str, ...]
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return int(self.listening.getsockname()[1])
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it."""
+        return ipaddress.ip_address(self.listening.getsockname()[0]).is_loopback
+
+    @classmethod
+    def open(cls, host: str, port: int) -> Address:
+        """Take a port of a host; of any that is free if it is 0."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except (OSError, OverflowError) as error:
+            listening.close()
+            told = getattr(error, "strerror", None) or str(error)
+            hint = "Name another port with --port, or 0 for any that is free."
+            raise InputError(f"nobody can listen at {host}, port {port} ({told})", hint=hint) from None
+        named = f"[{host}]" if ":" in host else host
+        return cls(listening, (named, *(one for one in LOOPBACK if one != named)) if named in LOOPBACK else (named,))
+
+
+def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str], object]) -> None:
+    """Serve studies until somebody ends it; ``ready`` is called with the first address."""
+    import uvicorn
+
+    guard = guarded(store, address.port, address.hosts, max_upload)
+    incoming = store.folder / "incoming"
+    incoming.mkdir(exist_ok=True)
+    tempfile.tempdir = str(incoming)  # uploads lie where there is room for studies, not where memory is the disk
+    config = uvicorn.Config(
+        guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
+        timeout_graceful_shutdown=3, limit_concurrency=200,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    ready(f"http://{address.hosts[0]}:{address.port}/?token={guard.token}")
+    try:
+        server.run(sockets=[address.listening])
+    finally:
+        tempfile.tempdir = None
+
+
+def default_folder() -> Path:
+    """Return where studies lie unless somebody says otherwise."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("plurivox", appauthor=False)) / "workbench"

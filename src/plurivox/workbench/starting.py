@@ -1,0 +1,39 @@
+"""A study begun from files that lie on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from plurivox.errors import FileError, InputError
+from plurivox.files import note_input
+from plurivox.workbench.store import Store
+from plurivox.workbench.uploads import role_of
+
+_PIECE = 1 << 20
+
+
+def begin(store: Store, files: Sequence[str]) -> str:
+    """Add a study of some files, and return the address of its page."""
+    roles: dict[str, Path] = {}
+    for name in files:
+        role = "ratings" if len(files) == 1 else role_of(name)
+        if role in roles:
+            hint = "Give one of them; add the other on the page of the study."
+            raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
+        if not Path(name).is_file():
+            raise FileError("there is no such file", source=name, hint="Check the name.")
+        roles[role] = Path(name)
+    if "ratings" not in roles:
+        raise InputError("none of the files looks like ratings", hint="Give the file of ratings, too.")
+    study = store.add_study(roles["ratings"].stem[:200] or "A study")
+    try:
+        for role, path in roles.items():
+            note_input(path)
+            with path.open("rb") as file, store.adding(study, role, path.name) as upload:
+                while piece := file.read(_PIECE):
+                    upload.write(piece)
+    except BaseException:
+        store.delete_study(study)
+        raise
+    return f"/studies/{study}"

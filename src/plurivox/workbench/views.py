@@ -1,0 +1,303 @@
+"""Views of one thing: a lens asked on its own, a group, an item, two groups side by side; and tables as files.
+
+Each is a section as reports have them, made of what lenses found; nothing is drawn or tabulated here a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plurivox.axis import CROSS, names_raters
+from plurivox.config import FILE_NAME, Bins, Groups, config_text
+from plurivox.errors import SelectionError
+from plurivox.files import write_text
+from plurivox.lenses import lenses
+from plurivox.lenses.items.result import Items
+from plurivox.lenses.record import Lens
+from plurivox.plots.items import DIVIDED
+from plurivox.recoding import Recoding
+from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
+from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
+from plurivox.report.sections import alignment, cohesion, responsiveness, soft, variation
+from plurivox.results.exported import document_of
+from plurivox.results.files import flat, write_frame
+from plurivox.results.result import Result, frame_of
+from plurivox.results.text import Shown
+from plurivox.results.wording import counted, named
+from plurivox.workbench.looking import few_values
+from plurivox.workbench.making import Desk, fragment
+from plurivox.workbench.reading import read
+
+MOST_ROWS = 200
+MOST_ITEMS = 25
+LONGEST = 200
+OF_GROUPS: dict[str, Any] = {
+    "variation": variation, "cohesion": cohesion, "responsiveness": responsiveness, "alignment": alignment,
+}  # fmt: skip
+"""Lenses that say something of each group, and the sections that ask them."""
+HEADINGS = {"variation": "Leniency: who rates higher", "cohesion": "Who sees things alike",
+            "responsiveness": "Whose scores convey severity", "alignment": "How far models are from it"}  # fmt: skip
+
+
+def lens_named(name: str) -> Lens:
+    """Return the record of a lens."""
+    found = next((lens for lens in lenses() if lens.name == name), None)
+    if found is None:
+        raise SelectionError(f"there is no lens {name!r}", hint=f"There are {', '.join(one.name for one in lenses())}.")
+    return found
+
+
+def question(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Ask one lens, and show its tables and what stands out."""
+    lens = lens_named(asked["lens"])
+    result = answer_of(desk, lens, asked)
+    document = document_of(result, {}, lens=lens)
+    blocks: list[Block] = [*_chart(lens, result)]
+    blocks += [_text_table(f"{lens.name}-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
+    blocks += [Prose(text) for text in (document.legend, *document.notes) if text]
+    findings = findings_of(result, lens.name) if isinstance(result, Result | Items) else []
+    said = [Prose(text) for text in document.sentences] if not findings else []
+    write_text(out / "view.html", fragment(Section(lens.name, lens.question, "", [*said, *blocks], findings)))
+    write_text(out / "result.json", result.to_json(draws=False) if isinstance(result, Result) else result.to_json())
+    return {"title": lens.question}
+
+
+def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
+    """Return what a lens answers; ``asked`` has its settings, and what it takes besides files."""
+    given = {**asked.get("given", {})}
+    needed = [one.name for one in lens.inputs if one.options[0].argument and one.name not in given]
+    for name in needed:
+        if name not in desk.inputs:
+            raise SelectionError(f"this needs {name}", hint=f"Add a file of {name} to the study.")
+    return desk.study.ask(lens.name, inputs=given or None, **asked["settings"])
+
+
+def _chart(lens: Lens, result: Any) -> Iterator[Block]:
+    """Yield the chart that the command of a lens draws, where it has one."""
+    if lens.chart:
+        chart = lens.chart.rpartition(":")[2]
+        from plurivox import plots
+
+        if hasattr(plots, f"{chart}_data") and getattr(plots, f"{chart}_data")(result).height:
+            yield drawn(chart, result, f"{lens.name}-chart", lens.question.removesuffix("."), lens.question, "")
+
+
+def _text_table(name: str, shown: Shown) -> DataTable:
+    """Return a table of text as reports show tables; columns of the same name are told apart."""
+    header: list[str] = []
+    for at, one in enumerate(shown.header):
+        header.append(one if one and one not in header else f"{one} {at + 1}".strip())
+    rows = [list(map(str, row)) for row in shown.rows]
+    frame = pl.DataFrame({column: [row[at] for row in rows] for at, column in enumerate(header)},
+                         schema=dict.fromkeys(header, pl.String))  # fmt: skip
+    return table(slug(name), shown.title or "Values", frame, MOST_ROWS, search=frame.height > 12)
+
+
+# A group --------------------------------------------------------------------------------------------------------------
+
+
+def group(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Show one group: how it uses the scale, what every lens says of it, advice, and the items on which it differs."""
+    brief, axis, name = desk.brief(asked["asked"]), asked["axis"], asked["group"]
+    _check_group(brief, axis, name)
+    blocks = [*_use(brief, axis), *_values_of(brief, axis, [name]), *_advice(brief, axis, name)]
+    blocks += _divided(brief, axis, name)
+    section = Section("group", named(axis, name), _size(brief, axis, name), blocks, _said(brief, axis, [name]))
+    write_text(out / "view.html", fragment(section))
+    return {"title": section.title}
+
+
+def compare(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Show two groups of one axis side by side."""
+    brief, axis, names = desk.brief(asked["asked"]), asked["axis"], [asked["one"], asked["other"]]
+    for name in names:
+        _check_group(brief, axis, name)
+    blocks = [*_use(brief, axis), *_contrast(brief, axis, names), *_values_of(brief, axis, names)]
+    lead = " ".join(_size(brief, axis, name) for name in names)
+    section = Section("compare", f"{names[0]} and {names[1]}", lead, blocks, _said(brief, axis, names))
+    write_text(out / "view.html", fragment(section))
+    return {"title": section.title}
+
+
+def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Show two models side by side: how far each is from all raters and from every group, and how well it predicts."""
+    brief, names = desk.brief(asked["asked"]), [asked["one"], asked["other"]]
+    homes = {
+        "answers": (alignment, "How far answers are from raters"),
+        "predictions": (soft, "How good predictions are"),
+    }
+    blocks: list[Block] = []
+    findings = []
+    for role, (home, title) in homes.items():
+        if role in desk.inputs and set(names) & set(desk.inputs[role].models):
+            found = home.found_in(brief)
+            frame = found.to_frame().filter(pl.col("model").is_in(names))
+            shown = tested_values(frame, "model").drop("chance", "p", "p corrected")
+            shown = shown.sort("axis", "group", "statistic", "model", maintain_order=True)
+            blocks.append(table(slug("models", role), title, shown, MOST_ROWS, search=True))
+            findings += [one for one in findings_of(found, slug("models", role)) if any(n in one.text for n in names)]
+    section = Section("models", f"{names[0]} and {names[1]}", "", blocks, findings)
+    write_text(out / "view.html", fragment(section))
+    return {"title": section.title}
+
+
+def _check_group(brief: Brief, axis: str, name: str) -> None:
+    """Raise if there is no such group that may be shown; raters one by one are never shown."""
+    known = {one.name: [group.name for group in one.groups] for one in brief.ask("overview").description.axes}
+    if names_raters(axis) or axis not in known or name not in known[axis]:
+        raise SelectionError(f"there is no group {name!r} of {axis!r} to show", hint="Choose one of the menu.")
+
+
+def _size(brief: Brief, axis: str, name: str) -> str:
+    described = brief.ask("overview").description
+    own = next(one for known in described.axes if known.name == axis for one in known.groups if one.name == name)
+    sizes = f"{counted(own.n_raters, 'rater')}, {counted(own.n_ratings, 'rating')} of {counted(own.n_items, 'item')}"
+    return f"{name}: {sizes}."
+
+
+def _use(brief: Brief, axis: str) -> Iterator[Block]:
+    yield drawn(
+        "scale_use", brief.ask("overview"), "group-scale", f"How groups of {axis} use the scale",
+        f"Share of each point among the ratings of each group of {axis}.",
+        "Points below the middle of the scale go to the left, points above to the right.", axis,
+        measure=f"How the scale is used by {axis}.",
+    )  # fmt: skip
+
+
+def _results(brief: Brief) -> Iterator[tuple[str, Any]]:
+    """Yield what the lenses of a report found of groups, as the report asks it."""
+    for name, home in OF_GROUPS.items():
+        if name != "alignment" or "answers" in brief.study.inputs:
+            yield name, home.found_in(brief)
+
+
+def _values_of(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
+    for name, found in _results(brief):
+        frame = found.to_frame().filter(pl.col("axis") == axis, pl.col("group").is_in(names))
+        more = [one for one in ("subset", "model") if one in frame.columns and frame[one].n_unique() > 1]
+        more += ["model"] if name == "alignment" and "model" not in more else []
+        shown = tested_values(frame, *more).drop("axis")
+        if shown.height:
+            shown = shown if len(names) > 1 else shown.drop("group")
+            yield table(slug("group", name), HEADINGS[name], shown, MOST_ROWS, search=shown.height > 12)
+
+
+def _said(brief: Brief, axis: str, names: list[str]) -> list[Any]:
+    """Return what lenses say of the groups."""
+    every = [one for name, found in _results(brief) for one in findings_of(found, slug("group", name))]
+    return [one for one in every if one.said.axis == axis and one.said.group in names]
+
+
+def _advice(brief: Brief, axis: str, name: str) -> Iterator[Block]:
+    frame = (
+        responsiveness.advice_in(brief, responsiveness.found_in(brief))
+        .to_frame()
+        .filter(pl.col("axis") == axis, pl.col("group") == name)
+    )
+    if frame.height:
+        shown = frame.select("seen", "sure", pl.col("meaning").alias("may mean"), pl.col("next").alias("look at next"))
+        yield table("group-advice", "What to look at", shown, MOST_ROWS)
+
+
+def _divided(brief: Brief, axis: str, name: str) -> Iterator[Block]:
+    found: Items = brief.ask("items")
+    own = found.divided.filter(pl.col("axis") == axis, pl.col("group") == name)
+    if own.height:
+        frame = with_text(own.head(MOST_ITEMS), brief).rename(DIVIDED)
+        title = f"Items on which {named(axis, name)} differ most"
+        note = (
+            f"The {frame.height:,} clearest of {own.height:,} items; p corrected over all items, groups and attributes."
+        )
+        yield DataTable("group-items", title, frame, {}, note, search=True)
+
+
+def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
+    """Yield the difference of two groups in agreement, tested for itself."""
+    by = [one for one in brief.axes if CROSS.join(one) == axis]
+    found = brief.ask("cohesion", by=by, contrast=tuple(names))
+    rows = [row for row in found.rows if row.kind == "contrast"]
+    if rows:
+        shown = tested_values(frame_of(rows)).drop("axis", "group")
+        yield table("compare-contrast", f"Agreement: {names[0]} less {names[1]}", shown, MOST_ROWS)
+
+
+# An item --------------------------------------------------------------------------------------------------------------
+
+
+def item(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Show one item: its text, the scores of all groups, and which of them stand apart."""
+    brief = desk.brief(asked["asked"])
+    found = brief.ask("item_view", inputs={"item": asked["item"]})
+    document = document_of(found, {}, lens=lens_named("item_view"))
+    tables = [_text_table(f"item-{at}", Shown(*one)) for at, one in enumerate(document.tables)]
+    known = found.table("attributes").height > 0  # then they are the first table
+    blocks: list[Block] = [*tables[:known]]
+    blocks.append(drawn(
+        "item_groups", found, "item-groups", "What each group gave it", "Share of each point by group.",
+        "Groups that are too small to show are left out.",
+    ))  # fmt: skip
+    blocks += [*tables[known:], *(Prose(text) for text in (document.legend, *document.notes) if text)]
+    said = [Prose(text) for text in document.sentences]
+    write_text(out / "view.html", fragment(Section("item", f"Item {asked['item']}", "", [*said, *blocks])))
+    return {"title": f"Item {asked['item']}"}
+
+
+def items(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Write a list of all items: what they are, how often they were rated, and how."""
+    ratings = desk.ratings
+    counts = ratings.counts()
+    n = counts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = counts / n[:, None]
+        mean = (shares * np.arange(counts.shape[1])).sum(axis=1)
+        entropy = -np.where(shares > 0, shares * np.log(shares), 0.0).sum(axis=1)
+    known = ratings.items
+    text = text_column(ratings)
+    menus = {name: values for name in known.columns[1:] if (values := few_values(known[name]))}
+    frame = known.select(
+        pl.col("item").cast(pl.String), pl.Series("place", np.arange(ratings.n_items)), pl.Series("n_ratings", n),
+        pl.Series("mean", mean).fill_nan(None), pl.Series("entropy", entropy).fill_nan(None),
+        (pl.lit("") if text is None else pl.col(text).cast(pl.String).str.slice(0, LONGEST)).alias("text"),
+        *(pl.col(name).cast(pl.String).alias(f"is:{name}") for name in menus),
+    )  # fmt: skip
+    write_frame(out / "items.parquet", frame)
+    return {"filters": menus, "has_text": text is not None}
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Write a plurivox.toml that says how the files of the study are read."""
+    reading, ratings = desk.source.reading, desk.ratings
+    bins = {name: Bins(tuple(edges)) for name, edges in reading.bins.items()}
+    recoding = None
+    if reading.recode:
+        recoding = Recoding.of(read(reading.replace(recode=None, bins={}, where=()), desk.names).scale, reading.recode)
+    groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes)
+    text = config_text(
+        ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=recoding, groups=groups,
+        item_columns=reading.item_attributes, encoding=reading.encoding,
+    )  # fmt: skip
+    write_text(out / FILE_NAME, text)
+    return {"files": [FILE_NAME]}
+
+
+def table_file(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Write a table of a lens as the run asked it: CSV and Parquet with all rows, LaTeX and HTML as it is shown."""
+    brief, lens, form = desk.brief(asked["asked"]), lens_named(asked["lens"]), asked["form"]
+    homes = {**OF_GROUPS, "soft_scores": soft}
+    result = homes[lens.name].found_in(brief) if lens.name in homes else brief.ask(lens.name)
+    file = out / f"{lens.command}-{asked['table']}.{form}"
+    if form in ("tex", "html"):
+        file = out / f"{lens.command}.{form}"
+        write_text(file, result.to_latex() if form == "tex" else result.to_html())
+    else:
+        found = result.to_frame if asked["table"] == "values" else getattr(result, asked["table"])
+        write_frame(file, found() if callable(found) else found, flat)
+    return {"files": [file.name]}

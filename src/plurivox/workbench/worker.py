@@ -1,0 +1,98 @@
+"""The process that computes: it reads what to make, one line of JSON each, and tells how it goes, one line each.
+
+``python -m plurivox.workbench.worker`` is started by the server alone. It ends when nobody writes to it any more, so
+that nothing computes on after the server is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from plurivox.errors import PlurivoxError
+from plurivox.workbench.making import Desk, Source, make, problem_of
+from plurivox.workbench.reading import ReadingSettings
+
+OFTEN = 0.2
+"""Seconds between two words about progress, at least."""
+
+
+class Worker:
+    """Makes one thing after another, and remembers the study that it made the last one of."""
+
+    def __init__(self, tell: Any) -> None:
+        self._tell = tell
+        self._desk: Desk | None = None
+        self._told = 0.0
+
+    def do(self, job: dict[str, Any]) -> None:
+        """Make one thing; whatever goes wrong is told."""
+        try:
+            desk = self._at(job)
+            desk.tell = lambda told: self._pass_on(job["id"], told)
+            os.chdir(desk.folder)  # where the files lie under names that messages can quote
+            make(desk, job["kind"], job["asked"], Path(job["out"]))
+        except (PlurivoxError, MemoryError, OSError) as error:
+            self._tell({"job": job["id"], "event": "failed", "problem": problem_of(error)})
+        except Exception as error:
+            traceback.print_exc()
+            self._tell({"job": job["id"], "event": "failed", "problem": problem_of(error)})
+        else:
+            self._tell({"job": job["id"], "event": "done"})
+
+    def _at(self, job: dict[str, Any]) -> Desk:
+        files = {role: tuple(one) for role, one in job["files"].items()}
+        reading = ReadingSettings.from_dict(job["reading"])
+        source = Source(files, reading, Path(job["inputs"]), Path(job["made"]))
+        if self._desk is None or self._desk.source != source:
+            if self._desk is not None:
+                os.chdir("/")
+                self._desk.close()
+            self._desk = Desk(source)
+        return self._desk
+
+    def _pass_on(self, job: str, told: dict[str, Any]) -> None:
+        """Tell the server, but of progress not more often than anybody can read."""
+        now = time.monotonic()
+        if told["event"] == "progress" and now - self._told < OFTEN and told["done"] < told["total"]:
+            return
+        self._told = now
+        self._tell({"job": job, **told})
+
+
+def main() -> None:
+    """Work until nobody asks any more; pages come first, so that they are quick while this computes."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what anything prints goes where errors go, not between our lines
+    lock = threading.Lock()
+
+    def tell(told: dict[str, Any]) -> None:
+        with lock:
+            out.write(json.dumps(told) + "\n")
+            out.flush()
+
+    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            jobs.put(json.loads(line))
+        os._exit(0)  # at once, also in the midst of something: nobody waits for it
+
+    threading.Thread(target=listen, daemon=True).start()
+    worker = Worker(tell)
+    tell({"event": "ready"})
+    while True:
+        worker.do(jobs.get())
+
+
+if __name__ == "__main__":
+    main()

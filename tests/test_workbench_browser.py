@@ -1,0 +1,184 @@
+"""The workbench in a real browser: from an empty folder to a report, by mouse and by keyboard, wide and narrow."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("altair")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+SHOTS = os.environ.get("PLURIVOX_SCREENSHOTS")
+"""A folder to keep screenshots in, to look at them."""
+LONG = 180_000
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+]
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *more: str) -> Iterator[str]:
+    """Yield the first address of a server that is a process of its own, as somebody starts it."""
+    line = [sys.executable, "-m", "plurivox", "serve", "--folder", str(folder), "--no-open", *more]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert "Traceback" not in said, said
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as p:
+        opened = p.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield opened
+        opened.close()
+
+
+class Tab:
+    """A page that records what it should not say or ask for."""
+
+    def __init__(self, browser: Any, address: str, width: int = 1280, **context: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.elsewhere: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda one: None if self._own(one.url) else self.elsewhere.append(one.url))
+        self.page.on("dialog", lambda dialog: dialog.accept())
+        self.page.goto(address)
+
+    @staticmethod
+    def _own(address: str) -> bool:
+        return address.startswith(("http://127.0.0.1:", "data:", "blob:"))
+
+    def shot(self, name: str) -> None:
+        if SHOTS:
+            Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+    def fits(self) -> None:
+        """Hold that the page is no wider than the window."""
+        over = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert over <= 0, self.page.url
+
+    def close(self) -> None:
+        """Hold that nothing was complained of, and nobody else was asked."""
+        assert self.complaints == []
+        assert self.elsewhere == []
+        self.context.close()
+
+
+def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
+    with serving(tmp_path / "bench") as address:
+        tab = Tab(browser, address, accept_downloads=True)
+        page = tab.page
+        assert "token" not in page.url
+        page.get_by_role("button", name="Open a simulated study").click()
+        page.get_by_role("link", name="This is right: ask questions").click(timeout=LONG)
+        page.get_by_label("Shuffles", exact=True).fill("40")
+        page.get_by_text("All other settings").click()
+        page.get_by_label("Shuffles at most").fill("40")
+        page.get_by_role("button", name="Run the analyses").click()
+        page.get_by_role("link", name="The study").wait_for(timeout=LONG)  # appears before the others are there
+        page.get_by_role("link", name="In short").wait_for(timeout=LONG)
+        assert page.locator(".tiles strong").count() >= 4
+        home = page.url.partition("/results")[0]
+        page.get_by_role("link", name="Who sees things alike").click()
+        page.locator(".chart svg").first.wait_for()
+        page.get_by_text("Write a note beside this").click()
+        page.get_by_label("Note on this result").fill("We asked them.")
+        page.get_by_role("button", name="Save the note").click()
+        page.goto(f"{home}/groups?axis=age&group=18-29")  # an address is a view
+        page.locator("#view-title").wait_for(timeout=LONG)
+        page.locator("table tbody tr").nth(5).wait_for()
+        page.goto(f"{home}/export")
+        page.get_by_role("button", name="Make the report").click()
+        with page.expect_download(timeout=LONG) as saved:
+            page.get_by_role("link", name="The report (HTML)").click(timeout=LONG)
+        report = Path(saved.value.path()).read_text(encoding="utf-8")
+        assert "We asked them." in report
+        assert "plurivox report ratings.csv" in report
+        with page.expect_download(timeout=LONG) as saved:
+            page.get_by_role("link", name="cohesion, values as CSV").click()
+        assert Path(saved.value.path()).read_text().startswith("axis,group")
+        narrow = {"width": 400, "height": 850}
+        for path in ("", "/ask", "/results", "/results?part=variation", "/groups", "/compare", "/items", "/export"):
+            page.set_viewport_size(narrow)
+            page.goto(f"{home}{path}")
+            page.locator("#main").wait_for()
+            tab.fits()
+            tab.shot(f"phone{path.replace('/', '-').replace('?', '-')}")
+        page.goto("/".join(home.split("/")[:3]))
+        page.get_by_role("button", name="Delete A simulated rating study").click()
+        page.get_by_text("There are none yet.").wait_for()
+        tab.close()
+        assert not list((tmp_path / "bench" / "studies").iterdir())
+
+
+def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
+    ratings = tmp_path / "ratings.csv"
+    lines = [f"i{i},r{r},{(i * r) % 3},{'xy'[r % 2]}" for i in range(10) for r in range(12)]
+    ratings.write_text("\n".join(["item,rater,score,group", *lines]))
+    with serving(tmp_path / "bench", str(ratings)) as address:
+        tab = Tab(browser, address)
+        page = tab.page
+        page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+
+        def reach(condition: str) -> None:
+            for _ in range(200):
+                page.keyboard.press("Tab")
+                if page.evaluate(f"(() => {{ const it = document.activeElement; return {condition}; }})()"):
+                    return
+            raise AssertionError(condition)
+
+        reach('it.name === "about:group"')
+        page.keyboard.press("r")  # raters
+        reach('it.textContent === "Read again like this"')
+        page.keyboard.press("Enter")
+        page.get_by_text("x (6), y (6)").wait_for(timeout=LONG)
+        page.keyboard.press("Tab")
+        reach('it.textContent.startsWith("This is right")')
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="What do you want to know?").wait_for()
+        reach('it.name === "permutations"')
+        page.keyboard.press("Control+a")
+        page.keyboard.type("20")
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="In short").wait_for(timeout=LONG)
+        tab.close()
+
+
+def test_another_browser_gets_nothing(browser: Any, tmp_path: Path) -> None:
+    with serving(tmp_path / "bench") as address:
+        first = Tab(browser, address)
+        second = browser.new_context().new_page()
+        assert second.goto(address).status == 401
+        assert second.goto(address.partition("?")[0]).status == 401
+        first.page.emulate_media(color_scheme="dark")
+        first.page.reload()
+        assert first.page.evaluate("document.documentElement.dataset.theme") == "dark"
+        first.page.get_by_role("button", name="Light").click()
+        first.page.reload()
+        assert first.page.evaluate("document.documentElement.dataset.theme") == "light"  # as chosen
+        first.close()

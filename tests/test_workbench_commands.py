@@ -1,0 +1,139 @@
+"""The command and the Python lines that pages show do what the page did; commands themselves are the judges."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import plurivox as pv
+from plurivox.cli.app import program
+from plurivox.cli.lens import settings_given
+from plurivox.cli.options import CONTEXT
+from plurivox.errors import InputError
+from plurivox.lenses import lenses
+from plurivox.report.settings import ReportSettings
+from plurivox.settings import Settings
+from plurivox.settings.record import Spec
+from plurivox.workbench.commands import lens_command, options_of, python_lines, report_command
+from plurivox.workbench.forms import Known, fields_of, read_form
+from plurivox.workbench.reading import ReadingSettings, read, source_of
+from support import run_cli
+from workbench_support import RATINGS
+
+
+def others(spec: Spec) -> list[Any]:
+    """Return values of a setting besides its default."""
+    if spec.flag:
+        return [not spec.default]
+    if spec.choices is not None:
+        return [one for one in spec.choices if one != spec.default]
+    if spec.kind is int:
+        return [max(1, int(spec.least or 0)) + 2]
+    if spec.kind is float and spec.canonical is None:
+        low = spec.least if spec.least is not None else 0.0
+        return [low + (0.25 if spec.most is None else (spec.most - low) / 4)]
+    known: dict[str, list[Any]] = {
+        "within": [None, ("batch", "region")], "prior": [2.0, (1.0, 2.5)], "contrast": [("Man", "Woman")],
+        "gai": [("irr", "plurality")], "items_by": ["topic"], "subset": ["topic"], "level": ["nominal"],
+    }  # fmt: skip
+    return known.get(spec.name, [])
+
+
+CASES = [
+    (lens.command, lens.settings, name, value)
+    for lens in lenses()
+    for name, spec in lens.settings.specs().items()
+    if spec.cli
+    for value in others(spec)
+]
+
+
+def made(settings: type[Settings], **given: Any) -> Settings:
+    try:
+        return settings.from_dict(given)
+    except InputError:  # it goes with another setting
+        pytest.skip("this value needs another setting")
+
+
+@pytest.mark.parametrize(("command", "settings", "name", "value"), CASES)
+def test_options_are_read_back_as_what_they_were_written_for(
+    command: str, settings: type[Settings], name: str, value: Any
+) -> None:
+    record = made(settings, **{name: value})
+    found: Any = typer.main.get_command(program())
+    own = found.commands[command]
+    places = ["x"] * sum(one.param_type_name == "argument" and one.required for one in own.params)
+    context = own.make_context(command, [*places, *options_of(record)])
+    given = {**context.params, CONTEXT: context}
+    assert settings.from_dict(settings_given(settings, given)) == record
+
+
+def test_most_settings_were_tried() -> None:
+    tried = {(settings.__name__, name) for _, settings, name, _ in CASES}
+    every = {
+        (lens.settings.__name__, name) for lens in lenses() for name, spec in lens.settings.specs().items() if spec.cli
+    }
+    assert len(tried) > 0.75 * len(every), sorted(every - tried)
+
+
+@pytest.mark.parametrize(("command", "settings", "name", "value"), CASES)
+def test_a_form_sends_back_what_it_shows(command: str, settings: type[Settings], name: str, value: Any) -> None:
+    record = made(settings, **{name: value})
+    sent: dict[str, list[str]] = {}
+    for field in fields_of(record, Known()):
+        if field.kind == "axes":
+            sent["by"] = list(field.chosen)
+        else:
+            sent[field.name] = ["0", field.value] if field.kind == "flag" else [field.value]
+    again = settings.from_dict(read_form(settings, sent))
+    if name != "ids":  # which forms do not show
+        assert again == record
+
+
+READINGS = [
+    {"scale": "0:3"},
+    {"scale": "0:3", "poles": "safe,unsafe", "where": [["raters", "gender", "woman"]]},
+    {"scale": "0:2", "missing": ["3"], "bins": {"age": [0, 3, 6]}, "rater_attributes": ["gender", "age"]},
+    {"scale": "0:3", "recode": "0-1=no,2-3=yes"},
+]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_command_and_the_lines_give_what_the_page_gives(
+    reading: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, *rows = RATINGS.splitlines()
+    text = "\n".join([f"{head},age", *(f"{row},{int(row.split(',')[1][1:]) % 9}" for row in rows)])
+    (tmp_path / "my ratings.csv").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    record = ReadingSettings.from_dict({"rater_attributes": ["gender"], **reading})
+    files = {"ratings": "my ratings.csv"}
+    lens = next(lens for lens in lenses() if lens.name == "cohesion")
+    asked = lens.settings.from_dict({"by": [["gender"]], "permutations": 9, "max_permutations": 9, "interval": "none"})
+    own = json.loads(pv.cohesion(read(record, files), **asked.as_dict()).to_json(draws=False))
+    line = shlex.split(lens_command(lens, record, asked, files, {}))
+    done = run_cli(*line[1:], "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["rows"] == own["rows"]
+    told: dict[str, Any] = {}
+    exec(python_lines(record, asked, files, "cohesion", {}), told)
+    assert json.loads(told["found"].to_json(draws=False))["rows"] == own["rows"]
+
+
+def test_a_report_is_asked_with_all_that_stands_beside() -> None:
+    record = ReadingSettings(table="Sheet 1", reference_scale="safe,unsafe", layout="wide")
+    files = {"ratings": "a b.xlsx", "reference": "t.csv", "predictions": "p.csv", "answers": "a.csv", "raters": "r.csv"}
+    asked = ReportSettings(by=(("age",), ("age", "race")), permutations=99, min_group_size=7)
+    line = shlex.split(report_command(record, asked, files))
+    assert line[:3] == ["plurivox", "report", "a b.xlsx::Sheet 1"]
+    text = " ".join(line)
+    for part in ("--raters r.csv", "--wide", "--by age --by age,race", "--min-group-size 7", "--reference t.csv",
+                 "--reference-scale safe,unsafe", "--predictions p.csv", "--answers a.csv",
+                 "--permutations 99"):  # fmt: skip
+        assert part in text
+    assert source_of(record, files) == "a b.xlsx::Sheet 1"

@@ -1,0 +1,157 @@
+"""kill -9 at any moment: what was there is there, nothing half-written shows, and what was going on is interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+
+import httpx
+
+from plurivox.workbench.store import Store
+from workbench_support import RATINGS
+
+pytestmark = pytest.mark.slow
+KILLS = 100
+BUSY = """
+import sys
+from plurivox.workbench.store import Store
+
+store = Store(sys.argv[1])
+print("ready", flush=True)
+turn = 0
+while True:
+    turn += 1
+    study = store.add_study(f"study {turn}", {"scale": "0:4"})
+    for role in ("ratings", "raters", "ratings"):
+        with store.adding(study, role, f"{role}.csv") as upload:
+            for piece in range(40):
+                upload.write(bytes([turn % 256]) * 50_000)
+    store.change_study(study, reading={"scale": "0:3"}, asked={"by": [["age"]]})
+    run = store.add_run(study, "run", "key", {})
+    store.end_run(run.id, "running")
+    store.write_note(study, "answer", "a note")
+    if turn % 3 == 0:
+        store.delete_study(study)
+"""
+"""Does all that a store can, over and over."""
+
+
+def whole(folder: Path) -> int:
+    """Hold that a folder is in order after a restart; return how many studies are in it."""
+    store = Store(folder)
+    studies = store.studies()
+    for study in studies:
+        on_disk = {path.name for path in store.inputs(study.id).iterdir()}
+        assert on_disk == {one.stored for one in study.files.values()}
+        for one in study.files.values():
+            content = (store.inputs(study.id) / one.stored).read_bytes()
+            assert (len(content), hashlib.sha256(content).hexdigest()) == (one.size, one.sha256)
+        assert not any(run.going for run in store.runs(study.id))
+    assert {path.name for path in (folder / "studies").iterdir()} == {study.id for study in studies}
+    store.close()
+    return len(studies)
+
+
+def test_the_store_survives_a_hundred_kills(tmp_path: Path) -> None:
+    chance = random.Random(0)
+    for _ in range(KILLS):
+        process = subprocess.Popen([sys.executable, "-c", BUSY, str(tmp_path / "bench")], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(chance.uniform(0.0, 0.4))
+        process.kill()
+        process.communicate()
+        whole(tmp_path / "bench")
+    assert whole(tmp_path / "bench") > 10
+
+
+class Server:
+    """A server that is a process of its own, and somebody who has opened its address."""
+
+    def __init__(self, folder: Path) -> None:
+        line = [sys.executable, "-m", "plurivox", "serve", "--folder", str(folder), "--no-open"]
+        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        address = self.process.stdout.readline().strip()
+        home = re.match(r"http://[^/]+", address)
+        assert home, address
+        self.client = httpx.Client(base_url=home[0], headers={"origin": home[0]}, timeout=60, follow_redirects=True)
+        assert self.client.get(address).status_code == 200
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        self.client.close()
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that one has started."""
+    found = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(one) for one in found.read_text().split()] if found.exists() else []
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells of processes in /proc")
+def test_a_server_killed_in_the_midst_of_an_analysis(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    home = server.client.post("/studies/files", files={"files": ("r.csv", RATINGS)}).url.path
+    long: dict[str, Any] = {"permutations": "50000", "max_permutations": "50000", "interval": "bootstrap"}
+    done = server.client.post(f"{home}/reading", data={"about:gender": "raters", "scale": "0:3"})
+    assert done.status_code == 200
+    run = server.client.post(f"{home}/ask", data={"by": "gender", **long, "bootstrap": "5000"}).url
+    while "part=study" not in server.client.get(run.raw_path.decode()).text:
+        time.sleep(0.2)
+    workers = children(server.process.pid)
+    assert workers
+    server.kill()
+    end = time.monotonic() + 20
+    while any(map(alive, workers)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(alive, workers))  # nothing computes on
+    again = Server(tmp_path)
+    page = again.client.get(run.raw_path.decode()).text
+    assert "This was interrupted" in page
+    assert "Try again" in page
+    assert again.client.get(home).status_code == 200
+    again.process.send_signal(signal.SIGINT)
+    again.process.communicate(timeout=30)
+    again.client.close()
+
+
+def test_a_server_killed_in_the_midst_of_an_upload(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    home = server.client.post("/studies/files", files={"files": ("r.csv", RATINGS)}).url.path
+
+    def slowly() -> Any:
+        yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="new.csv"\r\n\r\n'
+        for _ in range(20):
+            yield b"a,b,c\n" * 20_000
+        server.process.kill()
+        yield b"the rest of it"
+
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    with pytest.raises(httpx.TransportError):
+        server.client.post(f"{home}/files", content=slowly(), headers=kind)
+    server.kill()
+    assert whole(tmp_path) == 1
+    assert not list((tmp_path / "incoming").iterdir())

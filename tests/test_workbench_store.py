@@ -1,0 +1,170 @@
+"""Studies on disk: they are there after a restart, whole, and nothing of them is left when they are deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from plurivox.errors import FileError, SelectionError
+from plurivox.workbench.store import DONE, INTERRUPTED, RUNNING, ChangedError, Store
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    """Yield what opens a folder, once more after a restart; all are closed at the end."""
+    every: list[Store] = []
+
+    def open_store() -> Store:
+        for one in every:
+            one.close()
+        every.append(Store(tmp_path / "bench"))
+        return every[-1]
+
+    yield open_store
+    for one in every:
+        one.close()
+
+
+@pytest.fixture
+def store(opened: Callable[[], Store]) -> Store:
+    return opened()
+
+
+def put(store: Store, study: str, role: str, name: str, content: bytes = b"a,b\n") -> None:
+    with store.adding(study, role, name) as upload:
+        upload.write(content)
+
+
+def files_of(store: Store, study: str) -> list[bytes]:
+    return sorted(path.read_bytes() for path in store.inputs(study).iterdir())
+
+
+def test_a_study_is_there_after_a_restart(store: Store, opened: Callable[[], Store]) -> None:
+    study = store.add_study("One", {"scale": "0:4"}, {"by": [["age"]]})
+    put(store, study, "ratings", "My ratings.csv", b"item,rater,score\n")
+    store.write_note(study, "cohesion", "look here")
+    before = store.study(study)
+    again = opened()
+    assert again.study(study) == before
+    assert again.notes(study) == {"cohesion": "look here"}
+    assert before.files["ratings"].shown == "My ratings.csv"
+    assert (before.reading, before.asked) == ({"scale": "0:4"}, {"by": [["age"]]})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../etc/passwd", "..\\..\\x.csv", "/etc/passwd", "a/../b.csv", "", "\x00.csv", "x" * 5000 + ".csv", "..", "."],
+)
+def test_files_are_named_by_us(store: Store, name: str) -> None:
+    study = store.add_study("One")
+    put(store, study, "ratings", name)
+    stored = store.study(study).files["ratings"].stored
+    assert stored.startswith("ratings-")
+    assert "/" not in stored
+    assert len(stored) < 40
+    assert [path.name for path in store.inputs(study).iterdir()] == [stored]
+
+
+def test_a_file_in_the_place_of_another_leaves_nothing_of_it(store: Store) -> None:
+    study = store.add_study("One")
+    put(store, study, "ratings", "a.csv", b"old")
+    put(store, study, "ratings", "b.parquet", b"new")
+    assert files_of(store, study) == [b"new"]
+    assert store.study(study).revision == 2
+
+
+def test_an_upload_that_breaks_off_changes_nothing(store: Store) -> None:
+    study = store.add_study("One")
+    put(store, study, "ratings", "a.csv", b"old")
+    before = store.study(study)
+
+    def break_off() -> None:
+        with store.adding(study, "ratings", "b.csv") as upload:
+            upload.write(b"half of")
+            raise EOFError
+
+    with pytest.raises(EOFError):
+        break_off()
+    assert store.study(study) == before
+    assert files_of(store, study) == [b"old"]
+
+
+def test_deleting_a_study_deletes_its_files(store: Store) -> None:
+    study, other = store.add_study("One"), store.add_study("Two")
+    put(store, study, "ratings", "a.csv")
+    store.add_run(study, "run", "key", {})
+    store.write_note(study, "answer", "gone")
+    store.delete_study(study)
+    assert [one.id for one in store.studies()] == [other]
+    assert not store.home(study).exists()
+    with pytest.raises(SelectionError, match="no such study"):
+        store.study(study)
+    base = sqlite3.connect(store.folder / "workbench.sqlite3")
+    for table in ("files", "runs", "notes"):
+        assert base.execute(f"select count(*) from {table}").fetchone() == (0,)
+    base.close()
+
+
+def test_two_tabs_cannot_both_change_one_state(store: Store) -> None:
+    study = store.add_study("One")
+    seen = store.study(study).revision
+    store.change_study(study, seen, name="first")
+    with pytest.raises(ChangedError, match="another tab"):
+        store.change_study(study, seen, name="second")
+    assert store.study(study).name == "first"
+
+
+def test_runs_that_did_not_end_are_interrupted_after_a_restart(store: Store, opened: Callable[[], Store]) -> None:
+    study = store.add_study("One")
+    going, done = store.add_run(study, "run", "a", {"by": []}), store.add_run(study, "run", "b", {})
+    store.end_run(going.id, RUNNING)
+    store.end_run(done.id, DONE)
+    again = opened()
+    assert {run.id: run.state for run in again.runs(study)} == {going.id: INTERRUPTED, done.id: DONE}
+    assert again.run(going.id).ended is not None
+
+
+def test_what_no_row_tells_of_is_swept_away(store: Store, opened: Callable[[], Store]) -> None:
+    study = store.add_study("One")
+    put(store, study, "ratings", "a.csv", b"kept")
+    (store.inputs(study) / "ratings-12345678.csv").write_bytes(b"of an upload that was cut off")
+    (store.folder / "studies" / "0123456789ab").mkdir()
+    again = opened()
+    assert files_of(again, study) == [b"kept"]
+    assert [path.name for path in (again.folder / "studies").iterdir()] == [study]
+
+
+def test_one_server_at_a_time(store: Store) -> None:
+    with pytest.raises(FileError, match="another plurivox serve works in it"):
+        Store(store.folder)
+    store.close()
+    Store(store.folder).close()
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="--folder"):
+        Store(tmp_path / "file")
+
+
+def test_a_damaged_base_is_named(tmp_path: Path) -> None:
+    (tmp_path / "workbench.sqlite3").write_bytes(b"this is not a database" * 100)
+    with pytest.raises(FileError, match="damaged"):
+        Store(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/b", "", "a.b"])
+def test_no_path_outside_the_folder_can_be_named(store: Store, name: str) -> None:
+    with pytest.raises(SelectionError, match="no such study"):
+        store.home(name)
+
+
+def test_unknown_roles_and_files_are_refused(store: Store) -> None:
+    study = store.add_study("One")
+    with pytest.raises(SelectionError, match="ratings, raters"):
+        put(store, study, "secrets", "a.csv")
+    with pytest.raises(SelectionError, match="no file 'raters'"):
+        store.remove_file(study, "raters")

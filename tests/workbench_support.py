@@ -1,0 +1,63 @@
+"""A workbench for tests: the real application behind its guard, real worker processes, and somebody who may ask."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from plurivox.workbench.server import guarded
+from plurivox.workbench.store import Store
+
+PORT = 8765
+HOME = f"http://127.0.0.1:{PORT}"
+OWN = {"origin": HOME}
+RATINGS = "item,rater,score,gender\n" + "".join(
+    f"i{item},r{rater},{(item + rater * (1 + rater % 2)) % 4},{'man' if rater % 2 else 'woman'}\n"
+    for item in range(12)
+    for rater in range(14)
+)
+"""A small study: 12 items, 14 raters of two groups, scores from 0 to 3."""
+
+
+@contextlib.contextmanager
+def workbench(folder: Path, **options: Any) -> Iterator[TestClient]:
+    """Yield a client that has opened the first address of a workbench."""
+    store = Store(folder)
+    guard = guarded(store, PORT, **options)
+    try:
+        with TestClient(guard, base_url=HOME, raise_server_exceptions=False) as client:
+            client.guard = guard  # type: ignore[attr-defined]
+            assert client.get(f"/?token={guard.token}", follow_redirects=False).status_code == 303
+            yield client
+    finally:
+        store.close()
+
+
+def add_study(client: TestClient, ratings: str = RATINGS, name: str = "ratings.csv", **more: str) -> str:
+    """Upload files and return the address of the study."""
+    files = [("files", (name, ratings)), *(("files", (f"{role}.csv", text)) for role, text in more.items())]
+    done = client.post("/studies/files", files=files, headers=OWN, follow_redirects=False)
+    assert done.status_code == 303, done.text
+    return str(done.headers["location"])
+
+
+def settled(client: TestClient, address: str, seconds: float = 120.0) -> str:
+    """Return a page once nothing is being worked out for it any more."""
+    end = time.monotonic() + seconds
+    while True:
+        found = client.get(address)
+        assert found.status_code == 200, (found.status_code, found.text[:2000])
+        if 'id="stream"' not in found.text:
+            return found.text
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.2)
+
+
+def send(client: TestClient, address: str, **form: Any) -> Any:
+    """Send a form of ours."""
+    return client.post(address, data=form, headers=OWN, follow_redirects=False)
