@@ -27,8 +27,8 @@ from plurivox.engine.part import SIZE
 from plurivox.engine.shipping import Parcel, digest_of
 
 FITTED = [(10**6, 16, 8), (10**6, 96, 8), (10**6, 48, 24), (10**7, 16, 8), (10**7, 48, 8), (10**7, 32, 24),
-          (4 * 10**7, 16, 8), (4 * 10**7, 32, 8)]  # fmt: skip
-CHECKED = [(3 * 10**6, 64, 8), (2 * 10**7, 32, 8), (10**8, 16, 8)]
+          (4 * 10**7, 16, 8), (4 * 10**7, 32, 8), (10**8, 16, 8)]  # fmt: skip
+CHECKED = [(3 * 10**6, 64, 8), (2 * 10**7, 32, 8), (6 * 10**7, 24, 8)]
 CACHED = 100_000  # raters whose groups a processor has at hand
 WITHIN = 0.3
 
@@ -46,14 +46,14 @@ class Case(NamedTuple):
         return max(self.ratings // PER_ITEM, 4000)
 
     def terms(self) -> list[float]:
-        """Return what seconds are made of: passes without draws, draws, groups, groups out of reach, and shuffles."""
+        """Return what seconds are made of: passes without draws, draws, groups, and raters out of reach of a cache."""
         n, draws, items = self.ratings, self.draws, self.ratings / PER_ITEM
         far = max(0.0, float(np.log2(self.raters / CACHED)))
-        return [n, n * draws, items * self.groups * draws, n * draws * far, self.raters * draws]
+        return [n, n * draws, items * self.groups * draws, n * draws * far, n * far]
 
 
 NAMES = ("a rating, once", "a rating and draw", "an item, group and draw",
-         "a rating and draw, each doubling of raters above 100,000", "a rater and draw")  # fmt: skip
+         "a rating and draw, each doubling of raters above 100,000", "a rating, once, each doubling")  # fmt: skip
 
 
 @dataclass
@@ -173,19 +173,16 @@ def extrapolate(cost: Any, sent: Counted) -> None:
     """Tell what 10 billion ratings by 10 million raters would take on so many workers."""
     blocks, parts = 2, 10  # of the case that was counted: 32 draws, 10 million ratings
     ratings, raters, draws = 10**10, 10**7, 1000
-    case = Case(ratings, draws, 8)
-    terms = case.terms()
-    terms[3] = ratings * draws * np.log2(raters / CACHED)
-    terms[4] = raters * draws
-    total = float(np.dot(cost, terms))
+    far = float(np.log2(raters / CACHED))
+    terms = [ratings, ratings * draws, ratings / PER_ITEM * 8 * draws, ratings * draws * far, ratings * far]
+    total, alone = float(np.dot(cost, terms)), cost[0] * terms[0] + cost[4] * terms[4]
     n_blocks, n_parts = -(-draws // 16), ratings // SIZE
     back = sent.results / sent.tasks * n_blocks * n_parts * sent.tasks / (blocks * parts)
     out = sent.content / sent.tasks * n_blocks * n_parts * sent.tasks / (blocks * parts)
     once = sum(sent.arrays.values()) / 10**5 * raters
     print(f"10 billion ratings, 10 million raters, 1,000 draws: {total / 3600:.0f} processor hours, of which "
-          f"{cost[0] * ratings / 3600:.1f} where the question is asked")  # fmt: skip
+          f"{alone / 3600:.1f} where the question is asked")  # fmt: skip
     for workers in (10, 100, 1000):
-        alone = cost[0] * ratings + cost[4] * raters * draws  # every worker shuffles for itself
         hours = (alone + (total - alone) / workers) / 3600
         print(f"  {workers:>5} workers: {hours:6.1f} hours; {once * workers / 1e9:8.1f} GB out for raters, "
               f"{out / 1e9:.1f} GB for tasks; {back / 1e9:.1f} GB of sums back")  # fmt: skip

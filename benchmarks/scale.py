@@ -96,7 +96,9 @@ def cohere(folder: Path, permutations: int, who: str) -> dict[str, float]:
         pv.cohesion(ratings, "group", **asked, **how)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    there = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    there = (
+        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    )  # with their start, without a forkserver's
     return {"wall": wall, "cpu": cpu + there, "peak": peak() / 1000}
 
 

@@ -169,7 +169,13 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
     rows = [row for row in tested if row.undecided and not _blocked(result, row)]
     if not rows:
         return []
-    names = listed((f"{LABELS[row.statistic]} of {named(row.axis, row.group)}" for row in rows), FEW)
+    whole = _all_items(result)
+    names = listed(
+        dict.fromkeys(
+            f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{f' on {row.subset}' if row.subset != whole else ''}"
+            for row in rows
+        ), FEW,
+    )  # fmt: skip
     n = rows[0].n_permutations or 0
     text = (
         f"Undecided after {n:,} shuffles: {names}, whose corrected p is too close to .05. More permutations would tell."
