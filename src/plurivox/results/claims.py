@@ -169,13 +169,9 @@ def _undecided(result: GroupResult, tested: Sequence[Row]) -> list[Statement]:
     rows = [row for row in tested if row.undecided and not _blocked(result, row)]
     if not rows:
         return []
-    whole = _all_items(result)
-    names = listed(
-        dict.fromkeys(
-            f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{f' on {row.subset}' if row.subset != whole else ''}"
-            for row in rows
-        ), FEW,
-    )  # fmt: skip
+    parts = {row.subset: f" on {row.subset}" for row in rows if row.subset != _all_items(result)}
+    said = (f"{LABELS[row.statistic]} of {named(row.axis, row.group)}{parts.get(row.subset, '')}" for row in rows)
+    names = listed(dict.fromkeys(said), FEW)
     n = rows[0].n_permutations or 0
     text = (
         f"Undecided after {n:,} shuffles: {names}, whose corrected p is too close to .05. More permutations would tell."
