@@ -148,10 +148,9 @@ def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> lis
     lines = [
         Line(f"{one.said.subject} {one.said.short}." if one.said.short else one.text, "", one.anchor) for one in open_
     ]
-    if n_groups and n_differ < n_groups:
-        others = ALIKE if not n_differ else (
-            f"Nothing is certain of the other {counted(n_groups - n_differ, 'group')}. {ALIKE}"
-        )  # fmt: skip
+    if left := n_groups - n_differ:
+        of_whom = "group" if left == 1 else f"{left:,} groups"
+        others = f"Nothing is certain of the other {of_whom}. {ALIKE}" if n_differ else ALIKE
         lines.insert(0, Line(others, "", sections[0].id))
     return list({line.text: line for line in lines}.values())[:MOST_OPEN]
 
