@@ -148,7 +148,7 @@ def _uncertain(sections: Sequence[Section], n_differ: int, n_groups: int) -> lis
     lines = [
         Line(f"{one.said.subject} {one.said.short}." if one.said.short else one.text, "", one.anchor) for one in open_
     ]
-    if left := n_groups - n_differ:
+    if (left := n_groups - n_differ) > 0:
         of_whom = "group" if left == 1 else f"{left:,} groups"
         others = f"Nothing is certain of the other {of_whom}. {ALIKE}" if n_differ else ALIKE
         lines.insert(0, Line(others, "", sections[0].id))
