@@ -101,7 +101,8 @@ bench: $(VENV)/.dev $(VENV)/.torch
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.cohesion
-	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.scale --largest 1e8
+	$(BIN)/python -m benchmarks.cost
 	$(BIN)/python -m benchmarks.variation
 	$(BIN)/python -m benchmarks.stopping
 	$(BIN)/python -m benchmarks.responsiveness
