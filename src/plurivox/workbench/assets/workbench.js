@@ -67,6 +67,13 @@
 
   const add = (part) => { drops(part); orders(part); copies(part); };
   add(document);
+  // htmx gives new elements the style attributes of those before them, such as the height of a field that somebody
+  // pulled larger, and the content policy forbids that. What is kept as it is (a note being written) keeps its own.
+  document.addEventListener("htmx:before:swap", () => {
+    for (const one of document.querySelectorAll("#main [id][style]")) {
+      if (!one.closest("[hx-preserve]")) one.removeAttribute("style");
+    }
+  });
   document.addEventListener("htmx:after:swap", (event) => {
     const main = document.getElementById("main");
     if (!main || !event.target) return;
