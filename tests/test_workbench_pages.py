@@ -254,3 +254,42 @@ def test_two_models_side_by_side(client: Any) -> None:
     assert "one and two" in page
     assert "How far answers are from raters" in page
     assert client.get(f"{home}/compare?axis=model&one=one&other=nobody").text.count("view-title") == 0
+
+
+def test_raters_may_have_several_values_of_an_attribute(client: Any) -> None:
+    kinds = ("a;b", "b", "a")
+    rows = [
+        f"i{item},r{rater},{(item * rater + rater) % 4},{kinds[rater % 3]}" for item in range(9) for rater in range(18)
+    ]
+    home = add_study(client, "\n".join(["item,rater,score,kind", *rows]))
+    settled(client, home)
+    given = {"about:kind": "raters", "scale": "0:3", "unsafe_from": "2"}
+    assert send(client, f"{home}/reading", **given, **{"several:kind": ";"}).status_code == 303
+    page = settled(client, home)
+    assert 'name="several:kind" value=";"' in page
+    assert "--unsafe-from 2" in page
+    assert "2</strong> <span>points, safe to unsafe" in page
+    done = send(client, f"{home}/ask", by="kind", permutations="20", max_permutations="20")
+    assert "--several &#39;kind=;&#39;" in settled(client, str(done.headers["location"]))
+    assert "a: 12 raters, 108 ratings of 9 items." in settled(client, f"{home}/groups?axis=kind&group=a")
+    both = settled(client, f"{home}/compare?axis=kind&one=a&other=b")
+    assert "b: 12 raters" in both
+    assert "Agreement: a less b" not in both  # six raters are in both groups
+
+
+def test_a_column_of_the_items_is_the_reference(client: Any) -> None:
+    items = "item,verdict\n" + "".join(f"i{item},{'bad' if item % 3 else 'good'}\n" for item in range(12))
+    home = add_study(client, RATINGS, items=items)
+    settled(client, home)
+    given = {"about:gender": "raters", "scale": "0:3", "reference_column": "verdict"}
+    send(client, f"{home}/reading", **given)
+    page = settled(client, home)
+    assert "The reference cannot be read yet" in page  # in which order its words are, nobody said
+    send(client, f"{home}/reading", **given, reference_scale="good,bad")
+    assert "12 ratings of 12 items; scale good &lt; bad" in settled(client, home)
+    assert '<option value="column" selected>verdict, a column of the items' in client.get(f"{home}/ask").text
+    asked = {"by": "gender", "permutations": "20", "max_permutations": "20"}
+    done = send(client, f"{home}/ask", **asked, reference="column")
+    assert "--reference-column verdict --reference-scale good,bad" in settled(client, str(done.headers["location"]))
+    done = send(client, f"{home}/ask", **asked, reference="crowd")
+    assert "--reference-column" not in client.get(str(done.headers["location"])).text

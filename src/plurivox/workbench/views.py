@@ -216,7 +216,9 @@ def _divided(brief: Brief, axis: str, name: str) -> Iterator[Block]:
 
 
 def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
-    """Yield the difference of two groups in agreement, tested for itself."""
+    """Yield the difference of two groups in agreement, tested for itself where nobody is in both."""
+    if axis in brief.asked.several:
+        return
     by = [one for one in brief.axes if CROSS.join(one) == axis]
     found = brief.ask("cohesion", by=by, contrast=tuple(names))
     rows = [row for row in found.rows if row.kind == "contrast"]
