@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import re
@@ -15,7 +16,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 from exports.label_studio import severity
-from plurivox.workbench.store import Upload
+from plurivox.errors import FileError
+from plurivox.workbench.store import Store, Upload
+from support import run_cli
 from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
 
 
@@ -293,3 +296,34 @@ def test_a_column_of_the_items_is_the_reference(client: Any) -> None:
     assert "--reference-column verdict --reference-scale good,bad" in settled(client, str(done.headers["location"]))
     done = send(client, f"{home}/ask", **asked, reference="crowd")
     assert "--reference-column" not in client.get(str(done.headers["location"])).text
+
+
+def test_a_file_that_plurivox_wrote_is_taken_as_it_is(client: Any, tmp_path: Path) -> None:
+    import plurivox as pv
+
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    ratings = pv.read_ratings(tmp_path / "ratings.csv", scale="0:5", poles="safe,unsafe", rater_attributes=["gender"])
+    pv.write_ratings(ratings, tmp_path / "own.parquet")
+    files = {"files": ("own.parquet", (tmp_path / "own.parquet").read_bytes())}
+    done = client.post("/studies/files", files=files, headers=OWN, follow_redirects=False)
+    home = str(done.headers["location"])
+    page = settled(client, home)
+    assert "plurivox wrote this file itself" in page
+    assert "6</strong> <span>points, 0 to 5" in page  # also those that nobody used
+    assert "man (7), woman (7)" in page
+    where = f"{home}/lenses/cohesion?go=1&by=gender&permutations=9&max_permutations=9"
+    assert "plurivox cohesion own.parquet --by gender" in settled(client, where)
+
+
+def test_a_folder_on_the_command_line_is_said_not_to_be_a_file(tmp_path: Path) -> None:
+    from plurivox.workbench.starting import begin
+
+    with contextlib.closing(Store(tmp_path / "bench")) as store:
+        for name, what in (("plain", "a folder"), ("study.pvx", "a packed study")):
+            (tmp_path / name).mkdir()
+            if what == "a packed study":
+                (tmp_path / "ratings.csv").write_text(RATINGS)
+                assert run_cli("pack", str(tmp_path / "ratings.csv"), "-o", str(tmp_path / name)).code == 0
+            with pytest.raises(FileError, match=f"it is {what}, and the workbench takes files"):
+                begin(store, [str(tmp_path / name)])
+        assert store.studies() == []
