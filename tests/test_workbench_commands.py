@@ -16,6 +16,7 @@ from plurivox.cli.lens import settings_given
 from plurivox.cli.options import CONTEXT
 from plurivox.errors import InputError
 from plurivox.lenses import lenses
+from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
 from plurivox.settings import Settings
 from plurivox.settings.record import Spec
@@ -104,6 +105,16 @@ READINGS = [
 ]
 
 
+def hold_alike(lens: Lens, record: ReadingSettings, asked: Settings, files: dict[str, str], rows: list[Any]) -> None:
+    """Hold that the command and the lines of Python that a page shows give the rows that the page has."""
+    done = run_cli(*shlex.split(lens_command(lens, record, asked, files, {}))[1:], "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["rows"] == rows
+    told: dict[str, Any] = {}
+    exec(python_lines(record, asked, files, lens.name, {one.name: "" for one in lens.inputs}), told)
+    assert json.loads(told["found"].to_json(draws=False))["rows"] == rows
+
+
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_command_and_the_lines_give_what_the_page_gives(
     reading: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -117,13 +128,7 @@ def test_the_command_and_the_lines_give_what_the_page_gives(
     lens = next(lens for lens in lenses() if lens.name == "cohesion")
     asked = lens.settings.from_dict({"by": [["gender"]], "permutations": 9, "max_permutations": 9, "interval": "none"})
     own = json.loads(pv.cohesion(read(record, files)[0], **asked.as_dict()).to_json(draws=False))
-    line = shlex.split(lens_command(lens, record, asked, files, {}))
-    done = run_cli(*line[1:], "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["rows"] == own["rows"]
-    told: dict[str, Any] = {}
-    exec(python_lines(record, asked, files, "cohesion", {}), told)
-    assert json.loads(told["found"].to_json(draws=False))["rows"] == own["rows"]
+    hold_alike(lens, record, asked, files, own["rows"])
 
 
 HELD = [
@@ -153,12 +158,7 @@ def test_what_scores_are_held_against_is_the_same_everywhere(
         given["threshold"] = "2"
     asked = lens.settings.from_dict(given)
     own = json.loads(pv.responsiveness(ratings, held, **asked.as_dict()).to_json(draws=False))
-    done = run_cli(*shlex.split(lens_command(lens, record, asked, files, {}))[1:], "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["rows"] == own["rows"]
-    told: dict[str, Any] = {}
-    exec(python_lines(record, asked, files, "responsiveness", {"reference": ""}), told)
-    assert json.loads(told["found"].to_json(draws=False))["rows"] == own["rows"]
+    hold_alike(lens, record, asked, files, own["rows"])
 
 
 def test_points_in_columns_and_several_values_are_asked_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,12 +177,7 @@ def test_points_in_columns_and_several_values_are_asked_alike(tmp_path: Path, mo
     asked = asked_of(lens.settings, given, record)
     own = json.loads(pv.cohesion(read(record, files)[0], **asked.as_dict()).to_json(draws=False))
     assert {"a", "b"} <= {row["group"] for row in own["rows"]}
-    done = run_cli(*shlex.split(lens_command(lens, record, asked, files, {}))[1:], "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["rows"] == own["rows"]
-    told: dict[str, Any] = {}
-    exec(python_lines(record, asked, files, "cohesion", {}), told)
-    assert json.loads(told["found"].to_json(draws=False))["rows"] == own["rows"]
+    hold_alike(lens, record, asked, files, own["rows"])
 
 
 def test_a_report_is_asked_with_all_that_stands_beside() -> None:

@@ -25,10 +25,10 @@ NAMES = {
     "ratings": "Ratings", "raters": "Raters", "items": "Items", "reference": "Reference",
     "predictions": "Predictions", "answers": "Answers of models",
 }  # fmt: skip
-FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates", "unsafe_from")
+FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates")
 LATER = (
-    "layout", "point_columns", "table", "recode", "conflicts", "time", "questions", "rejected", "unfinished", "format",
-    "encoding", "reference_column", "reference_scale",
+    "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
+    "unfinished", "format", "encoding", "reference_column", "reference_scale",
 )  # fmt: skip
 Form = Mapping[str, Sequence[str]]
 
