@@ -64,16 +64,8 @@ def reading_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[
     found = []
     for role in ("raters", "items"):
         found += [f"--{role}", files[role]] if role in files else []
-    leave = (
-        "reference",
-        "reference_column",
-        "reference_scale",
-        "layout",
-        "table",
-        "where",
-        "rater_attributes",
-        "item_attributes",
-    )
+    leave = ("reference", "reference_column", "reference_scale", "layout", "table", "where", "rater_attributes",
+             "item_attributes")  # fmt: skip
     found += options_of(reading, leave)
     for name in ("rater_attributes", "item_attributes"):
         value = getattr(reading, name)
