@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ import pytest
 
 pytest.importorskip("starlette")
 pytest.importorskip("altair")
+from exports.label_studio import severity
+from workbench_support import RATINGS
+
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -93,15 +97,19 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
         page = tab.page
         assert "token" not in page.url
         page.get_by_role("button", name="Open a simulated study").click()
-        page.get_by_role("link", name="This is right: ask questions").click(timeout=LONG)
-        page.get_by_label("Shuffles", exact=True).fill("40")
-        page.get_by_text("All other settings").click()
-        page.get_by_label("Shuffles at most").fill("40")
-        page.get_by_role("button", name="Run the analyses").click()
-        page.get_by_role("link", name="The study").wait_for(timeout=LONG)  # appears before the others are there
-        page.get_by_role("link", name="In short").wait_for(timeout=LONG)
-        assert page.locator(".tiles strong").count() >= 4
-        home = page.url.partition("/results")[0]
+
+        def begin_a_note() -> None:
+            page.get_by_role("link", name="The study").click()
+            page.get_by_text("Write a note beside this").click()
+            page.get_by_label("Note on this result").fill("Half of a note")
+            page.get_by_label("Note on this result").evaluate("one => { one.style.height = '9rem'; }")  # pulled larger
+            page.evaluate("document.getElementById('part-title').style.color = 'inherit'")  # as a browser's tools do
+
+        home = answers_of(page, 40, begin_a_note)
+        assert page.get_by_label("Note on this result").input_value() == "Half of a note"  # results came in meanwhile
+        assert page.get_by_label("Note on this result").evaluate("one => one.style.height") == "9rem"
+        page.get_by_role("link", name="In short").click()
+        page.locator(".tiles strong").nth(3).wait_for()
         page.get_by_role("link", name="Who sees things alike").click()
         page.locator(".chart svg").first.wait_for()
         page.get_by_text("Write a note beside this").click()
@@ -110,11 +118,7 @@ def test_from_an_empty_folder_to_a_report(browser: Any, tmp_path: Path) -> None:
         page.goto(f"{home}/groups?axis=age&group=18-29")  # an address is a view
         page.locator("#view-title").wait_for(timeout=LONG)
         page.locator("table tbody tr").nth(5).wait_for()
-        page.goto(f"{home}/export")
-        page.get_by_role("button", name="Make the report").click()
-        with page.expect_download(timeout=LONG) as saved:
-            page.get_by_role("link", name="The report (HTML)").click(timeout=LONG)
-        report = Path(saved.value.path()).read_text(encoding="utf-8")
+        report = report_of(page, home)
         assert "We asked them." in report
         assert "plurivox report ratings.csv" in report
         with page.expect_download(timeout=LONG) as saved:
@@ -182,3 +186,127 @@ def test_another_browser_gets_nothing(browser: Any, tmp_path: Path) -> None:
         first.page.reload()
         assert first.page.evaluate("document.documentElement.dataset.theme") == "light"  # as chosen
         first.close()
+
+
+# Other ways in --------------------------------------------------------------------------------------------------------
+
+
+def answers_of(page: Any, shuffles: int = 20, meanwhile: Callable[[], object] = lambda: None) -> str:
+    """Ask a study, with few shuffles, see everything come in, and return the address of the study."""
+    page.get_by_role("link", name="This is right: ask questions").click(timeout=LONG)
+    page.get_by_label("Shuffles", exact=True).fill(str(shuffles))
+    page.get_by_text("All other settings").click()
+    page.get_by_label("Shuffles at most").fill(str(shuffles))
+    page.get_by_role("button", name="Run the analyses").click()
+    page.get_by_role("link", name="The study").wait_for(timeout=LONG)  # appears before the others are there
+    meanwhile()
+    page.get_by_role("link", name="In short").wait_for(timeout=LONG)
+    return str(page.url).partition("/results")[0]
+
+
+def report_of(page: Any, home: str) -> str:
+    """Have the report made, and return what was downloaded."""
+    page.goto(f"{home}/export")
+    page.get_by_role("button", name="Make the report").click()
+    with page.expect_download(timeout=LONG) as saved:
+        page.get_by_role("link", name="The report (HTML)").click(timeout=LONG)
+    return Path(saved.value.path()).read_text(encoding="utf-8")
+
+
+def test_dices_from_three_files_to_a_report(browser: Any, tmp_path: Path, real_data: Path) -> None:
+    files = [str(real_data / "dices350" / f"{name}.csv") for name in ("ratings", "raters", "items")]
+    with serving(tmp_path / "bench") as address:
+        tab = Tab(browser, address, accept_downloads=True)
+        page = tab.page
+        page.locator("input[type=file]").set_input_files(files)
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_role("alert").wait_for(timeout=LONG)  # nobody guesses in which order words are
+        tab.shot("dices-question")
+        assert page.locator("[data-order] li span").all_text_contents() == ["No", "Unsure", "Yes"]
+        page.get_by_role("button", name="Take over this order").click()
+        page.get_by_label("Ends of the scale").fill("safe,unsafe")
+        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_label("removed (raters)").wait_for(timeout=LONG)
+        page.get_by_label("removed (raters)").select_option("False")
+        page.get_by_text("More about reading the files").click()
+        page.get_by_label("Reference in a column").select_option("safety_gold")
+        page.get_by_label("Points of the reference").fill("No,Yes")
+        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_text("36,400").first.wait_for(timeout=LONG)  # of 104 raters who were kept, 350 items each
+        tab.shot("dices-data")
+        page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)
+        report = report_of(page, answers_of(page, 10))
+        assert "--where removed=False" in report
+        assert "--reference-column safety_gold --reference-scale No,Yes" in report
+        assert "36,400" in report
+        tab.close()
+
+
+def test_an_export_of_label_studio_to_a_report(browser: Any, tmp_path: Path) -> None:
+    tasks = [
+        {"id": item, "data": {"text": f"text {item}"},
+         "annotations": [severity(item * 10 + who, who, 1 + (item + who) % 5) for who in range(1, 7)]}
+        for item in range(1, 9)
+    ]  # fmt: skip
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps(tasks))
+    with serving(tmp_path / "bench") as address:
+        tab = Tab(browser, address, accept_downloads=True)
+        page = tab.page
+        page.locator("input[type=file]").set_input_files(str(export))
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_role("cell", name="Label Studio").first.wait_for(timeout=LONG)
+        tab.shot("label-studio")
+        report = report_of(page, answers_of(page))
+        assert "plurivox report export.json" in report
+        tab.close()
+
+
+# For everybody --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[tuple[Any, str]]:
+    """Yield a tab that may read everything, and the address of a small study of which everything was asked."""
+    folder = tmp_path_factory.mktemp("answered")
+    ratings = folder / "ratings.csv"
+    ratings.write_text(RATINGS)
+    with serving(folder / "bench", str(ratings)) as address:
+        tab = Tab(browser, address, bypass_csp=True, reduced_motion="reduce")  # axe-core is a script of our own
+        page = tab.page
+        page.locator('select[name="about:gender"]').select_option("raters", timeout=LONG)
+        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_text("woman (7)").wait_for(timeout=LONG)
+        yield tab, answers_of(page)
+        tab.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_barrier(answered: tuple[Any, str], scheme: str) -> None:
+    axe = pytest.importorskip("axe_core_python.base", reason="axe-core-python is not installed").AXE_SCRIPT
+    tab, home = answered
+    page = tab.page
+    page.emulate_media(color_scheme=scheme)
+    list_of_studies = "/".join(home.split("/")[:3])
+    views = ("", "/ask", "/results", "/results?part=cohesion", "/groups?axis=gender&group=woman", "/items",
+             "/item?item=i1", "/compare?axis=gender&one=man&other=woman", "/lenses/cohesion", "/export")  # fmt: skip
+    bad = []
+    for address in (
+        list_of_studies,
+        f"{list_of_studies}/help",
+        f"{list_of_studies}/api",
+        *(home + one for one in views),
+    ):
+        page.goto(address)
+        page.wait_for_function("!document.getElementById('stream')", timeout=LONG)
+        assert page.evaluate("document.documentElement.dataset.theme") == scheme
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert found["passes"]
+        bad += [
+            (address, one["id"], [(node["html"][:200], node["failureSummary"]) for node in one["nodes"][:3]])
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+    assert bad == []

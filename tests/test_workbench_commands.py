@@ -16,12 +16,13 @@ from plurivox.cli.lens import settings_given
 from plurivox.cli.options import CONTEXT
 from plurivox.errors import InputError
 from plurivox.lenses import lenses
+from plurivox.lenses.record import Lens
 from plurivox.report.settings import ReportSettings
 from plurivox.settings import Settings
 from plurivox.settings.record import Spec
 from plurivox.workbench.commands import lens_command, options_of, python_lines, report_command
 from plurivox.workbench.forms import Known, fields_of, read_form
-from plurivox.workbench.reading import ReadingSettings, read, source_of
+from plurivox.workbench.reading import ReadingSettings, asked_of, beside, read, source_of
 from support import run_cli
 from workbench_support import RATINGS
 
@@ -100,7 +101,18 @@ READINGS = [
     {"scale": "0:3", "poles": "safe,unsafe", "where": [["raters", "gender", "woman"]]},
     {"scale": "0:2", "missing": ["3"], "bins": {"age": [0, 3, 6]}, "rater_attributes": ["gender", "age"]},
     {"scale": "0:3", "recode": "0-1=no,2-3=yes"},
+    {"scale": "0:3", "unsafe_from": "2", "poles": "safe,unsafe"},
 ]
+
+
+def hold_alike(lens: Lens, record: ReadingSettings, asked: Settings, files: dict[str, str], rows: list[Any]) -> None:
+    """Hold that the command and the lines of Python that a page shows give the rows that the page has."""
+    done = run_cli(*shlex.split(lens_command(lens, record, asked, files, {}))[1:], "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["rows"] == rows
+    told: dict[str, Any] = {}
+    exec(python_lines(record, asked, files, lens.name, {one.name: "" for one in lens.inputs}), told)
+    assert json.loads(told["found"].to_json(draws=False))["rows"] == rows
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -115,14 +127,57 @@ def test_the_command_and_the_lines_give_what_the_page_gives(
     files = {"ratings": "my ratings.csv"}
     lens = next(lens for lens in lenses() if lens.name == "cohesion")
     asked = lens.settings.from_dict({"by": [["gender"]], "permutations": 9, "max_permutations": 9, "interval": "none"})
-    own = json.loads(pv.cohesion(read(record, files), **asked.as_dict()).to_json(draws=False))
-    line = shlex.split(lens_command(lens, record, asked, files, {}))
-    done = run_cli(*line[1:], "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["rows"] == own["rows"]
-    told: dict[str, Any] = {}
-    exec(python_lines(record, asked, files, "cohesion", {}), told)
-    assert json.loads(told["found"].to_json(draws=False))["rows"] == own["rows"]
+    own = json.loads(pv.cohesion(read(record, files)[0], **asked.as_dict()).to_json(draws=False))
+    hold_alike(lens, record, asked, files, own["rows"])
+
+
+HELD = [
+    {"scale": "0:3", "reference_column": "verdict", "reference_scale": "0:1"},
+    {"scale": "0:3", "reference_column": "verdict", "reference_scale": "same"},
+    {"scale": "0:3", "reference_column": "verdict", "reference_scale": "same", "unsafe_from": "1"},
+    {"scale": "0:3", "reference": "gender=woman"},
+    {"scale": "0:3", "reference_scale": "same", "recode": "0-1=no,2-3=yes"},
+]
+
+
+@pytest.mark.parametrize("reading", HELD)
+def test_what_scores_are_held_against_is_the_same_everywhere(
+    reading: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    (tmp_path / "items.csv").write_text("item,verdict\n" + "".join(f"i{at},{at % 2}\n" for at in range(12)))
+    (tmp_path / "trained.csv").write_text("item,rater,score\n" + "".join(f"i{at},t,{at % 4}\n" for at in range(12)))
+    monkeypatch.chdir(tmp_path)
+    record = ReadingSettings.from_dict({"rater_attributes": ["gender"], **reading})
+    files = {"ratings": "ratings.csv", "items": "items.csv", "reference": "trained.csv"}
+    lens = next(lens for lens in lenses() if lens.name == "responsiveness")
+    ratings, recoding = read(record, files)
+    held = beside("reference", record, files, ratings, recoding)
+    given: dict[str, Any] = {"by": [["gender"]], "permutations": 9, "max_permutations": 9}
+    if isinstance(held, pv.Ratings) and len(held.scale) > 2:
+        given["threshold"] = "2"
+    asked = lens.settings.from_dict(given)
+    own = json.loads(pv.responsiveness(ratings, held, **asked.as_dict()).to_json(draws=False))
+    hold_alike(lens, record, asked, files, own["rows"])
+
+
+def test_points_in_columns_and_several_values_are_asked_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = ("1,0,0", "0,1,0", "0,0,1")
+    lines = [
+        f"i{item},r{rater},{points[item * rater % 3]},{('a;b', 'b', 'a')[rater % 3]}"
+        for item in range(9)
+        for rater in range(18)
+    ]
+    (tmp_path / "ratings.csv").write_text("\n".join(["item,rater,s.0,s.1,s.2,kind", *lines]))
+    monkeypatch.chdir(tmp_path)
+    record = ReadingSettings.from_dict({"point_columns": "s.*", "several": {"kind": ";"}})
+    files = {"ratings": "ratings.csv"}
+    lens = next(lens for lens in lenses() if lens.name == "cohesion")
+    given = {"by": [["kind"]], "permutations": 9, "max_permutations": 9, "interval": "none"}
+    asked = asked_of(lens.settings, given, record)
+    own = json.loads(pv.cohesion(read(record, files)[0], **asked.as_dict()).to_json(draws=False))
+    assert {"a", "b"} <= {row["group"] for row in own["rows"]}
+    hold_alike(lens, record, asked, files, own["rows"])
 
 
 def test_a_report_is_asked_with_all_that_stands_beside() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import re
-import signal
 import subprocess
 import sys
 import time
@@ -21,7 +19,7 @@ pytest.importorskip("httpx")
 import httpx
 
 from plurivox.workbench.store import Store
-from workbench_support import RATINGS
+from workbench_support import RATINGS, Server
 
 pytestmark = pytest.mark.slow
 KILLS = 100
@@ -78,25 +76,6 @@ def test_the_store_survives_a_hundred_kills(tmp_path: Path) -> None:
     assert whole(tmp_path / "bench") > 10
 
 
-class Server:
-    """A server that is a process of its own, and somebody who has opened its address."""
-
-    def __init__(self, folder: Path) -> None:
-        line = [sys.executable, "-m", "plurivox", "serve", "--folder", str(folder), "--no-open"]
-        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        address = self.process.stdout.readline().strip()
-        home = re.match(r"http://[^/]+", address)
-        assert home, address
-        self.client = httpx.Client(base_url=home[0], headers={"origin": home[0]}, timeout=60, follow_redirects=True)
-        assert self.client.get(address).status_code == 200
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-        self.client.close()
-
-
 def children(pid: int) -> list[int]:
     """Return the processes that one has started."""
     found = Path(f"/proc/{pid}/task/{pid}/children")
@@ -133,9 +112,7 @@ def test_a_server_killed_in_the_midst_of_an_analysis(tmp_path: Path) -> None:
     assert "This was interrupted" in page
     assert "Try again" in page
     assert again.client.get(home).status_code == 200
-    again.process.send_signal(signal.SIGINT)
-    again.process.communicate(timeout=30)
-    again.client.close()
+    again.end()
 
 
 def test_a_server_killed_in_the_midst_of_an_upload(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import re
@@ -15,7 +16,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("altair")
 
 from exports.label_studio import severity
-from plurivox.workbench.store import Upload
+from plurivox.errors import FileError
+from plurivox.workbench.store import Store, Upload
+from support import run_cli
 from workbench_support import OWN, RATINGS, add_study, send, settled, workbench
 
 
@@ -254,3 +257,73 @@ def test_two_models_side_by_side(client: Any) -> None:
     assert "one and two" in page
     assert "How far answers are from raters" in page
     assert client.get(f"{home}/compare?axis=model&one=one&other=nobody").text.count("view-title") == 0
+
+
+def test_raters_may_have_several_values_of_an_attribute(client: Any) -> None:
+    kinds = ("a;b", "b", "a")
+    rows = [
+        f"i{item},r{rater},{(item * rater + rater) % 4},{kinds[rater % 3]}" for item in range(9) for rater in range(18)
+    ]
+    home = add_study(client, "\n".join(["item,rater,score,kind", *rows]))
+    settled(client, home)
+    given = {"about:kind": "raters", "scale": "0:3", "unsafe_from": "2"}
+    assert send(client, f"{home}/reading", **given, **{"several:kind": ";"}).status_code == 303
+    page = settled(client, home)
+    assert 'name="several:kind" value=";"' in page
+    assert "--unsafe-from 2" in page
+    assert "2</strong> <span>points, safe to unsafe" in page
+    done = send(client, f"{home}/ask", by="kind", permutations="20", max_permutations="20")
+    assert "--several &#39;kind=;&#39;" in settled(client, str(done.headers["location"]))
+    assert "a: 12 raters, 108 ratings of 9 items." in settled(client, f"{home}/groups?axis=kind&group=a")
+    both = settled(client, f"{home}/compare?axis=kind&one=a&other=b")
+    assert "b: 12 raters" in both
+    assert "Agreement: a less b" not in both  # six raters are in both groups
+
+
+def test_a_column_of_the_items_is_the_reference(client: Any) -> None:
+    items = "item,verdict\n" + "".join(f"i{item},{'bad' if item % 3 else 'good'}\n" for item in range(12))
+    home = add_study(client, RATINGS, items=items)
+    settled(client, home)
+    given = {"about:gender": "raters", "scale": "0:3", "reference_column": "verdict"}
+    send(client, f"{home}/reading", **given)
+    page = settled(client, home)
+    assert "The reference cannot be read yet" in page  # in which order its words are, nobody said
+    send(client, f"{home}/reading", **given, reference_scale="good,bad")
+    assert "12 ratings of 12 items; scale good &lt; bad" in settled(client, home)
+    assert '<option value="column" selected>verdict, a column of the items' in client.get(f"{home}/ask").text
+    asked = {"by": "gender", "permutations": "20", "max_permutations": "20"}
+    done = send(client, f"{home}/ask", **asked, reference="column")
+    assert "--reference-column verdict --reference-scale good,bad" in settled(client, str(done.headers["location"]))
+    done = send(client, f"{home}/ask", **asked, reference="crowd")
+    assert "--reference-column" not in client.get(str(done.headers["location"])).text
+
+
+def test_a_file_that_plurivox_wrote_is_taken_as_it_is(client: Any, tmp_path: Path) -> None:
+    import plurivox as pv
+
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    ratings = pv.read_ratings(tmp_path / "ratings.csv", scale="0:5", poles="safe,unsafe", rater_attributes=["gender"])
+    pv.write_ratings(ratings, tmp_path / "own.parquet")
+    files = {"files": ("own.parquet", (tmp_path / "own.parquet").read_bytes())}
+    done = client.post("/studies/files", files=files, headers=OWN, follow_redirects=False)
+    home = str(done.headers["location"])
+    page = settled(client, home)
+    assert "plurivox wrote this file itself" in page
+    assert "6</strong> <span>points, 0 to 5" in page  # also those that nobody used
+    assert "man (7), woman (7)" in page
+    where = f"{home}/lenses/cohesion?go=1&by=gender&permutations=9&max_permutations=9"
+    assert "plurivox cohesion own.parquet --by gender" in settled(client, where)
+
+
+def test_a_folder_on_the_command_line_is_said_not_to_be_a_file(tmp_path: Path) -> None:
+    from plurivox.workbench.starting import begin
+
+    with contextlib.closing(Store(tmp_path / "bench")) as store:
+        for name, what in (("plain", "a folder"), ("study.pvx", "a packed study")):
+            (tmp_path / name).mkdir()
+            if what == "a packed study":
+                (tmp_path / "ratings.csv").write_text(RATINGS)
+                assert run_cli("pack", str(tmp_path / "ratings.csv"), "-o", str(tmp_path / name)).code == 0
+            with pytest.raises(FileError, match=f"it is {what}, and the workbench takes files"):
+                begin(store, [str(tmp_path / name)])
+        assert store.studies() == []

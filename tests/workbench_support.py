@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 from starlette.testclient import TestClient
 
 from plurivox.workbench.server import guarded
@@ -61,3 +66,29 @@ def settled(client: TestClient, address: str, seconds: float = 120.0) -> str:
 def send(client: TestClient, address: str, **form: Any) -> Any:
     """Send a form of ours."""
     return client.post(address, data=form, headers=OWN, follow_redirects=False)
+
+
+class Server:
+    """A server that is a process of its own, and somebody who has opened its address; its errors go to a file."""
+
+    def __init__(self, folder: Path, errors: Any = None, **how: Any) -> None:
+        line = [sys.executable, "-m", "plurivox", "serve", "--folder", str(folder), "--no-open"]
+        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=errors, text=True, **how)
+        assert self.process.stdout is not None
+        address = self.process.stdout.readline().strip()
+        home = re.match(r"http://[^/]+", address)
+        assert home, address
+        self.client = httpx.Client(base_url=home[0], headers={"origin": home[0]}, timeout=60, follow_redirects=True)
+        assert self.client.get(address).status_code == 200
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.communicate()
+        self.client.close()
+
+    def end(self) -> None:
+        """End it as somebody does."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=30)
+        self.client.close()

@@ -19,7 +19,7 @@ from plurivox.report.settings import ReportSettings
 from plurivox.workbench.commands import lens_command, python_lines, report_command
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import templates
-from plurivox.workbench.reading import ReadingSettings, shown_names
+from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
 from plurivox.workbench.store import Run, Store, StudyRecord
 
 REPORT = ("reference", "predictions", "answers")
@@ -42,12 +42,12 @@ class Bench:
         if "ratings" not in files:
             return {"command": "", "python": ""}
         if lens is None:
-            settings = ReportSettings.from_dict(asked)
+            settings = asked_of(ReportSettings, asked, reading)
             return {
                 "command": report_command(reading, settings, files),
                 "python": python_lines(reading, settings, files, "write_report", dict.fromkeys(REPORT, "")),
             }
-        record = lens.settings.from_dict(asked)
+        record = asked_of(lens.settings, asked, reading)
         inputs = {one.name: (given or {}).get(one.name, "") for one in lens.inputs}
         return {
             "command": lens_command(lens, reading, record, files, inputs),

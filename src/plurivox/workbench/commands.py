@@ -12,7 +12,7 @@ from plurivox.settings import Settings
 from plurivox.settings.record import Spec
 from plurivox.settings.shared import MIN_GROUP_SIZE
 from plurivox.settings.values import plain
-from plurivox.workbench.reading import CROWD, FILE, ReadingSettings, kept, keywords_of, source_of
+from plurivox.workbench.reading import COLUMN, CROWD, FILE, ReadingSettings, held_against, kept, keywords_of, source_of
 
 _PLACED = ("predictions", "answers")
 """What lenses take as their second argument."""
@@ -64,7 +64,8 @@ def reading_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[
     found = []
     for role in ("raters", "items"):
         found += [f"--{role}", files[role]] if role in files else []
-    leave = ("reference", "reference_scale", "layout", "table", "where", "rater_attributes", "item_attributes")
+    leave = ("reference", "reference_column", "reference_scale", "layout", "table", "where", "rater_attributes",
+             "item_attributes")  # fmt: skip
     found += options_of(reading, leave)
     for name in ("rater_attributes", "item_attributes"):
         value = getattr(reading, name)
@@ -87,11 +88,13 @@ def _asking(settings: Settings) -> list[str]:
 
 def reference_options(reading: ReadingSettings, files: Mapping[str, str]) -> list[str]:
     """Return the options that say what scores are held against."""
-    wanted = reading.reference or (FILE if "reference" in files else CROWD)
+    wanted = held_against(reading, files)
     if wanted == CROWD:
         return []
     found = ["--reference", files["reference"] if wanted == FILE and "reference" in files else wanted]
-    if wanted == FILE and reading.reference_scale:
+    if wanted == COLUMN:
+        found = ["--reference-column", str(reading.reference_column)]
+    if wanted in (FILE, COLUMN) and reading.reference_scale:
         found += ["--reference-scale", reading.reference_scale]
     return found
 
@@ -132,8 +135,10 @@ def python_lines(
     """Return lines of Python that do the same."""
     lines = ["import plurivox as pv", ""]
     lines.append(_call("ratings = pv.read_ratings", [repr(source_of(reading, files))], keywords_of(reading, files)))
-    if reading.recode:
-        lines.append(f"ratings = ratings.recode({reading.recode!r}).with_poles({reading.poles!r})")
+    recoded = _recoded(reading)
+    if recoded:
+        poles = f".with_poles({reading.poles!r})" if reading.poles else ""
+        lines += ["points = ratings.scale", f"ratings = ratings{recoded}{poles}"]
     lines += [f"ratings = ratings.with_bins({name!r}, {plain(edges)!r})" for name, edges in reading.bins.items()]
     if reading.where:
         lines.append(_call("ratings = ratings.where", [], kept(reading)))
@@ -159,10 +164,9 @@ def _inputs(
 ) -> list[str]:
     """Return lines that read what stands beside the ratings, and name it in the call."""
     lines = []
-    wanted = reading.reference or (FILE if "reference" in files else CROWD)
-    if "reference" in given and wanted == FILE and "reference" in files:
-        scale = "ratings.scale" if reading.reference_scale == "same" else repr(reading.reference_scale)
-        lines.append(f"reference = pv.read_ratings({files['reference']!r}, scale={scale})")
+    wanted = held_against(reading, files)
+    if "reference" in given and (wanted == COLUMN or (wanted == FILE and "reference" in files)):
+        lines += _reference_lines(reading, None if wanted == COLUMN else files["reference"])
         own["reference"] = _Name("reference")
     elif "reference" in given and wanted != CROWD:
         own["reference"] = wanted
@@ -171,6 +175,23 @@ def _inputs(
             lines.append(f"{role} = pv.read_{role}({files[role]!r}, ratings.scale)")
             own[role] = _Name(role)
     return lines
+
+
+def _reference_lines(reading: ReadingSettings, file: str | None) -> list[str]:
+    """Return lines that read the reference from a file, or from a column of the items."""
+    same, recoded = reading.reference_scale == "same", _recoded(reading)
+    scale = ("points" if recoded else "ratings.scale") if same else repr(reading.reference_scale)
+    what = f"ratings.gold({reading.reference_column!r}, {scale})"
+    if file is not None:
+        what = f"pv.read_ratings({file!r}, scale={scale})"
+    return [f"reference = {what}{recoded if same else ''}"]
+
+
+def _recoded(reading: ReadingSettings) -> str:
+    """Return the call that makes other points, empty if there is none."""
+    if reading.recode:
+        return f".recode({reading.recode!r})"
+    return f".recode(unsafe_from={reading.unsafe_from!r})" if reading.unsafe_from else ""
 
 
 class _Name(str):

@@ -19,8 +19,10 @@ WORDS = {
     "poles": "Ends of the scale", "several": "Several values", "bins": "Intervals of numbers",
     "rater_attributes": "Columns about raters", "item_attributes": "Columns about items", "where": "Keep only",
     "table": "Sheet or table", "reference_scale": "Points of the reference", "seed": "Seed of chance",
-    "missing": "Words for no rating", "duplicates": "Rated twice", "conflicts": "Several values of one rater",
+    "missing": "Words for no rating", "duplicates": "Rated twice", "conflicts": "Values that contradict",
     "layout": "What a row is", "scale": "Points of the scale", "score": "Score", "recode": "Other points",
+    "point_columns": "A column for each point", "unsafe_from": "Two points, unsafe from",
+    "reference_column": "Reference in a column",
 }  # fmt: skip
 """What settings are called in forms, where their name with spaces is not enough."""
 
@@ -100,7 +102,7 @@ def _menu(spec: Spec, known: Known) -> list[tuple[str, str]] | None:
     if spec.choices is not None:
         return [(str(one), str(one)) for one in spec.choices]
     columns = {"item": known.columns, "rater": known.columns, "score": known.columns, "time": known.columns,
-               "items_by": known.items, "subset": known.items}  # fmt: skip
+               "items_by": known.items, "subset": known.items, "reference_column": known.items}  # fmt: skip
     if columns.get(spec.name):
         return [(one, one) for one in columns[spec.name]]
     if spec.name == "threshold" and known.points:

@@ -139,12 +139,10 @@ def _cell(value: Any) -> str:
 
 def _beside(desk: Desk, role: str) -> dict[str, Any] | None:
     """Tell what a file beside the ratings holds, or what is wrong with it."""
-    from plurivox.workbench.reading import beside
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlurivoxWarning)
         try:
-            found = beside(role, desk.source.reading, desk.names, desk.ratings)
+            found = desk.beside(role)
         except PlurivoxError as error:
             return {"problem": problem_of(error), "told": "", "warnings": []}
     if found is None:

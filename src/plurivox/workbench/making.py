@@ -25,6 +25,7 @@ from plurivox.lenses import lenses
 from plurivox.lenses.record import Lens
 from plurivox.quoting import harmless
 from plurivox.ratings import Ratings
+from plurivox.recoding import Recoding
 from plurivox.report.build import Report, brief_of, report_of, sections
 from plurivox.report.parts import Brief, Figure, Section, Switch
 from plurivox.report.render import environment, with_unique_ids
@@ -32,7 +33,7 @@ from plurivox.report.settings import ReportSettings
 from plurivox.report.terms import Explained
 from plurivox.study import Study
 from plurivox.workbench.commands import report_command
-from plurivox.workbench.reading import ReadingSettings, beside, names_of, read
+from plurivox.workbench.reading import ReadingSettings, asked_of, beside, names_of, read
 
 Tell = Callable[[dict[str, Any]], None]
 BESIDE = ("reference", "predictions", "answers")
@@ -80,15 +81,28 @@ class Desk:
         return Path(self._folder.name)
 
     @cached_property
-    def ratings(self) -> Ratings:
-        """Who rated what."""
+    def _read(self) -> tuple[Ratings, Recoding | None]:
         self.progress("reading the ratings", 0, 1)
         return read(self.source.reading, self.names)
+
+    @property
+    def ratings(self) -> Ratings:
+        """Who rated what."""
+        return self._read[0]
+
+    @property
+    def recoding(self) -> Recoding | None:
+        """What became of the points of the files."""
+        return self._read[1]
+
+    def beside(self, role: str) -> Any:
+        """Read what stands beside the ratings; None where there is nothing."""
+        return beside(role, self.source.reading, self.names, self.ratings, self.recoding)
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
         """What stands beside the ratings, by the name that lenses call it."""
-        found = {role: beside(role, self.source.reading, self.names, self.ratings) for role in BESIDE}
+        found = {role: self.beside(role) for role in BESIDE}
         return {role: one for role, one in found.items() if one is not None}
 
     @cached_property
@@ -103,7 +117,7 @@ class Desk:
 
     def brief(self, asked: Mapping[str, Any]) -> Brief:
         """Return what a report shows under these settings."""
-        settings = ReportSettings.from_dict(asked)
+        settings = asked_of(ReportSettings, asked, self.source.reading)
         command = report_command(self.source.reading, settings, self.names)
         digests = {self.names[role]: one[2] for role, one in self.source.files.items()}
         return brief_of(self.study, settings, command, digests)
@@ -205,9 +219,16 @@ def run(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
         write_json(out / "parts.json", parts)
         desk.tell({"event": "part", "id": section.id, "title": section.title})
     write_text(out / "answer.html", first_screen(report_of(brief, shown)))
-    groups = {axis.name: [group.name for group in axis.groups] for axis in brief.ask("overview").description.axes}
     models = [name for role in ("answers", "predictions") if role in desk.inputs for name in desk.inputs[role].models]
-    return {"parts": parts, "groups": groups, "models": list(dict.fromkeys(models))}
+    return {"parts": parts, "groups": groups_in(brief), "models": list(dict.fromkeys(models))}
+
+
+def groups_in(brief: Brief) -> dict[str, list[str]]:
+    """Return the groups that may be shown by axis; an attribute of several values is an axis for each of them."""
+    found: dict[str, list[str]] = {}
+    for axis in brief.ask("overview").description.axes:
+        found.setdefault(axis.name, []).extend(group.name for group in axis.groups)
+    return found
 
 
 def write_reports(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from plurivox.settings import Settings
 from plurivox.workbench.bench import Bench, environment, single
 from plurivox.workbench.forms import Known, fields_of, read_form
 from plurivox.workbench.guard import NONCE
-from plurivox.workbench.reading import CROWD, FILE, ReadingSettings
+from plurivox.workbench.reading import COLUMN, ReadingSettings, held_against
 from plurivox.workbench.store import ROLES, StudyRecord
 from plurivox.workbench.uploads import MOST_FILES, roles_of, take
 
@@ -27,8 +27,8 @@ NAMES = {
 }  # fmt: skip
 FIRST = ("item", "rater", "score", "scale", "poles", "missing", "duplicates")
 LATER = (
-    "layout", "table", "recode", "conflicts", "time", "questions", "rejected", "unfinished", "format", "encoding",
-    "reference_scale",
+    "layout", "point_columns", "table", "recode", "unsafe_from", "conflicts", "time", "questions", "rejected",
+    "unfinished", "format", "encoding", "reference_column", "reference_scale",
 )  # fmt: skip
 Form = Mapping[str, Sequence[str]]
 
@@ -164,8 +164,8 @@ async def data(request: Request) -> Response:
     return study_page(
         request, "data.html.j2", study, "data", run=run, look=look, roles=NAMES,
         progress=bench.jobs.progress(run.id) if run else None, reading=reading, first=FIRST, later=LATER,
-        fields=fields_of(reading, Known(columns=columns)), points=_points(look, reading),
-        numbers=_numbers(known, reading),
+        fields=fields_of(reading, Known(columns=columns, items=_item_columns(known))), points=_points(look, reading),
+        numbers=_numbers(known, reading), several=_several(known, reading),
         free=_free(columns, known), choices=_choices(known, reading),
         command=bench.commands(study, bench.usual(study, look))["command"],
     )  # fmt: skip
@@ -191,6 +191,16 @@ def _numbers(look: Mapping[str, Any] | None, reading: ReadingSettings) -> dict[s
     """Return the attributes that hold numbers, with where their intervals start."""
     found = {one["name"]: "" for one in (look["raters"] if look else ()) if one["numbers"]}
     return found | {name: ",".join(f"{edge:g}" for edge in edges) for name, edges in reading.bins.items()}
+
+
+def _several(look: Mapping[str, Any] | None, reading: ReadingSettings) -> dict[str, str]:
+    """Return the attributes of raters, with what separates several values of one."""
+    return {**{one["name"]: "" for one in (look["raters"] if look else ())}, **reading.several}
+
+
+def _item_columns(look: Mapping[str, Any] | None) -> list[str]:
+    """Return what is known of items."""
+    return [one["name"] for one in (look["items"] if look else ())]
 
 
 def _choices(look: Mapping[str, Any] | None, reading: ReadingSettings) -> list[tuple[str, str, list[str], list[str]]]:
@@ -221,7 +231,8 @@ async def change_reading(request: Request) -> Response:
         "where": [[*name.split(":", 2)[1:], value] for name, values in form.items() if name.startswith("keep:")
                   for value in values if value],
         "reference": study.reading.get("reference"),
-        "several": study.reading.get("several", {}),
+        "several": {name.removeprefix("several:"): texts[-1].strip() or texts[-1] for name, texts in form.items()
+                    if name.startswith("several:") and texts[-1]},
     }  # fmt: skip
     record = ReadingSettings.from_dict({**found, **changes})
     bench_of(request).store.change_study(study.id, revision(form), reading=said_of(record))
@@ -264,7 +275,7 @@ async def questions(request: Request) -> Response:
     known = known_of(look)
     return study_page(
         request, "ask.html.j2", study, "ask", fields=fields_of(record, known), single=single(),
-        reference=reading.reference or (FILE if "reference" in study.files else CROWD),
+        reference=held_against(reading, study.files), column=reading.reference_column,
         groups=[(one["name"], group) for one in look["raters"] for group, _ in one["groups"]][:200],
         **bench.commands(study, record.as_dict()),
     )  # fmt: skip
@@ -282,9 +293,11 @@ async def ask(request: Request) -> Response:
     """Keep what is asked, and have it worked out."""
     bench, study, form = bench_of(request), study_of(request), await form_of(request)
     asked = read_form(ReportSettings, form)
-    reading = {**study.reading, "reference": one(form, "reference") or None}
-    if reading["reference"] == (FILE if "reference" in study.files else CROWD):
-        del reading["reference"]
+    wanted, reading = one(form, "reference"), dict(study.reading)
+    if wanted != COLUMN:  # which one it is, the page about the files says
+        reading = {name: value for name, value in reading.items() if name not in ("reference", "reference_column")}
+        if wanted and wanted != held_against(ReadingSettings.from_dict(reading), study.files):
+            reading["reference"] = wanted
     ReadingSettings.from_dict(reading)
     bench.store.change_study(study.id, revision(form), asked=asked, reading=reading)
     run = bench.jobs.ask(bench.store.study(study.id), "run", asked, again=True)

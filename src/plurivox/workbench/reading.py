@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from plurivox.errors import ColumnError, InputError, ScaleError
 from plurivox.intake.attributes import CONFLICTS
@@ -14,11 +14,13 @@ from plurivox.intake.formats import FORMATS
 from plurivox.intake.formats.record import CHOICES
 from plurivox.intake.order import RULES
 from plurivox.ratings import Ratings
+from plurivox.recoding import Recoding
 from plurivox.settings import Frozen, Settings, setting, values
 
 LAYOUTS = ("long", "wide", "totals")
-CROWD, FILE = "crowd", "file"
+CROWD, FILE, COLUMN = "crowd", "file", "column"
 OPTIONS_OF_FILES = ("raters", "items")
+Asked = TypeVar("Asked", bound=Settings)
 
 
 def _edges(given: Any) -> Frozen:
@@ -52,12 +54,16 @@ class ReadingSettings(Settings):
     item: str | None = _optional("Column with the item, or several that make its id: a,b.")
     rater: str | None = _optional("Column with the rater.")
     score: str | None = _optional("Column with the score.")
+    point_columns: str | None = _optional(
+        "Columns in place of a score, one for each point: severity.*; a 1 marks the point that was given.", "--one-hot"
+    )
     scale: str | None = _optional("The points, lowest first: 0:4, or No,Unsure,Yes, or the name of a known scale.")
     poles: str | None = _optional("What the two ends of the scale mean, lowest first: safe,unsafe.")
     missing: tuple[str, ...] = setting(
         (), "Answers that mean no rating, besides blank, NA, NaN and null.", canonical=values.names, repeated=True
     )
     recode: str | None = _optional("New points made of points or ranges of the scale: 0-2=no,3-4=yes.")
+    unsafe_from: str | None = _optional("Two points made of the scale: below this one, and from it on.")
     duplicates: str = setting("error", "If a rater rated an item twice.", choices=RULES)
     layout: str | None = _optional("What a row is: a rating (long), an item with a column per rater (wide) or per "
                                    "point (totals).", choices=LAYOUTS)  # fmt: skip
@@ -89,6 +95,9 @@ class ReadingSettings(Settings):
     reference: str | None = _optional(
         "What scores are held against: the other raters (crowd), the file, or a group: gender=Woman."
     )
+    reference_column: str | None = _optional(
+        "What scores are held against, instead: a column of the items that says what each is."
+    )
     reference_scale: str | None = _optional("Points of the reference: safe,unsafe; same: those of the ratings.")
 
 
@@ -102,8 +111,9 @@ def keywords_of(reading: ReadingSettings, files: Mapping[str, str]) -> dict[str,
     asked: dict[str, Any] = {
         name: getattr(reading, name)
         for name in (
-            "item", "rater", "score", "scale", "poles", "missing", "duplicates", "layout", "rater_attributes",
-            "item_attributes", "conflicts", "time", "questions", "rejected", "unfinished", "format", "encoding",
+            "item", "rater", "score", "point_columns", "scale", "poles", "missing", "duplicates", "layout",
+            "rater_attributes", "item_attributes", "conflicts", "time", "questions", "rejected", "unfinished", "format",
+            "encoding",
         )
     }  # fmt: skip
     asked |= {role: files[role] for role in OPTIONS_OF_FILES if role in files}
@@ -112,18 +122,35 @@ def keywords_of(reading: ReadingSettings, files: Mapping[str, str]) -> dict[str,
     return {name: value for name, value in asked.items() if value and value != getattr(usual, name, None)}
 
 
-def read(reading: ReadingSettings, files: Mapping[str, str]) -> Ratings:
-    """Read the ratings of a study as its owner says."""
+def asked_of(record: type[Asked], asked: Mapping[str, Any], reading: ReadingSettings) -> Asked:
+    """Return what is asked as a record; of which attributes raters may have several values, the reading says."""
+    found = record.from_dict(asked)
+    if "several" in record.specs() and not getattr(found, "several", None) and reading.several:
+        return found.replace(several=reading.several)
+    return found
+
+
+def held_against(reading: ReadingSettings, files: Mapping[str, Any]) -> str:
+    """Return what scores are held against: crowd, file, column, or a group such as gender=Woman."""
+    if reading.reference_column:
+        return COLUMN
+    return reading.reference or (FILE if "reference" in files else CROWD)
+
+
+def read(reading: ReadingSettings, files: Mapping[str, str]) -> tuple[Ratings, Recoding | None]:
+    """Read the ratings of a study as its owner says; return what became of the points, too."""
     from plurivox.intake.read import read_ratings
 
     if "ratings" not in files:
         raise InputError("there are no ratings", hint="Add the file that holds them.")
     ratings = read_ratings(source_of(reading, files), **keywords_of(reading, files))
-    if reading.recode:
-        ratings = ratings.recode(reading.recode).with_poles(reading.poles)
+    recoding = None
+    if reading.recode or reading.unsafe_from:
+        recoding = Recoding.of(ratings.scale, reading.recode, reading.unsafe_from)
+        ratings = ratings.recode(recoding).with_poles(reading.poles)
     for name, edges in reading.bins.items():
         ratings = ratings.with_bins(name, edges)
-    return ratings.where(**kept(reading)) if reading.where else ratings
+    return (ratings.where(**kept(reading)) if reading.where else ratings), recoding
 
 
 def kept(reading: ReadingSettings) -> dict[str, dict[str, list[str]]]:
@@ -134,10 +161,12 @@ def kept(reading: ReadingSettings) -> dict[str, dict[str, list[str]]]:
     return wanted
 
 
-def beside(role: str, reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings) -> Any:
+def beside(
+    role: str, reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings, recoding: Recoding | None
+) -> Any:
     """Read what stands beside the ratings: a reference, predictions or answers; None where there is nothing."""
     if role == "reference":
-        return _reference(reading, files, ratings)
+        return _reference(reading, files, ratings, recoding)
     if role not in files:
         return None
     from plurivox.intake.read import read_predictions
@@ -149,28 +178,39 @@ def beside(role: str, reading: ReadingSettings, files: Mapping[str, str], rating
     return read_answers(files[role], scale, like=ratings)
 
 
-def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings) -> Any:
+def _reference(reading: ReadingSettings, files: Mapping[str, str], ratings: Ratings, recoding: Recoding | None) -> Any:
     """Read the reference, or return the group that it is; None for the crowd."""
-    from plurivox.intake.read import read_ratings
-
-    wanted = reading.reference or (FILE if "reference" in files else CROWD)
+    wanted = held_against(reading, files)
     if wanted == CROWD:
         return None
-    if wanted != FILE:
+    if wanted not in (FILE, COLUMN):
         return wanted
-    if "reference" not in files:
+    if wanted == FILE and "reference" not in files:
         raise InputError("there is no file of a reference", hint="Add it, or hold scores against the crowd.")
     same = reading.reference_scale == "same"
-    scale: Any = ratings.scale if same else reading.reference_scale
+    scale: Any = reading.reference_scale
+    if same:
+        scale = ratings.scale if recoding is None else recoding.old
     try:
-        try:
-            return read_ratings(files["reference"], scale=scale)
-        except ColumnError:
-            named = {role: getattr(reading, role) for role in ("item", "rater", "score")}
-            return read_ratings(files["reference"], scale=scale, **named)
+        if wanted == COLUMN:
+            found = ratings.gold(str(reading.reference_column), scale)
+        else:
+            found = _other_ratings(reading, files["reference"], scale)
     except ScaleError as error:
         hint = "Give the points of the reference, lowest first."
         raise ScaleError(error.problem, source=error.source, column=error.column, hint=hint) from None
+    return found.recode(recoding) if same and recoding is not None else found
+
+
+def _other_ratings(reading: ReadingSettings, file: str, scale: Any) -> Ratings:
+    """Read other ratings, whose columns have obvious names or those of the ratings."""
+    from plurivox.intake.read import read_ratings
+
+    try:
+        return read_ratings(file, scale=scale)
+    except ColumnError:
+        named = {role: getattr(reading, role) for role in ("item", "rater", "score", "point_columns")}
+        return read_ratings(file, scale=scale, **named)
 
 
 def names_of(files: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, str]:

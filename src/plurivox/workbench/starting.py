@@ -7,6 +7,7 @@ from pathlib import Path
 
 from plurivox.errors import FileError, InputError
 from plurivox.files import note_input
+from plurivox.packed.folder import is_packed
 from plurivox.workbench.store import Store
 from plurivox.workbench.uploads import role_of
 
@@ -21,6 +22,10 @@ def begin(store: Store, files: Sequence[str]) -> str:
         if role in roles:
             hint = "Give one of them; add the other on the page of the study."
             raise InputError(f"{roles[role].name} and {Path(name).name} both look like {role}", hint=hint)
+        if Path(name).is_dir():
+            what = "a packed study" if is_packed(name) else "a folder"
+            hint = "Give the files that it was made of, or ask it with commands: plurivox cohesion FOLDER."
+            raise FileError(f"it is {what}, and the workbench takes files", source=name, hint=hint)
         if not Path(name).is_file():
             raise FileError("there is no such file", source=name, hint="Check the name.")
         roles[role] = Path(name)

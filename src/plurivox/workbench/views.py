@@ -20,7 +20,6 @@ from plurivox.lenses import lenses
 from plurivox.lenses.items.result import Items
 from plurivox.lenses.record import Lens
 from plurivox.plots.items import DIVIDED
-from plurivox.recoding import Recoding
 from plurivox.report.making import drawn, findings_of, table, tested_values, with_text
 from plurivox.report.parts import Block, Brief, DataTable, Prose, Section, slug, text_column
 from plurivox.report.sections import alignment, cohesion, responsiveness, soft, variation
@@ -30,8 +29,8 @@ from plurivox.results.result import Result, frame_of
 from plurivox.results.text import Shown
 from plurivox.results.wording import counted, named
 from plurivox.workbench.looking import few_values
-from plurivox.workbench.making import Desk, fragment
-from plurivox.workbench.reading import read
+from plurivox.workbench.making import Desk, fragment, groups_in
+from plurivox.workbench.reading import asked_of
 
 MOST_ROWS = 200
 MOST_ITEMS = 25
@@ -74,7 +73,8 @@ def answer_of(desk: Desk, lens: Lens, asked: Mapping[str, Any]) -> Any:
     for name in needed:
         if name not in desk.inputs:
             raise SelectionError(f"this needs {name}", hint=f"Add a file of {name} to the study.")
-    return desk.study.ask(lens.name, inputs=given or None, **asked["settings"])
+    settings = asked_of(lens.settings, asked["settings"], desk.source.reading)
+    return desk.study.ask(lens.name, inputs=given or None, **settings.as_dict())
 
 
 def _chart(lens: Lens, result: Any) -> Iterator[Block]:
@@ -148,8 +148,7 @@ def models(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 def _check_group(brief: Brief, axis: str, name: str) -> None:
     """Raise if there is no such group that may be shown; raters one by one are never shown."""
-    known = {one.name: [group.name for group in one.groups] for one in brief.ask("overview").description.axes}
-    if names_raters(axis) or axis not in known or name not in known[axis]:
+    if names_raters(axis) or name not in groups_in(brief).get(axis, ()):
         raise SelectionError(f"there is no group {name!r} of {axis!r} to show", hint="Choose one of the menu.")
 
 
@@ -217,7 +216,9 @@ def _divided(brief: Brief, axis: str, name: str) -> Iterator[Block]:
 
 
 def _contrast(brief: Brief, axis: str, names: list[str]) -> Iterator[Block]:
-    """Yield the difference of two groups in agreement, tested for itself."""
+    """Yield the difference of two groups in agreement, tested for itself where nobody is in both."""
+    if axis in brief.asked.several:
+        return
     by = [one for one in brief.axes if CROSS.join(one) == axis]
     found = brief.ask("cohesion", by=by, contrast=tuple(names))
     rows = [row for row in found.rows if row.kind == "contrast"]
@@ -276,12 +277,9 @@ def config(desk: Desk, asked: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Write a plurivox.toml that says how the files of the study are read."""
     reading, ratings = desk.source.reading, desk.ratings
     bins = {name: Bins(tuple(edges)) for name, edges in reading.bins.items()}
-    recoding = None
-    if reading.recode:
-        recoding = Recoding.of(read(reading.replace(recode=None, bins={}, where=()), desk.names).scale, reading.recode)
     groups = Groups(None, bins, dict(reading.several), reading.conflicts, columns=reading.rater_attributes)
     text = config_text(
-        ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=recoding, groups=groups,
+        ratings, raters=desk.names.get("raters"), items=desk.names.get("items"), recoding=desk.recoding, groups=groups,
         item_columns=reading.item_attributes, encoding=reading.encoding,
     )  # fmt: skip
     write_text(out / FILE_NAME, text)

@@ -67,7 +67,16 @@
 
   const add = (part) => { drops(part); orders(part); copies(part); };
   add(document);
+  // htmx gives new elements the style attributes of those before them, such as the height of a field that somebody
+  // pulled larger, and the content policy forbids that. What stays (a note being written) gets its own back.
+  let styles = [];
+  document.addEventListener("htmx:before:swap", () => {
+    styles = [...document.querySelectorAll("#main [id][style]")].map((one) => [one, one.style.cssText]);
+    for (const [one] of styles) one.removeAttribute("style");
+  });
   document.addEventListener("htmx:after:swap", (event) => {
+    for (const [one, text] of styles) if (one.isConnected) one.style.cssText = text;
+    styles = [];
     const main = document.getElementById("main");
     if (!main || !event.target) return;
     if (!main.dataset.known) { main.dataset.known = "1"; add(main); }

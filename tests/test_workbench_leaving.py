@@ -1,0 +1,137 @@
+"""Somebody leaves in the midst of something, the disk is full, two tabs change one study: nothing breaks."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("altair")
+pytest.importorskip("httpx")
+
+from workbench_support import RATINGS, Server, add_study, send, settled, workbench
+
+LONG = {"by": "gender", "permutations": "50000", "max_permutations": "50000", "interval": "bootstrap"}
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux tells of open files in /proc")
+
+
+@contextlib.contextmanager
+def server(folder: Path, **how: Any) -> Iterator[Server]:
+    """Yield a server that says nothing of errors on its way."""
+    errors = folder / "errors.txt"
+    with errors.open("w") as file:
+        found = Server(folder / "bench", file, **how)
+        try:
+            yield found
+        finally:
+            found.end()
+    assert "Traceback" not in errors.read_text(), errors.read_text()
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.1)
+
+
+def begun(found: Server) -> str:
+    """Add a study whose raters have a gender, and return its address."""
+    home = str(found.client.post("/studies/files", files={"files": ("r.csv", RATINGS)}).url.path)
+    done = found.client.post(f"{home}/reading", data={"about:gender": "raters", "scale": "0:3"})
+    assert done.status_code == 200
+    until(lambda: 'id="stream"' not in found.client.get(home).text)
+    return home
+
+
+def coming_in(found: Server) -> int:
+    """Return how many files of uploads a server has open; they have no name, so that none is left behind."""
+    count = 0
+    for one in Path(f"/proc/{found.process.pid}/fd").iterdir():
+        with contextlib.suppress(OSError):  # it was closed meanwhile
+            count += "/bench/incoming/" in str(one.readlink())
+    return count
+
+
+@needs_proc
+def test_a_connection_cut_during_an_upload_leaves_nothing(tmp_path: Path) -> None:
+    with server(tmp_path) as found:
+        home = begun(found)
+        before = found.client.get("/api/v1/studies").json()
+        url = found.client.base_url
+        cookies = "; ".join(f"{name}={value}" for name, value in found.client.cookies.items())
+        for path in ("/studies/files", f"{home}/files"):
+            head = (
+                f"POST {path} HTTP/1.1\r\nHost: {url.host}:{url.port}\r\nOrigin: http://{url.host}:{url.port}\r\n"
+                f"Cookie: {cookies}\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000000\r\n\r\n"
+                '--x\r\nContent-Disposition: form-data; name="files"; filename="new.csv"\r\n\r\n'
+            )
+            with socket.create_connection((url.host, url.port)) as connection:
+                connection.sendall(head.encode() + b"a,b,c\n" * 500_000)
+                until(lambda: coming_in(found) == 1)
+        until(lambda: coming_in(found) == 0)
+        assert not list((tmp_path / "bench" / "incoming").iterdir())
+        assert found.client.get("/api/v1/studies").json() == before
+        assert found.client.get(home).status_code == 200
+
+
+@needs_proc
+def test_a_browser_that_leaves_lets_go_of_everything(tmp_path: Path) -> None:
+    with server(tmp_path) as found:
+        home = begun(found)
+        results = found.client.post(f"{home}/ask", data=LONG).url
+        run = results.params["run"]
+        files = Path(f"/proc/{found.process.pid}/fd")
+        before = len(list(files.iterdir()))
+        for _ in range(20):
+            with found.client.stream("GET", f"{home}/runs/{run}/events") as stream:
+                assert next(stream.iter_bytes())
+        until(lambda: len(list(files.iterdir())) <= before + 2)
+        assert 'id="stream"' in found.client.get(results.raw_path.decode()).text  # the work goes on
+        found.client.post(f"{home}/runs/{run}/cancel", data={"back": home})
+        assert "This was cancelled" in found.client.get(results.raw_path.decode()).text
+
+
+def test_a_disk_that_is_full_for_the_work_is_said(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="only Unix limits how large files may get")
+    most = 300_000
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    with server(tmp_path, preexec_fn=limited) as found:
+        home = begun(found)
+        asked = {"by": "gender", "permutations": "20", "max_permutations": "20"}
+        results = found.client.post(f"{home}/ask", data=asked).url.raw_path.decode()
+        until(lambda: 'id="stream"' not in found.client.get(results).text, 120)
+        run = results.rpartition("=")[2]
+        found.client.post(f"{home}/export/report", data={"run": run})
+        export = f"{home}/export?run={run}"
+        until(lambda: 'id="stream"' not in found.client.get(export).text, 120)
+        page = found.client.get(export).text
+        assert "This could not be worked out" in page
+        assert "File too large" in page
+        assert "Try again" in page
+        assert found.client.get(f"{home}/export/report.html?run={run}").headers.get("content-disposition") is None
+        assert found.client.get(home).status_code == 200
+
+
+def test_two_tabs_that_change_one_study(tmp_path: Path) -> None:
+    with workbench(tmp_path) as client:
+        home = add_study(client)
+        seen = settled(client, home).partition('name="revision" value="')[2].partition('"')[0]
+        given = {"about:gender": "raters", "revision": seen}
+        assert send(client, f"{home}/reading", **given, scale="0:3").status_code == 303
+        late = send(client, f"{home}/reading", **given, scale="0:9")
+        assert late.status_code == 409
+        assert "changed in another tab" in late.text
+        assert f'href="{home}"' in late.text  # the way back, to look at it again
+        page = settled(client, home)
+        assert "points, 0 to 3" in page
+        assert "points, 0 to 9" not in page
