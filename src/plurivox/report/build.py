@@ -78,8 +78,8 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: boo
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are held against the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
         ``max_permutations``, ``stop_early``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
-        as in :func:`plurivox.cohesion`; ``looks``, how many are planned at a study that grows, for all of which headlines
-        are corrected; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`;
+        as in :func:`plurivox.cohesion`; ``looks``, how many are planned at a study that grows, for all of which
+        headlines are corrected; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`;
         ``answers`` of language models as in :func:`plurivox.alignment`, which uses ``items_by`` as parts of the items;
         ``title``, the heading; ``command``, which makes the file again and is shown in it; ``files``, names and
         paths of input files, whose SHA-256 is shown; ``progress``, called with what is being done, how far it is, and
@@ -124,8 +124,8 @@ def brief_of(
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
     if asked.looks > 1:
         remarks.append(
-            f"This is one of {asked.looks} planned looks at a study that grows: headlines are corrected for all of them "
-            "(Bonferroni), sections are not."
+            f"This is one of {asked.looks} planned looks at a study that grows: headlines are corrected for all of "
+            "them (Bonferroni), sections are not."
         )
     return Brief(found, asked, axes, command, digests or {}, remarks)
 
