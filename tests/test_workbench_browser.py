@@ -181,17 +181,17 @@ def test_a_growing_study_is_watched(browser: Any, tmp_path: Path) -> None:
         page.get_by_role("button", name="Read again like this").click()
         page.get_by_text("x (6), y (6)").wait_for(timeout=LONG)
         page.get_by_role("link", name="Watch").click()
-        page.get_by_label("Ratings expected").fill("200")
+        page.get_by_role("spinbutton", name="Ratings expected").fill("200")
         page.get_by_role("button", name="Watch", exact=True).click()
         page.get_by_text("At first: 120 ratings").wait_for(timeout=LONG)
         other = tab.context.new_page()
         other.goto(page.url)
-        page.get_by_label("Ratings expected").fill("300")  # what is being typed is not taken away
+        page.get_by_role("spinbutton", name="Ratings expected").fill("300")  # what is being typed is not taken away
         with ratings.open("a") as file:
             file.write("".join(f"i{i},r12,{i % 3},x\n" for i in range(10)))
         for one in (page, other):
             one.get_by_text("ratings 120 → 130").wait_for(timeout=LONG)
-        assert page.get_by_label("Ratings expected").input_value() == "300"
+        assert page.get_by_role("spinbutton", name="Ratings expected").input_value() == "300"
         tab.fits()
         tab.shot("watch-before")
         page.get_by_role("button", name="Run now: look 1 of 5").click()

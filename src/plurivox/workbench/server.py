@@ -174,7 +174,14 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
         guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
         timeout_graceful_shutdown=3, limit_concurrency=200,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    app: Any = guard.app
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.state.bench.watcher.end()  # else its streams are waited for
+            await super().shutdown(sockets)
+
+    server = Server(config)
     ready(f"http://{address.hosts[0]}:{address.port}/?token={guard.token}")
     try:
         server.run(sockets=[address.listening])

@@ -201,6 +201,7 @@ class Watcher:
         for listener in self._listeners.get(study, ()):
             listener.tell(name)
 
-    def end(self, study: str) -> None:
-        """Tell everybody who listens that nothing more comes."""
-        self._tell(study, ENDED)
+    def end(self, study: str | None = None) -> None:
+        """Tell everybody who listens, or who listens to one study, that nothing more comes."""
+        for one in [study] if study else list(self._listeners):
+            self._tell(one, ENDED)
