@@ -202,7 +202,7 @@ def test_a_growing_study_is_watched(browser: Any, tmp_path: Path) -> None:
         ratings.write_text("\n".join(["item,rater,score,group", *lines[:60], ""]))
         page.get_by_text("is the file whole?").wait_for(timeout=LONG)
         ratings.unlink()
-        page.get_by_text("it is gone").wait_for(timeout=LONG)
+        page.get_by_text("It is gone.", exact=True).wait_for(timeout=LONG)
         tab.shot("watch-trouble")
         page.set_viewport_size({"width": 400, "height": 850})
         tab.fits()
