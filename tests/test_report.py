@@ -283,6 +283,17 @@ def test_headlines_are_claims_after_holm_over_the_lenses() -> None:
     assert headlines(section("a", (0.024, True)), second) == ["b 0.02", "a 0.024"]
 
 
+def test_planned_looks_share_the_error_rate() -> None:
+    """Smallest p of two lenses at one of five looks: .004 · 2 · 5 = .04, then .012 · 1 · 5 = .06."""
+    shown = [section("a", (0.004, True)), section("b", (0.012, True))]
+    assert headlines(*shown) == ["a 0.004", "b 0.012"]
+    assert [one.text for one in build.top_findings(shown, looks=5)] == ["a 0.004"]
+    # As many shuffles as decide one look need not decide one of five: .004 is within two errors, .0014 each, of .005.
+    few = [section("a", (0.004, True), n_permutations=2_000), section("b", (0.5, False))]
+    assert headlines(*few) == ["a 0.004"]
+    assert [one.text for one in build.top_findings(few, looks=5)] == [build.NOTHING]
+
+
 def test_no_lens_is_let_through_behind_one_that_fails() -> None:
     """.02 · 3 = .06 is too much; .021 · 2 = .042 alone would not be, but Holm's p never falls."""
     shown = [section("a", (0.02, True)), section("b", (0.021, True)), section("c", (0.5, False))]

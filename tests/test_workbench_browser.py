@@ -173,6 +173,47 @@ def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
         tab.close()
 
 
+def test_a_growing_study_is_watched(browser: Any, tmp_path: Path) -> None:
+    ratings = tmp_path / "ratings.csv"
+    lines = [f"i{i},r{r},{(i * r) % 3},{'xy'[r % 2]}" for i in range(10) for r in range(12)]
+    ratings.write_text("\n".join(["item,rater,score,group", *lines, ""]))
+    with serving(tmp_path / "bench", str(ratings)) as address:
+        tab = Tab(browser, address)
+        page = tab.page
+        page.get_by_role("link", name="This is right: ask questions").wait_for(timeout=LONG)
+        page.locator('[name="about:group"]').select_option("raters")
+        page.get_by_role("button", name="Read again like this").click()
+        page.get_by_text("x (6), y (6)").wait_for(timeout=LONG)
+        page.get_by_role("link", name="Watch").click()
+        page.get_by_role("spinbutton", name="Ratings expected").fill("200")
+        page.get_by_role("button", name="Watch", exact=True).click()
+        page.get_by_text("At first: 120 ratings").wait_for(timeout=LONG)
+        other = tab.context.new_page()
+        other.goto(page.url)
+        page.get_by_role("spinbutton", name="Ratings expected").fill("300")  # what is being typed is not taken away
+        with ratings.open("a") as file:
+            file.write("".join(f"i{i},r12,{i % 3},x\n" for i in range(10)))
+        for one in (page, other):
+            one.get_by_text("ratings 120 → 130").wait_for(timeout=LONG)
+        assert page.get_by_role("spinbutton", name="Ratings expected").input_value() == "300"
+        tab.fits()
+        tab.shot("watch-before")
+        page.get_by_role("button", name="Run now: look 1 of 5").click()
+        page.get_by_role("link", name="In short").wait_for(timeout=LONG)
+        page.get_by_text("Look 1 of 5 planned at a growing study.").wait_for()
+        tab.shot("watch-results")
+        page.get_by_role("link", name="What came since").click()
+        ratings.write_text("\n".join(["item,rater,score,group", *lines[:60], ""]))
+        page.get_by_text("is the file whole?").wait_for(timeout=LONG)
+        ratings.unlink()
+        page.get_by_text("It is gone.", exact=True).wait_for(timeout=LONG)
+        tab.shot("watch-trouble")
+        page.set_viewport_size({"width": 400, "height": 850})
+        tab.fits()
+        tab.shot("watch-phone")
+        tab.close()
+
+
 def test_another_browser_gets_nothing(browser: Any, tmp_path: Path) -> None:
     with serving(tmp_path / "bench") as address:
         first = Tab(browser, address)

@@ -19,6 +19,7 @@ pytest.importorskip("httpx")
 import httpx
 
 from plurivox.workbench.store import Store
+from plurivox.workbench.watches import Watches
 from workbench_support import RATINGS, Server
 
 pytestmark = pytest.mark.slow
@@ -53,8 +54,10 @@ def whole(folder: Path) -> int:
     studies = store.studies()
     for study in studies:
         on_disk = {path.name for path in store.inputs(study.id).iterdir()}
-        assert on_disk == {one.stored for one in study.files.values()}
-        for one in study.files.values():
+        newest = Watches(store).newest(study)
+        every = [*study.files.values(), *(one for role, one in newest.files.items() if one != study.files.get(role))]
+        assert on_disk == {one.stored for one in every}
+        for one in every:
             content = (store.inputs(study.id) / one.stored).read_bytes()
             assert (len(content), hashlib.sha256(content).hexdigest()) == (one.size, one.sha256)
         assert not any(run.going for run in store.runs(study.id))
@@ -113,6 +116,29 @@ def test_a_server_killed_in_the_midst_of_an_analysis(tmp_path: Path) -> None:
     assert "Try again" in page
     assert again.client.get(home).status_code == 200
     again.end()
+
+
+def test_a_server_killed_in_the_midst_of_reading_anew(tmp_path: Path) -> None:
+    """Ten kills at any moment while a watched file grows: what was read is whole, and the rest comes afterwards."""
+    chance, file, folder = random.Random(1), tmp_path / "growing.csv", tmp_path / "bench"
+    file.write_text(RATINGS)
+    server = Server(folder, str(file))
+    home = server.client.get("/api/v1/studies").json()[0]["id"]
+    watch = f"/studies/{home}/watch"
+    assert server.client.post(watch, data={"going": "1", "planned": "3"}).status_code == 200
+    for turn in range(10):
+        with file.open("a") as opened:
+            opened.write("".join(f"i{item},s{turn},1,man\n" for item in range(12)))
+        time.sleep(chance.uniform(2.0, 6.5))
+        server.kill()
+        assert whole(folder) == 1
+        server = Server(folder)
+    end = time.monotonic() + 60
+    while "<strong>288</strong>" not in (page := server.client.get(watch).text):
+        assert time.monotonic() < end, page
+        time.sleep(0.3)
+    assert "168" in server.client.get(f"/studies/{home}").text  # the study itself is as it was
+    server.kill()
 
 
 def test_a_server_killed_in_the_midst_of_an_upload(tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def write_report(path: FilePath, ratings: Ratings, by: Any = (), *, summary: boo
         ``reference``, ``threshold`` and ``items_by`` as in :func:`plurivox.responsiveness` (without a reference, scores
         are held against the rest of the crowd); ``several``, ``level``, ``within``, ``permutations``,
         ``max_permutations``, ``stop_early``, ``interval``, ``resample``, ``bootstrap``, ``seed`` and ``min_group_size``
-        as in :func:`plurivox.cohesion`; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`;
+        as in :func:`plurivox.cohesion`; ``looks``, how many are planned at a study that grows, for all of which
+        headlines are corrected; ``predictions`` and ``prior`` as in :func:`plurivox.soft_scores`;
         ``answers`` of language models as in :func:`plurivox.alignment`, which uses ``items_by`` as parts of the items;
         ``title``, the heading; ``command``, which makes the file again and is shown in it; ``files``, names and
         paths of input files, whose SHA-256 is shown; ``progress``, called with what is being done, how far it is, and
@@ -116,10 +117,16 @@ def brief_of(
     found: Study, asked: ReportSettings, command: str = "", digests: Mapping[str, str] | None = None
 ) -> Brief:  # fmt: skip
     """Return what a report of a study is to show; raise at once, not after minutes, if there can be none."""
-    asked = asked.replace(n_lenses=asked.n_lenses + len({"answers", "predictions"} & found.inputs.keys()))
+    n_lenses = asked.n_lenses + len({"answers", "predictions"} & found.inputs.keys())
+    asked = asked.replace(n_lenses=n_lenses * asked.looks)
     axes = tuple(one for one in asked.by if "rater" not in one)
     few_points(found.ratings.scale, "a report")  # some of its lenses and charts take no more
     remarks = ["Raters one by one stay out of reports."] if len(axes) < len(asked.by) else []
+    if asked.looks > 1:
+        remarks.append(
+            f"This is one of {asked.looks} planned looks at a study that grows: headlines are corrected for all of "
+            "them (Bonferroni), sections are not."
+        )
     return Brief(found, asked, axes, command, digests or {}, remarks)
 
 
@@ -134,7 +141,7 @@ def report_of(brief: Brief, shown: Sequence[Section] | None = None) -> Report:
     if shown is None:
         with ahead_of(brief.study):
             shown = [section for show in sections() if (section := show(brief)) is not None]
-    findings = top_findings(shown)
+    findings = top_findings(shown, brief.asked.looks)
     groups = {(axis.name, group.name) for axis in brief.ask("overview").description.axes for group in axis.groups}
     return Report(brief, shown, findings, answer_of(shown, findings, groups))
 
@@ -146,18 +153,19 @@ def sections() -> Iterator[Any]:
     yield methods.section
 
 
-def top_findings(shown: Sequence[Section]) -> list[Finding]:
+def top_findings(shown: Sequence[Section], looks: int = 1) -> list[Finding]:
     """Return what is claimed after correction over the lenses, the surest first, or that nothing is; and facts.
 
     Each lens keeps its own error rate; p-values of their claims are corrected after Holm by the number of lenses, so
     that a study without any difference has a headline at most in 5 of 100. What is only notable stays in its section.
+    Where several looks at a growing study are planned, each has its share of the 5 (Bonferroni).
     """
     tested = {section.id: [one for one in section.findings if one.said.p is not None] for section in shown}
     least = {name: min(one.said.p or 0.0 for one in found) for name, found in tested.items() if found}
     order = sorted(least, key=lambda name: least[name])
     claims, before = [], 0.0
     for rank, name in enumerate(order):
-        factor = len(order) - rank
+        factor = (len(order) - rank) * looks
         for one in sorted(tested[name], key=lambda one: one.said.p or 0.0):
             p, draws = one.said.p or 0.0, one.said.n_permutations
             doubtful = bool(undecided(p, draws or 1, SIGNIFICANT / factor))

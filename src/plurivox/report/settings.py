@@ -8,6 +8,8 @@ from typing import Any
 from plurivox.settings import Axes, Frozen, Settings, setting, shared
 
 TITLE = "What the ratings say"
+MOST_LOOKS = 16
+"""Planned looks at most: more leave so little of 5 % for each that shuffles cannot tell."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,4 +33,8 @@ class ReportSettings(Settings):
     bootstrap: int = shared.bootstrap(0, help="Draws for intervals by the bootstrap.")
     seed: int = shared.seed()
     min_group_size: int = shared.min_group_size()
+    looks: int = setting(
+        1, "Looks that are planned at a study that grows: headlines are corrected for all of them.", metavar="N",
+        least=1, most=MOST_LOOKS,
+    )  # fmt: skip
     title: str = setting(TITLE, "The heading of the report.", metavar="TEXT")

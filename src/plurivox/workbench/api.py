@@ -72,7 +72,7 @@ async def asked(request: Request, kind: str, question: Mapping[str, Any]) -> Res
     bench, study = bench_of(request), study_of(request)
     if "ratings" not in study.files:
         raise InputError("the study has no ratings yet", hint="Add the file that holds them.")
-    run = bench.jobs.ask(study, kind, question, again=True)
+    run = bench.run(study, question) if kind == "run" else bench.jobs.ask(study, kind, question, again=True)
     if run.going:
         with contextlib.suppress(TimeoutError):
             run = await asyncio.wait_for(bench.jobs.until_ended(run.id), PATIENCE)
@@ -130,8 +130,7 @@ async def change_study(request: Request) -> Response:
 async def delete_study(request: Request) -> Response:
     """Delete a study and its files."""
     bench, known = bench_of(request), study_of(request)
-    await bench.jobs.forget(known.id)
-    bench.store.delete_study(known.id)
+    await bench.forget(known.id)
     return Response(status_code=204)
 
 

@@ -21,6 +21,7 @@ from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import templates
 from plurivox.workbench.reading import ReadingSettings, asked_of, shown_names
 from plurivox.workbench.store import Run, Store, StudyRecord
+from plurivox.workbench.watcher import Watcher
 
 REPORT = ("reference", "predictions", "answers")
 """What a report takes besides ratings."""
@@ -32,6 +33,7 @@ class Bench:
 
     store: Store
     jobs: Jobs
+    watcher: Watcher
     key: str
     max_upload: int
 
@@ -58,6 +60,17 @@ class Bench:
         """Return what is known of a study's files, None as long as nobody has looked."""
         folder = self.jobs.made(study.id, self.jobs.key(study, "look", {}))
         return None if folder is None else self.jobs.told(folder)
+
+    def run(self, study: StudyRecord, asked: Mapping[str, Any]) -> Run:
+        """Have every analysis run; of a study that is watched this is a look, and corrected for those planned."""
+        looks = self.watcher.watches.look(study.id)
+        return self.jobs.ask(study, "run", {**asked, "looks": looks} if looks > 1 else asked, again=True)
+
+    async def forget(self, study: str) -> None:
+        """Delete a study, its files and all that is going on about it."""
+        self.watcher.end(study)
+        await self.jobs.forget(study)
+        self.store.delete_study(study)
 
     def last_run(self, study: str, wanted: str | None = None) -> Run | None:
         """Return the run that is asked for, or the last one."""
@@ -117,6 +130,7 @@ def environment() -> Any:
     """Return what fills the templates of pages."""
     made = templates()
     made.filters["day"] = day
+    made.filters["moment"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
     made.filters["sentence"] = lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}."
     made.filters["axes"] = lambda by: ", ".join(" × ".join(one) for one in by)
     made.tests["in_crossing"] = lambda text: "," in text

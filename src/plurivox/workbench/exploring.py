@@ -78,7 +78,10 @@ async def cancel(request: Request) -> Response:
 async def again(request: Request) -> Response:
     """Try once more what failed, or was cancelled."""
     bench, run, form = bench_of(request), run_of(request), await form_of(request)
-    bench.jobs.ask(study_of(request), run.kind, run.asked, again=True)
+    if run.kind == "run":
+        bench.run(study_of(request), run.asked)
+    else:
+        bench.jobs.ask(study_of(request), run.kind, run.asked, again=True)
     back = one(form, "back")
     if run.kind == "run":
         back = f"/studies/{run.study}/results"
@@ -109,8 +112,18 @@ async def results(request: Request) -> Response:
     return study_page(
         request, "results.html.j2", study, "results", run=run, parts=parts, part=wanted, title=title, shown=shown,
         progress=state, names=SECTIONS, notes=bench.store.notes(study.id), earlier=earlier,
+        look=look_of(bench, study, run),
         stale=run.key != bench.jobs.key(study, "run", run.asked), **bench.commands(study, run.asked),
     )  # fmt: skip
+
+
+def look_of(bench: Bench, study: StudyRecord, run: Run) -> dict[str, Any] | None:
+    """Return which look at a growing study a run is; None of a study that nobody watches."""
+    watch = bench.watcher.watches.of(study.id)
+    if watch is None or not watch.counted:
+        return None
+    number = sum(at <= run.created for at in watch.looks)
+    return {"number": number, "planned": watch.planned, "corrected": run.asked.get("looks", 1) >= watch.planned}
 
 
 def _piece(path: Path) -> str:

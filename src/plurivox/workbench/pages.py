@@ -54,6 +54,8 @@ def study_page(request: Request, template: str, study: StudyRecord, tab: str, **
         tabs += [(name, label, f"{home}/{name}") for name, label in (
             ("results", "Results"), ("groups", "Groups"), ("compare", "Side by side"), ("items", "Items"),
             ("export", "Take away"))]  # fmt: skip
+    if bench_of(request).watcher.watches.of(study.id) is not None:
+        tabs.insert(2, ("watch", "Watch", f"{home}/watch"))
     return page(request, template, study=study, tab=tab, tabs=tabs, **known)
 
 
@@ -118,8 +120,7 @@ async def add_simulated(request: Request) -> Response:
 async def delete_study(request: Request) -> Response:
     """Delete a study and its files."""
     bench, study = bench_of(request), study_of(request)
-    await bench.jobs.forget(study.id)
-    bench.store.delete_study(study.id)
+    await bench.forget(study.id)
     return go("/")
 
 
@@ -300,7 +301,7 @@ async def ask(request: Request) -> Response:
             reading["reference"] = wanted
     ReadingSettings.from_dict(reading)
     bench.store.change_study(study.id, revision(form), asked=asked, reading=reading)
-    run = bench.jobs.ask(bench.store.study(study.id), "run", asked, again=True)
+    run = bench.run(bench.store.study(study.id), asked)
     return go(f"/studies/{study.id}/results?run={run.id}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ipaddress
 import socket
@@ -21,13 +22,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plurivox.errors import FileError, InputError, PlurivoxError, SelectionError
-from plurivox.workbench import api, exploring, pages
+from plurivox.workbench import api, exploring, following, pages
 from plurivox.workbench.bench import Bench
 from plurivox.workbench.guard import LOOPBACK, Guard, TooLargeError
 from plurivox.workbench.jobs import Jobs
 from plurivox.workbench.making import problem_in_words, problem_of
 from plurivox.workbench.pages import page
 from plurivox.workbench.store import ChangedError, Store
+from plurivox.workbench.watcher import Watcher
 
 ASSETS = {
     "report.css": ("plurivox.report", "text/css"),
@@ -97,13 +99,17 @@ def application(store: Store, guard: Callable[[], Guard], max_upload: int = MAX_
 
     @contextlib.asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
-        app.state.bench = Bench(store, jobs, guard().key, max_upload)
+        watcher = Watcher(store, jobs)
+        app.state.bench = Bench(store, jobs, watcher, guard().key, max_upload)
+        watching = asyncio.create_task(watcher.run())
         try:
             yield
         finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
             await jobs.close()
 
-    routes = [Route("/assets/{name}", asset), *pages.ROUTES, *exploring.ROUTES, *api.ROUTES]
+    routes = [Route("/assets/{name}", asset), *pages.ROUTES, *exploring.ROUTES, *following.ROUTES, *api.ROUTES]
     handlers: dict[Any, Any] = dict.fromkeys((PlurivoxError, HTTPException, TooLargeError, OSError, Exception), failed)
     handlers[ClientDisconnect] = gone
     return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
@@ -168,7 +174,14 @@ def serve(address: Address, store: Store, max_upload: int, ready: Callable[[str]
         guard, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on",
         timeout_graceful_shutdown=3, limit_concurrency=200,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    app: Any = guard.app
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.state.bench.watcher.end()  # else its streams are waited for
+            await super().shutdown(sockets)
+
+    server = Server(config)
     ready(f"http://{address.hosts[0]}:{address.port}/?token={guard.token}")
     try:
         server.run(sockets=[address.listening])

@@ -58,6 +58,25 @@ create table if not exists notes (
     study text not null references studies on delete cascade, place text not null, text text not null,
     changed real not null, primary key (study, place)
 );
+create table if not exists watches (
+    study text primary key references studies on delete cascade, going integer not null, planned integer not null,
+    expected integer
+);
+create table if not exists sources (
+    study text not null references studies on delete cascade, role text not null, path text not null,
+    mark text not null, primary key (study, role)
+);
+create table if not exists arrived (
+    study text not null references studies on delete cascade, role text not null, shown text not null,
+    stored text not null, size integer not null, sha256 text not null, primary key (study, role)
+);
+create table if not exists arrivals (
+    study text not null references studies on delete cascade, at real not null, told text not null
+);
+create table if not exists looks (
+    study text not null references studies on delete cascade, data text not null, at real not null,
+    primary key (study, data)
+);
 create index if not exists runs_of_study on runs (study, created);
 """
 
@@ -169,15 +188,19 @@ class Store:
             if entry.name not in known:
                 shutil.rmtree(entry.path, ignore_errors=True)
                 continue
-            named = {row[0] for row in self._base.execute("select stored from files where study = ?", (entry.name,))}
+            every = "select stored from files where study = ?1 union select stored from arrived where study = ?1"
+            named = {row[0] for row in self._base.execute(every, (entry.name,))}
             for one in os.scandir(self.inputs(entry.name)):
                 if one.name not in named:
                     _remove(Path(one.path))
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """Change several rows, all or none."""
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """Change several rows, all or none; within another change, with that one."""
         with self._guard:
+            if self._base.in_transaction:
+                yield self._base
+                return
             try:
                 self._base.execute("begin immediate")
                 yield self._base
@@ -227,7 +250,7 @@ class Store:
         self.inputs(found).mkdir(parents=True)
         self.made(found).mkdir()
         now = time.time()
-        with self._changing() as base:
+        with self.changing() as base:
             row = (found, name, now, now, json.dumps(reading or {}), json.dumps(asked or {}), 0)
             base.execute("insert into studies values (?, ?, ?, ?, ?, ?, ?)", row)
         return found
@@ -241,7 +264,7 @@ class Store:
             If the study is not at the revision that the change was made for: another tab was quicker.
         """
         known: dict[str, Callable[[Any], str]] = {"name": str, "reading": json.dumps, "asked": json.dumps}
-        with self._changing() as base:
+        with self.changing() as base:
             now = self.study(study).revision
             if revision is not None and revision != now:
                 raise ChangedError(
@@ -255,7 +278,7 @@ class Store:
     def delete_study(self, name: str) -> None:
         """Delete a study and its files."""
         self.study(name)
-        with self._changing() as base:
+        with self.changing() as base:
             base.execute("delete from studies where id = ?", (name,))
         shutil.rmtree(self.home(name), ignore_errors=True)
 
@@ -277,24 +300,49 @@ class Store:
 
     @contextlib.contextmanager
     def adding(self, study: str, role: str, shown: str) -> Iterator[Upload]:
-        """Take a file piece by piece; at the end it is there as a whole, in place of the one before, or not at all."""
+        """Take a file piece by piece; at the end it is there as a whole, in place of the one before, or not at all.
+
+        Whatever file of this machine stood in this place is not watched any more.
+        """
+        before = self.study(study).files.get(role)
+        with self.receiving(study, role, shown) as upload:
+            yield upload
+        with self.changing() as base:
+            self.put_in(base, study, upload.stored)
+            old = base.execute("select stored from arrived where study = ? and role = ?", (study, role)).fetchall()
+            for table in ("sources", "arrived"):
+                base.execute(f"delete from {table} where study = ? and role = ?", (study, role))  # noqa: S608
+        for stored in [*(row["stored"] for row in old), *([before.stored] if before else [])]:
+            self.discard(study, stored)
+
+    @contextlib.contextmanager
+    def receiving(self, study: str, role: str, shown: str) -> Iterator[Upload]:
+        """Take a file, whole or not at all, of which no row tells yet; the next start removes it if none ever does."""
         if role not in ROLES:
             raise SelectionError(f"a study has no file {role!r}", hint=f"It has: {', '.join(ROLES)}.")
         shown = os.path.basename(shown.replace("\\", "/")).strip() or role
         kind = next((one for one in sorted(KINDS, key=len, reverse=True) if shown.lower().endswith(one)), "")
-        before = self.study(study).files.get(role)
         stored = f"{role}-{secrets.token_hex(4)}{kind}"  # a new name, so that a row never tells of another content
         path = self.inputs(study) / stored
         with replacing(path) as temporary, temporary.open("r+b") as file:
-            upload = Upload(file)
+            upload = Upload(file, role, shown[:200], stored)
             yield upload
             file.flush()
-        with self._changing() as base:
-            row = (study, role, shown[:200], stored, upload.size, upload.digest.hexdigest())
-            base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
-            self.change_in(base, study)
-        if before is not None:
-            _remove(self.inputs(study) / before.stored)
+
+    def put_in(self, base: sqlite3.Connection, study: str, file: StoredFile) -> None:
+        """Note in a change under way that a file is one of the study, in place of the one before."""
+        row = (study, file.role, file.shown, file.stored, file.size, file.sha256)
+        base.execute("insert or replace into files values (?, ?, ?, ?, ?, ?)", row)
+        self.change_in(base, study)
+
+    def discard(self, study: str, stored: str) -> None:
+        """Remove a file of which no row tells any more."""
+        _remove(self.inputs(study) / stored)
+
+    def rows(self, question: str, *given: Any) -> list[sqlite3.Row]:
+        """Return what the base answers."""
+        with self._guard:
+            return self._base.execute(question, given).fetchall()
 
     def change_in(self, base: sqlite3.Connection, study: str) -> None:
         """Note in a change under way that the study is another one from now on."""
@@ -305,8 +353,9 @@ class Store:
         known = self.study(study).files.get(role)
         if known is None:
             raise SelectionError(f"the study has no file {role!r}", hint="It may have been removed before.")
-        with self._changing() as base:
-            base.execute("delete from files where study = ? and role = ?", (study, role))
+        with self.changing() as base:
+            for table in ("files", "sources", "arrived"):
+                base.execute(f"delete from {table} where study = ? and role = ?", (study, role))  # noqa: S608
             self.change_in(base, study)
         _remove(self.inputs(study) / known.stored)
 
@@ -315,7 +364,7 @@ class Store:
     def add_run(self, study: str, kind: str, key: str, asked: Mapping[str, Any], state: str = WAITING) -> Run:
         """Note that something is to be worked out."""
         found = secrets.token_hex(8)
-        with self._changing() as base:
+        with self.changing() as base:
             row = (found, study, kind, key, json.dumps(asked), state, time.time(), None, None)
             base.execute("insert into runs values (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return self.run(found)
@@ -324,8 +373,13 @@ class Store:
         """Note how a run goes on, or how it ended; of a study that was deleted meanwhile nothing is noted."""
         told = None if problem is None else json.dumps(problem)
         ended = None if state in (WAITING, RUNNING) else time.time()
-        with self._changing() as base:
+        with self.changing() as base:
             base.execute("update runs set state = ?, ended = ?, problem = ? where id = ?", (state, ended, told, name))
+
+    def drop_run(self, name: str) -> None:
+        """Forget a run."""
+        with self.changing() as base:
+            base.execute("delete from runs where id = ?", (name,))
 
     def run(self, name: str) -> Run:
         """Return a run by its id."""
@@ -357,7 +411,7 @@ class Store:
 
     def write_note(self, study: str, place: str, text: str) -> None:
         """Keep what was written beside a result; nothing removes it."""
-        with self._changing() as base:
+        with self.changing() as base:
             if text.strip():
                 row = (study, place, text.strip(), time.time())
                 base.execute("insert or replace into notes values (?, ?, ?, ?)", row)
@@ -368,10 +422,16 @@ class Store:
 class Upload:
     """A file that is coming in."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, role: str, shown: str, stored: str) -> None:
         self._file = file
+        self._names = (role, shown, stored)
         self.digest = hashlib.sha256()
         self.size = 0
+
+    @property
+    def stored(self) -> StoredFile:
+        """What is known of the file, once it is there."""
+        return StoredFile(*self._names, self.size, self.digest.hexdigest())
 
     def write(self, piece: bytes) -> None:
         """Add a piece."""

@@ -71,6 +71,7 @@ def _settings(brief: Brief) -> pl.DataFrame:
         "level of alpha, XRR and GAI": str(brief.asked.level if isinstance(brief.asked.level, str) else "a matrix"),
         "95 % intervals": interval_method(brief.asked.as_dict()),
         "seed": str(brief.asked.seed),
+        **({"planned looks": str(brief.asked.looks)} if brief.asked.looks > 1 else {}),
         "smallest group shown": str(brief.asked.min_group_size),
         "scale": str(brief.ratings.scale) + (" (inferred)" if brief.ratings.intake.scale_inferred else ""),
         **({"scale recoded": brief.ratings.intake.recoded} if brief.ratings.intake.recoded else {}),

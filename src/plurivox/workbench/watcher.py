@@ -1,0 +1,207 @@
+"""Who looks whether files have grown, reads them anew in full, and tells the pages that show it.
+
+A file is read only once it is the same at two glances, and what was copied counts only if it is still the same after
+that; so what somebody is just writing is left alone. What cannot be read changes nothing but what is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import stat
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from plurivox.errors import FileError, PlurivoxError
+from plurivox.workbench.jobs import ENDED, Jobs, Listener
+from plurivox.workbench.making import problem_in_words, problem_of
+from plurivox.workbench.store import CANCELLED, DONE, INTERRUPTED, Store, StoredFile
+from plurivox.workbench.watches import Watch, Watches, data_of, summary
+
+EVERY = 2.0
+"""Seconds between two glances at files."""
+PIECE = 1 << 20
+CHANGED = "arrived"
+UNKNOWN = ""
+"""The mark of a file that is to be read anew, whatever it holds."""
+
+
+class MovingError(Exception):
+    """A file changed while it was read, or reading it was cut off: it is read at another glance."""
+
+
+def mark_of(path: str) -> str:
+    """Return by what a version of a file is known without reading it.
+
+    Raises
+    ------
+    FileError
+        If it is gone, or no file that can be read.
+    """
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError("it is not a file any more", source=Path(path).name, hint="Put the file back in its place.")
+    return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}"
+
+
+def _unreadable(path: str, error: OSError) -> FileError:
+    hint = "What was read of it before stays; put it back, or end the watch."
+    text = "it is gone" if isinstance(error, FileNotFoundError) else f"it cannot be read ({error.strerror})"
+    return FileError(text, source=Path(path).name, hint=hint)
+
+
+class Watcher:
+    """Looks after all studies that are watched."""
+
+    def __init__(self, store: Store, jobs: Jobs) -> None:
+        self._store, self._jobs = store, jobs
+        self.watches = Watches(store)
+        self._seen: dict[str, Any] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._listeners: dict[str, set[Listener]] = {}
+
+    async def run(self) -> None:
+        """Look at files every now and then, until somebody ends it; one study does not wait for another."""
+        try:
+            while True:
+                going = {one.study: one for one in self.watches.going()}
+                self._seen = {study: seen for study, seen in self._seen.items() if study in going}
+                for study in going.keys() - self._tasks.keys():
+                    self._tasks[study] = asyncio.create_task(self._glance(going[study]))
+                await asyncio.sleep(EVERY)
+        finally:
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _glance(self, watch: Watch) -> None:
+        try:
+            await self._look(watch)
+        except PlurivoxError as error:
+            with contextlib.suppress(PlurivoxError):  # of a study that was deleted meanwhile nothing is said
+                self._store.study(watch.study)
+                self._say_problem(watch, dict.fromkeys(watch.sources, UNKNOWN), problem_of(error))
+        except MovingError:
+            pass
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+        finally:
+            self._tasks.pop(watch.study, None)
+
+    async def _look(self, watch: Watch) -> None:
+        """Read files that are others than before, and the same as at the last glance."""
+        if not self.watches.arrivals(watch.study):
+            await self._begin(watch)
+        marks = await asyncio.to_thread(lambda: {role: mark_of(path) for role, path in watch.sources.items()})
+        before, self._seen[watch.study] = self._seen.get(watch.study), marks
+        new = {role: mark for role, mark in marks.items() if mark != watch.marks[role]}
+        if marks != before or not new:
+            return
+        files: dict[str, StoredFile] = {}
+        kept = False
+        try:
+            for role, mark in new.items():
+                files[role] = await asyncio.to_thread(self._copy, watch, role, mark)
+            kept = await self._read(watch, new, files)
+        finally:
+            if not kept:
+                for one in files.values():
+                    self._store.discard(watch.study, one.stored)
+
+    def _copy(self, watch: Watch, role: str, mark: str) -> StoredFile:
+        path = watch.sources[role]
+        try:
+            with open(path, "rb") as file, self._store.receiving(watch.study, role, Path(path).name) as upload:
+                while piece := file.read(PIECE):
+                    upload.write(piece)
+                if mark_of(path) != mark:
+                    raise MovingError
+        except PermissionError as error:
+            raise _unreadable(path, error) from None
+        return upload.stored
+
+    async def _begin(self, watch: Watch) -> None:
+        """Note what the study holds as it is, to tell later what changed."""
+        study = self._store.study(watch.study)
+        look = await self._told(study)
+        said = {"problem": look["problem"]} if look["problem"] else summary(look)
+        self.watches.settle(watch, {}, {}, {**said, "data": data_of(study.files)})
+        self._tell(watch.study, CHANGED)
+
+    async def _read(self, watch: Watch, marks: Mapping[str, str], files: Mapping[str, StoredFile]) -> bool:
+        """Find out what new files hold; return whether they are kept."""
+        now = self.watches.newest(self._store.study(watch.study))
+        newest = replace(now, files={**now.files, **files})
+        same = data_of(newest.files) == data_of(now.files)
+        if same and not self._troubled(watch):
+            self.watches.settle(watch, marks, {}, None)
+            return False
+        look = await self._told(newest, keep=same)
+        if look["problem"]:
+            self._say_problem(watch, marks, look["problem"])
+            return False
+        self.watches.settle(watch, marks, {} if same else files, {**summary(look), "data": data_of(newest.files)})
+        self._tell(watch.study, CHANGED)
+        return not same
+
+    async def _told(self, study: Any, keep: bool = True) -> dict[str, Any]:
+        """Have a process read the files of a study, and return what it tells of them."""
+        run = self._jobs.ask(study, "look", {}, again=True)
+        run = await self._jobs.until_ended(run.id)
+        folder = self._jobs.made(study.id, run.key)
+        if run.state in (CANCELLED, INTERRUPTED):
+            raise MovingError
+        if run.state != DONE or folder is None:
+            return {"problem": run.problem or problem_in_words("it could not be read", "Save the file once more.")}
+        told = self._jobs.told(folder)
+        if not keep:  # one for every change of a file would pile up; what is shown of it is kept elsewhere
+            self._store.drop_run(run.id)
+            shutil.rmtree(folder, ignore_errors=True)
+        return told
+
+    def _troubled(self, watch: Watch) -> bool:
+        """Tell whether the last thing that was said is that something cannot be read."""
+        said = self.watches.arrivals(watch.study)
+        return bool(said) and bool(said[-1].get("problem"))
+
+    def _say_problem(self, watch: Watch, marks: Mapping[str, str], problem: Mapping[str, Any]) -> None:
+        """Say once what is wrong; what was read before stays as it is."""
+        said = self.watches.arrivals(watch.study)
+        again = bool(said) and (said[-1].get("problem") or {}).get("text") == problem["text"]
+        self.watches.settle(watch, marks, {}, None if again else {"problem": dict(problem)})
+        if not again:
+            self._tell(watch.study, CHANGED)
+
+    # Who is told ------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def listening(self, study: str) -> Iterator[Listener]:
+        """Yield what hears of arrivals."""
+        listener = Listener()
+        every = self._listeners.setdefault(study, set())
+        every.add(listener)
+        try:
+            yield listener
+        finally:
+            every.discard(listener)
+            if not every:
+                self._listeners.pop(study, None)
+
+    def _tell(self, study: str, name: str) -> None:
+        for listener in self._listeners.get(study, ()):
+            listener.tell(name)
+
+    def end(self, study: str | None = None) -> None:
+        """Tell everybody who listens, or who listens to one study, that nothing more comes."""
+        for one in [study] if study else list(self._listeners):
+            self._tell(one, ENDED)
