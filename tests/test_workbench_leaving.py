@@ -26,7 +26,7 @@ def server(folder: Path, **how: Any) -> Iterator[Server]:
     """Yield a server that says nothing of errors on its way."""
     errors = folder / "errors.txt"
     with errors.open("w") as file:
-        found = Server(folder / "bench", file, **how)
+        found = Server(folder / "bench", errors=file, **how)
         try:
             yield found
         finally:
