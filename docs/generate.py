@@ -40,6 +40,7 @@ COMMANDS = (
     "serve",
     "data",
     "pack",
+    "work",
     "reproduce",
 )
 
