@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import plurivox as pv
+from plurivox.engine.running import Running
 from plurivox.errors import InputError
 from plurivox.lenses.record import Input, Lens
 from plurivox.report import build
@@ -21,6 +22,7 @@ from plurivox.report.parts import Brief, Finding, Prose, Section, slug
 from plurivox.report.settings import ReportSettings
 from plurivox.results.result import Statement
 from plurivox.simulation.simulate import DEMO
+from plurivox.study import Study
 from support import Markup, only_sections, six
 
 pytest.importorskip("altair")
@@ -417,3 +419,16 @@ def test_a_new_section_is_one_line_of_a_lens_record(tmp_path: Path, monkeypatch:
     assert text.index('<span dir="auto">New is new.</span>') < text.index("The study</h2>") < text.index(">New.</li>")
     with pytest.raises(InputError, match="a report takes no 'wordz'"):
         pv.write_report(tmp_path / "r.html", study().ratings, "gender", wordz="these", **QUICK)
+
+
+def test_intervals_of_very_many_groups_are_left_out_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pv.simulate(n_items=20, n_raters=40, seed=2)
+    study = Study(made.ratings, {}, Running())
+    asked = ReportSettings(by=(("age",), ("gender",)))
+    assert build.brief_of(study, asked).asked.interval is None
+    monkeypatch.setattr(build, "MOST_WITH_INTERVALS", 3)
+    brief = build.brief_of(study, asked)
+    assert brief.asked.interval == "none"
+    assert brief.remarks[-1].startswith("Intervals are left out: of ")
+    assert build.brief_of(study, asked.replace(interval="jackknife")).asked.interval == "jackknife"
+    assert build.brief_of(study, asked.replace(by=())).asked.interval is None

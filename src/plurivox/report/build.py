@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,10 @@ def make_report(
     return report_of(brief_of(Study(ratings, inputs, how), asked, command, _digests(ratings, files or {})))
 
 
+MOST_WITH_INTERVALS = 300
+"""Groups up to which a report has their intervals without being told to."""
+
+
 def brief_of(
     found: Study, asked: ReportSettings, command: str = "", digests: Mapping[str, str] | None = None
 ) -> Brief:  # fmt: skip
@@ -127,7 +131,20 @@ def brief_of(
             f"This is one of {asked.looks} planned looks at a study that grows: headlines are corrected for all of "
             "them (Bonferroni), sections are not."
         )
-    return Brief(found, asked, axes, command, digests or {}, remarks)
+    return _in_time(Brief(found, asked, axes, command, digests or {}, remarks))
+
+
+def _in_time(brief: Brief) -> Brief:
+    """Leave out intervals of very many groups unless they were asked for: each leaves out raters of all in turn."""
+    if brief.asked.interval is not None or brief.asked.bootstrap or not brief.axes:
+        return brief
+    n_groups = sum(len(axis.groups) for axis in brief.ask("overview").description.axes)
+    if n_groups <= MOST_WITH_INTERVALS:
+        return brief
+    remark = (
+        f"Intervals are left out: of {n_groups:,} groups they take very long. A report that is asked for them has them."
+    )
+    return replace(brief, asked=brief.asked.replace(interval="none"), remarks=[*brief.remarks, remark])
 
 
 def ahead_of(study: Study) -> AbstractContextManager[None]:
