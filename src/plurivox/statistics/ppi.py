@@ -286,7 +286,7 @@ def items_needed(
         if others < 1:
             return alone(size)
         inflated = spread * (1 + size / others)
-        weights = least(inflated, shared)
+        weights = least(inflated, shared, found.weights)
         gain = float(2 * shared @ weights - weights @ inflated @ weights)
         return 2 * float(reach((max(of_items - gain, 0.0) + of_raters) / size, max(size - 2, 1), level))
 

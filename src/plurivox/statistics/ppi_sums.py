@@ -69,7 +69,9 @@ def finish(sums: ItemSums) -> Found:
         weights = np.zeros_like(sums.f)
         if more:
             each = zip(spread * (1 + n / more)[..., np.newaxis], shared / n, sums.n, strict=True)
-            weights = np.stack([least(q, c) if size > 1 else np.zeros(len(c)) for q, c, size in each])
+            last = weights[0]
+            for at, (q, c, size) in enumerate(each):
+                weights[at] = last = least(q, c, last) if size > 1 else np.zeros(len(c))  # from near where it ends
         squares = sums.yy - sums.y**2 / sums.n
         left = squares - 2 * (weights * shared).sum(axis=1) + np.einsum("uk,ukl,ul->u", weights, own, weights)
         free = sums.n - 1 - np.count_nonzero((weights > 0) & (weights < 1), axis=1)
@@ -84,7 +86,7 @@ def finish(sums: ItemSums) -> Found:
     return Found(moved, weights, total, np.where(total > 0, freedom, np.where(free > 0, free, np.nan)), human)
 
 
-def least(quadratic: Floats, linear: Floats) -> Floats:
+def least(quadratic: Floats, linear: Floats, start: Floats) -> Floats:
     """Return the λ in [0, 1] that make λ'Qλ − 2c'λ least, one coordinate after the other until all stand still.
 
     The function is convex and the bounds are those of single coordinates, so that this ends at its minimum. A judge who
@@ -92,7 +94,7 @@ def least(quadratic: Floats, linear: Floats) -> Floats:
     """
     size = np.diag(quadratic)
     varies = np.flatnonzero(size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300))
-    weights = np.zeros(len(linear))
+    weights = np.where(np.isin(np.arange(len(linear)), varies), start, 0.0)
     if len(size) == 1 and len(varies):
         return np.clip(linear / size, 0.0, 1.0)
     for _ in range(_SWEEPS):

@@ -55,7 +55,7 @@ def _share(name: str, n_points: int, first: int, last: int | None = None) -> Est
 
 def _place(scale: Scale, threshold: object) -> int | None:
     """Return the position of the threshold, None without one."""
-    if threshold is None:
+    if threshold in (None, "each"):
         return None
     place = scale.position(threshold)
     if place < 1:

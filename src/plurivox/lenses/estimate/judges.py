@@ -17,7 +17,7 @@ from plurivox.lenses.estimate.population import Floats, Mask, Rated
 from plurivox.results.result import Row
 from plurivox.statistics.ppi import effective_interval, error_correlation
 
-TOGETHER, MEAN, BEST = "all judges, a weight each", "mean of all judges", "best single judge"
+TOGETHER, MEAN, BEST = "all judges together", "mean of all judges", "best single judge"
 COMBINED = (TOGETHER, MEAN, BEST)
 WEIGHTS = {
     "of": pl.String, "model": pl.String, "prompt": pl.String, "weight": pl.Float64, "alone": pl.Float64,

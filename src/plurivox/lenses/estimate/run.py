@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from plurivox.lenses.estimate import judges
 from plurivox.lenses.estimate.checks import compared_sets
 from plurivox.lenses.estimate.estimands import Estimand, estimands
 from plurivox.lenses.estimate.measuring import Measured, rows_of
-from plurivox.lenses.estimate.population import Floats, Mask, Population, population
+from plurivox.lenses.estimate.population import Floats, Mask, Population, Rated, population
 from plurivox.lenses.estimate.result import Estimate
 from plurivox.lenses.estimate.settings import KEPT, EstimateSettings
 from plurivox.ratings import Ratings
@@ -125,48 +125,57 @@ class _Work:
 
     def overall(self, estimand: Estimand, *, first: bool) -> list[Row]:
         """Return the estimates from all raters, on all items and each part of them."""
-        kind = "voice" if first else "also"
-        return [
-            row
-            for v in range(len(self.found.voices))
-            for name, part in self.found.parts
-            for row in self._rows(v, estimand, Row(kind, ALL, ALL, "", np.nan, subset=name), None, part)
-        ]
+        base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
+        every = range(len(self.found.voices))
+        rows = [row for v in every for row in self._rows([v], estimand, base, self.found.rated, self._all)]
+        for name, part in self.found.parts[1:]:
+            rows += self._each(estimand, replace(base, subset=name), self.found.rated, part)
+        return rows
 
     def groups(self, estimand: Estimand, one: Compared, *, first: bool) -> list[Row]:
         """Return the estimates from each group of an axis, on all items."""
         rows = []
-        every = np.ones(self.found.n_items, dtype=bool)
-        for axis, g, own in _members(self.found, one):
-            base = Row("group" if first else "also", axis, g, "", np.nan)
-            rows += [row for v in range(len(self.found.voices)) for row in self._rows(v, estimand, base, own, every)]
+        for axis, group, own in _members(self.found, one):
+            base = Row("group" if first else "also", axis, group, "", np.nan)
+            rows += self._each(estimand, base, self.found.rated.some(own), self._all)
         return rows
 
     def judges(self, estimand: Estimand, *, first: bool) -> judges.Together:
         """Return the estimates from all raters beside all judges together."""
-        answers = np.stack([self._answers(v, estimand) for v in range(len(self.found.voices))], axis=1)
-        answered = np.stack([one.answered(self.found.n_items) for one in self.found.spoken], axis=1)
         base = Row("voice" if first else "also", ALL, ALL, "", np.nan)
+        answers, answered = self._said(range(len(self.found.voices)), estimand)
         return judges.together(
             self.found.rated, answers, answered, self.found.voices, estimand, base, self.settings.width,
             over_raters=self.over_raters,
         )  # fmt: skip
 
-    def _answers(self, v: int, estimand: Estimand) -> Floats:
-        return self.found.spoken[v].numbers(estimand.numbers, self.found.n_items, keep_silent=self.keep_silent)
+    @property
+    def _all(self) -> Mask:
+        return np.ones(self.found.n_items, dtype=bool)
 
-    def _rows(self, v: int, estimand: Estimand, base: Row, own: Mask | None, part: Mask) -> list[Row]:
-        """Return the rows of one judge beside some raters on some items."""
-        rated = self.found.rated if own is None else self.found.rated.some(own)
-        answers = self._answers(v, estimand)[:, np.newaxis]
-        answered = self.found.spoken[v].answered(self.found.n_items)
+    def _each(self, estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+        """Return the rows of each judge, and of several together."""
+        every = range(len(self.found.voices))
+        sets = [[v] for v in every] + ([list(every)] if len(every) > 1 else [])
+        return [row for judges_of_set in sets for row in self._rows(judges_of_set, estimand, base, rated, part)]
+
+    def _said(self, voices: Sequence[int], estimand: Estimand) -> tuple[Floats, Mask]:
+        """Return what judges say of each item, and which items each answered itself; items × judges."""
+        n, spoken = self.found.n_items, [self.found.spoken[v] for v in voices]
+        numbers = [one.numbers(estimand.numbers, n, keep_silent=self.keep_silent) for one in spoken]
+        return np.stack(numbers, axis=1), np.stack([one.answered(n) for one in spoken], axis=1)
+
+    def _rows(self, voices: Sequence[int], estimand: Estimand, base: Row, rated: Rated, part: Mask) -> list[Row]:
+        """Return the rows of one judge, or of several with a weight each, beside some raters on some items."""
+        answers, each = self._said(voices, estimand)
+        answered = np.asarray(each.all(axis=1), dtype=bool)
         measured = Measured.of(rated, answers, answered, estimand.numbers, part, over_raters=self.over_raters)
         own_items = np.unique(rated.item[part[rated.item]])
         n, n_answered = len(own_items), int(np.count_nonzero(answered[own_items]))
-        model, prompt = self.found.voices[v]
+        model, prompt = self.found.voices[voices[0]] if len(voices) == 1 else (judges.TOGETHER, "")
         note = "" if n == n_answered else f"answered {n_answered:,} of {n:,} rated items"
-        made = Row(base.kind, base.axis, base.group, "", np.nan, subset=base.subset, model=model, prompt=prompt)
-        return rows_of(measured, made.with_note(note), estimand, self.settings.width)
+        made = replace(base, model=model, prompt=prompt).with_note(note)
+        return rows_of(measured, made, estimand, self.settings.width)
 
 
 def _members(found: Population, one: Compared) -> list[tuple[str, str, Mask]]:

@@ -27,8 +27,17 @@ def tables(found: Estimate) -> list[Shown]:
 def brief(found: Estimate) -> list[Shown]:
     """Return what became of the items, the estimates, and in what rated items differ from others."""
     return [
-        _accounts(found), *_overall(found), *_needed(found), *_short(found), *_population(found, differing=True),
+        _accounts(found), *(_without(table, "rated", "further") for table in _overall(found)), *_needed(found),
+        *_short(found), *_population(found, differing=True),
     ]  # fmt: skip
+
+
+def _without(table: Shown, *columns: str) -> Shown:
+    """Return a table without some of its columns."""
+    kept = [at for at, name in enumerate(table.header) if name not in columns]
+    return table._replace(
+        header=[table.header[at] for at in kept], rows=[[row[at] for at in kept] for row in table.rows]
+    )
 
 
 def notes(found: Estimate) -> list[str]:
@@ -66,8 +75,8 @@ def cell(found: Estimate, row: Row | None) -> str:
         known = math.isfinite(value)
         return interval_text(value, low, high, ",.0f", ends=",.0f") if known else number_cell(value)
     if row.statistic in VALUES and row.other in found.settings["shares"]:
-        ends = (None if end is None else 100 * end for end in (low, high))
-        return interval_text(100 * value, *ends, ".1f", ends=".1f")
+        least, most = (None if end is None else 100 * end for end in (low, high))
+        return interval_text(100 * value, least, most, ".1f", ends=".1f")
     return interval_text(value, low, high)
 
 
@@ -156,14 +165,15 @@ def _short(found: Estimate) -> list[Shown]:
     """Return one line for each part of the items and each group of raters, humans alone and with each judge."""
     of = found.of[0]
     places = _places(found, of)
+    voices = list(dict.fromkeys(voice for own in places.values() for voice in own))
     shown = []
     for name in dict.fromkeys(axis for axis, _ in places):
         lines = [
             [group, cell(found, next(iter(own.values()))["estimate_humans"]),
-             *(cell(found, own[voice]["estimate"]) for voice in found.voices)]
+             *(cell(found, own[voice]["estimate"]) for voice in voices)]
             for (axis, group), own in places.items() if axis == name
         ]  # fmt: skip
-        header = [name, "humans alone", *(f"with {voice}" for voice in found.voices)]
+        header = [name, "humans alone", *(f"with {voice}" for voice in voices)]
         shown.append(Shown(_title(found, of, f" by {name}"), header, lines))
     return shown
 

@@ -94,7 +94,7 @@ class EstimateFindings:
         ends = f"95 % interval {_round(max(row.ci_low, 0.0))} to {_round(row.ci_high)} over items"
         if row.ci_low > 0:
             text = f"{name} {verb} worth about {_round(row.value)} further human ratings {about} ({ends})."
-            return Statement(text, 2.1, statistic="ppi_worth", group=ALL)
+            return Statement(text, 2.1, statistic="ppi_worth", group=ALL if voice == self.main else "")
         text = (
             f"{name} {verb} not certain to be worth any human rating {about}: {_round(max(row.value, 0.0))} ({ends})."
         )
@@ -119,7 +119,7 @@ class EstimateFindings:
                 f"{_round(alone)} human ratings without a model, and {beside}; there are "
                 f"{own['estimate_humans'].n_ratings:,}."
             )
-            said.append(Statement(text, 2.0, statistic="ratings_needed", group=ALL))
+            said.append(Statement(text, 2.0, statistic="ratings_needed"))
         return said
 
     def _errors(self) -> list[Statement]:
@@ -135,7 +135,7 @@ class EstimateFindings:
             text = (
                 f"By their errors in the {_what(of)}, the {n} judges are like {row.value:.1f} independent ones{ends}."
             )
-            said.append(Statement(text, 2.0, statistic="effective_judges", group=ALL))
+            said.append(Statement(text, 2.0, statistic="effective_judges"))
         best = self.rows(Voice(BEST, ""), of)["estimate"]
         if not math.isnan(best.value):
             chosen = next(one for one in self.found.judges().filter(of=of).iter_rows(named=True) if one["selected"])
