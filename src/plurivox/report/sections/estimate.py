@@ -29,8 +29,8 @@ LEAD = (
 METHODS = (
     "Prediction-powered inference (Angelopoulos, Duchi and Zrnic 2023): θ = ȳ + λ(f̄_N − f̄_n), where ȳ is the mean of "
     "the n items that people rated, f̄_n the model's mean of these, and f̄_N its mean of the N others. λ makes the "
-    "interval as narrow as it gets; at 0 a model does not count. A model may be biased: what it gets wrong on the rated "
-    "items it is taken to get wrong on all. So the rated items must be a random part of all. Intervals are over items "
+    "interval as narrow as it gets; at 0 a model does not count. A model may be biased: what it gets wrong on the "
+    "rated items it is taken to get wrong on all. So these must be a random part of all. Intervals are over items "
     "and, where it is known who rated, over raters. What a model is worth counts further ratings of further items, by "
     "raters who rate as many each as now. Refused and unreadable answers count with the model's mean answer, so that "
     "these items stay in. Judges' errors are held against people's means, less the chance in ratings."
