@@ -223,18 +223,11 @@ def answers_beside(file: str, loaded: Loaded, **more: Any) -> "Answers":
 
 def described_answers(found: "Answers", loaded: Loaded) -> "Answers":
     """Return answers with what the table of items tells of each item, as it is read for the ratings."""
-    from plurivox.intake.attributes import bin_numbers
     from plurivox.intake.beside import attribute_table
 
     table = attribute_table(loaded.items_file, "item", loaded.ratings.intake.columns.get("item", "item"), "utf-8")
-    if table is None:
-        return found
-    found = found.with_items(table, "missing" if loaded.rules is None else loaded.rules.conflicts)
-    known = found.attributes
-    assert known is not None
-    bins = {name: one for name, one in loaded.bins.items() if name in known.columns}
-    binned = [bin_numbers(known[name], one.edges, one.labels).alias(name) for name, one in bins.items()]
-    return replace(found, attributes=known.with_columns(binned))
+    rule = "missing" if loaded.rules is None else loaded.rules.conflicts
+    return found if table is None else found.with_items(table, rule)
 
 
 def tell_answers(found: "Answers", more: str = "") -> None:

@@ -106,7 +106,7 @@ class Estimate(Result):
         return self._table("population")
 
     def statements(self) -> list[Statement]:
-        """Return the estimates, what models are worth, how far they err alike, and what may be wrong with it."""
+        """Return what may be wrong, the estimates, what models are worth, and how far they err alike."""
         return EstimateFindings(self).statements()
 
     def _table(self, name: str) -> pl.DataFrame:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from plurivox.answers import Voice
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.result import Estimate
-from plurivox.lenses.estimate.words import voices_shown
+from plurivox.lenses.estimate.words import EstimateFindings, voices_shown
+from plurivox.results.compact import Compact, Line
 from plurivox.results.result import Row
 from plurivox.results.text import Shown, interval_text, number_cell, p_cell, score_cell
 from plurivox.results.wording import resampled
 
+MOST_LINES = 14
+"""Parts and groups that a terminal shows."""
 VALUES = {"estimate": "together", "estimate_humans": "humans alone", "estimate_model": "model alone"}
 
 
@@ -20,24 +24,22 @@ def tables(found: Estimate) -> list[Shown]:
     """Return all tables of a result as text."""
     return [
         _accounts(found), *_overall(found), *_needed(found), *_subsets(found), *_groups(found), *_judges(found),
-        *_errors(found), *_population(found, differing=False),
+        *_errors(found), *_population(found),
     ]  # fmt: skip
 
 
-def brief(found: Estimate) -> list[Shown]:
-    """Return what became of the items, the estimates, and in what rated items differ from others."""
-    return [
-        _accounts(found), *(_without(table, "rated", "further") for table in _overall(found)), *_needed(found),
-        *_short(found), *_population(found, differing=True),
-    ]  # fmt: skip
-
-
-def _without(table: Shown, *columns: str) -> Shown:
-    """Return a table without some of its columns."""
-    kept = [at for at, name in enumerate(table.header) if name not in columns]
-    return table._replace(
-        header=[table.header[at] for at in kept], rows=[[row[at] for at in kept] for row in table.rows]
-    )
+def brief(found: Estimate) -> list[Shown | Compact]:
+    """Return the estimates with each judge, and by part and group with the judge or judges that nobody selected."""
+    of = found.of[0]
+    rows = _by(found, of)
+    lines = []
+    for voice in voices_shown(found):
+        own = rows[*voice, ALL, ALL, ALL]
+        first = [cell(found, own[name]) for name in ("estimate_humans", "estimate")]
+        alone = cell(found, replace(own["estimate_model"], ci_low=None, ci_high=None))
+        lines.append([str(voice), *first, alone, *(cell(found, own.get(name)) for name in ("ppi_lambda", "ppi_worth"))])
+    header = ["model", "humans alone", "together", "model alone", "λ", "worth"]
+    return [Shown(_title(found, of), header, lines), *_short(found)]
 
 
 def notes(found: Estimate) -> list[str]:
@@ -161,21 +163,16 @@ def _groups(found: Estimate) -> list[Shown]:
     return _apart(found, [(axis, f" by {axis}") for axis in found.settings["by"]])
 
 
-def _short(found: Estimate) -> list[Shown]:
-    """Return one line for each part of the items and each group of raters, humans alone and with each judge."""
-    of = found.of[0]
-    places = _places(found, of)
-    voices = list(dict.fromkeys(voice for own in places.values() for voice in own))
-    shown = []
-    for name in dict.fromkeys(axis for axis, _ in places):
-        lines = [
-            [group, cell(found, next(iter(own.values()))["estimate_humans"]),
-             *(cell(found, own[voice]["estimate"]) for voice in voices)]
-            for (axis, group), own in places.items() if axis == name
-        ]  # fmt: skip
-        header = [name, "humans alone", *(f"with {voice}" for voice in voices)]
-        shown.append(Shown(_title(found, of, f" by {name}"), header, lines))
-    return shown
+def _short(found: Estimate) -> list[Compact]:
+    """Return one line for each part of the items and each group of raters: humans alone, and with the judges."""
+    main = EstimateFindings(found).main
+    lines = [
+        Line(axis, group, own[main]["estimate"].n_raters, (own[main]["estimate_humans"], own[main]["estimate"]))
+        for (axis, group), own in _places(found, found.of[0]).items()
+    ]
+    title = f"{found.of[0]} by group, with {main}"
+    columns, n_more = ("humans alone", "together"), max(0, len(lines) - MOST_LINES)
+    return [Compact("group", "raters", columns, tuple(lines[:MOST_LINES]), n_more, title)] if lines else []
 
 
 def _judges(found: Estimate) -> list[Shown]:
@@ -204,12 +201,12 @@ def _errors(found: Estimate) -> list[Shown]:
     return [Shown(title, ["model", *names], lines)]
 
 
-def _population(found: Estimate, *, differing: bool) -> list[Shown]:
+def _population(found: Estimate) -> list[Shown]:
     lines = [
         ["all raters" if one["axis"] == ALL else f"{one['axis']}: {one['group']}", one["compared"], one["attribute"],
          one["value"], score_cell(one["rated"]), score_cell(one["others"]), p_cell(one["p_adjusted"]),
          "yes" if one["differs"] else "no"]
-        for one in found.population().iter_rows(named=True) if one["differs"] or not differing
+        for one in found.population().iter_rows(named=True)
     ]  # fmt: skip
     title = "Rated items beside the others: the value that differs most and its share, or means"
     header = ["rated by", "compared", "by", "value", "rated", "others", "p corrected", "differ"]

@@ -29,9 +29,9 @@ class EstimateFindings:
     found: Estimate
 
     def statements(self) -> list[Statement]:
-        """Return the estimates, what models are worth, how far they err alike, and what may be wrong with it."""
+        """Return what may be wrong, the estimates, what models are worth, and how far they err alike."""
         return [
-            *self._estimates(), *self._worth(), *self._needed(), *self._errors(), *self._population(),
+            *self._population(), *self._estimates(), *self._worth(), *self._needed(), *self._errors(),
             *self._remarks(), *self.found.withheld_statement(),
         ]  # fmt: skip
 
