@@ -83,7 +83,7 @@ def test_what_cannot_be_estimated_is_said() -> None:
     )
     silent = pl.DataFrame({"model": "m", "item": ["a", "c"], "answer": [None, 1], "state": ["refused", "answered"]})
     found = pv.estimate(ratings, silent, unanswered="out")
-    assert "cannot be estimated: no item has both" in plots.estimate_forest(found).to_json()
+    assert "no item has both human ratings and an answer" in plots.estimate_forest(found).to_json()
     assert "cannot be estimated" in found.findings()[0]
 
 

@@ -12,6 +12,7 @@ from plurivox.errors import SelectionError
 from plurivox.lenses.alignment.matching import ALL
 from plurivox.lenses.estimate.words import EstimateFindings
 from plurivox.results.result import Result, Row, Statement, Table, frame_of
+from plurivox.results.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -33,7 +34,8 @@ class Estimate(Result):
     PARTS: ClassVar[dict[str, Any]] = {**Result.PARTS, "tables": Table}
 
     def __repr__(self) -> str:
-        return f"<Estimate: {len(self.voices)} judges beside humans, over {self.settings['n_items']:,} items>"
+        judges = counted(len(self.voices), "judge")
+        return f"<Estimate: {judges} beside humans, over {counted(self.settings['n_items'], 'item')}>"
 
     @property
     def voices(self) -> list[Voice]:
