@@ -83,31 +83,41 @@ def estimate(ratings: Ratings, answers: AnswersLike, *, settings: EstimateSettin
         if len(found.voices) > 1:
             joint.append(work.judges(estimand, first=at == 0))
             rows += joint[-1].rows
-    groups = [(ALL, ALL, np.ones(len(found.rated.item), dtype=bool)), *_groups(found, axes)]
-    frames = {
-        "accounts": found.accounts,
-        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=judges.WEIGHTS, orient="row"),
-        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=judges.ERRORS, orient="row"),
-        "population": compared_sets(found, asked[0], groups, keep_silent=work.keep_silent),
-    }
+    told = {
+        **_remembered(found, ratings, asked), "n_elsewhere": given.n_elsewhere, "several": overlapping,
+        "by": [one.axis.name for one in axes], "resample": "both" if work.over_raters else "items",
+    }  # fmt: skip
     return Estimate(
         tuple(rows),
         {one.axis.name: one.n_withheld for one in axes},
         {one.axis.name: one.axis.n_outside for one in axes},
         (),
-        {
-            **settings.as_dict(), "by": [one.axis.name for one in axes], "several": overlapping,
-            "resample": "both" if work.over_raters else "items",
-            "voices": [list(voice) for voice in found.voices], "of": [one.name for one in asked],
-            "shares": [one.name for one in asked if one.share], "subsets": list(found.subsets),
-            "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
-            "poles": poles_in(ratings.scale), "n_items": found.n_items, "n_unsorted": found.n_unsorted,
-            "n_elsewhere": given.n_elsewhere, "has_raters": ratings.has_raters,
-            "selected_items": ratings.intake.selected and not ratings.intake.selected_raters,
-        },
-        tuple(Table(name, frame) for name, frame in frames.items()),
+        {**settings.as_dict(), **told},
+        _tables(found, joint, compared_sets(found, asked[0], _groups(found, axes), keep_silent=work.keep_silent)),
         revealing={one.axis.name: one.n_revealing for one in axes},
-    )  # fmt: skip
+    )
+
+
+def _remembered(found: Population, ratings: Ratings, asked: Sequence[Estimand]) -> dict[str, Any]:
+    """Return what a result remembers besides its settings."""
+    return {
+        "voices": [list(voice) for voice in found.voices], "of": [one.name for one in asked],
+        "shares": [one.name for one in asked if one.share], "subsets": list(found.subsets),
+        "labels": [str(label) for label in ratings.scale.labels], "values": list(ratings.scale.values),
+        "poles": poles_in(ratings.scale), "n_items": found.n_items, "n_unsorted": found.n_unsorted,
+        "has_raters": ratings.has_raters,
+        "selected_items": ratings.intake.selected and not ratings.intake.selected_raters,
+    }  # fmt: skip
+
+
+def _tables(found: Population, joint: Sequence[judges.Together], differences: pl.DataFrame) -> tuple[Table, ...]:
+    frames = {
+        "accounts": found.accounts,
+        "judges": pl.DataFrame([row for one in joint for row in one.weights], schema=judges.WEIGHTS, orient="row"),
+        "errors": pl.DataFrame([row for one in joint for row in one.errors], schema=judges.ERRORS, orient="row"),
+        "population": differences,
+    }
+    return tuple(Table(name, frame) for name, frame in frames.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,5 +195,8 @@ def _members(found: Population, one: Compared) -> list[tuple[str, str, Mask]]:
     ]
 
 
-def _groups(found: Population, axes: Sequence[Compared]) -> list[tuple[str, str, Any]]:
-    return [member for one in axes for member in _members(found, one)]
+def _groups(found: Population, axes: Sequence[Compared]) -> list[tuple[str, str, Mask]]:
+    """Return all raters and each group whose items are compared with the others, raters one by one left out."""
+    groups = [one for one in axes if one.axis.attributes != ("rater",)]
+    everybody = (ALL, ALL, np.ones(len(found.rated.item), dtype=bool))
+    return [everybody, *(member for one in groups for member in _members(found, one))]

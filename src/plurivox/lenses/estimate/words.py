@@ -149,9 +149,16 @@ class EstimateFindings:
 
     def _population(self) -> list[Statement]:
         """Say in what rated items differ from the others, which no estimate allows for."""
+        said = []
+        if self.found.settings["selected_items"]:
+            text = (
+                "The rated items were selected, and answers were not: all answers to other items count as further "
+                "ones. Select the answers in the same way, or give subset."
+            )
+            said.append(Statement(text, 2.9, statistic="population", standing="open"))
         differing = [one for one in self.found.population().iter_rows(named=True) if one["differs"]]
         differing.sort(key=lambda one: (one["axis"] != ALL, one["p_value"]))
-        said = [
+        said += [
             Statement(self._difference(one), 2.8 if one["axis"] == ALL else 1.8, one["axis"], "population",
                       one["group"], p=None, standing="open")
             for one in differing[:FEW_DIFFERENCES]
@@ -199,11 +206,6 @@ class EstimateFindings:
             texts.append(f"{counted(n, 'item')} {are(n)} in no part of the items: no {settings['subset']} is known.")
         if not settings["has_raters"]:
             texts.append("Nobody knows who rated, so that intervals are over items alone.")
-        if settings["selected_items"]:
-            texts.append(
-                "The ratings are a selection; items without a rating that models answered count as further ones, also "
-                "where they were not selected."
-            )
         return told(texts, 0.0)
 
     def _value(self, row: Row) -> str:

@@ -63,8 +63,9 @@ def _threshold(brief: Brief) -> Any:
 
 
 def _more_than_rated(brief: Brief) -> bool:
-    """Tell whether models answered items that nobody rated, and some that somebody did."""
-    if "answers" not in brief.study.inputs:
+    """Tell whether models answered items that nobody rated, and some that somebody did; not of selected items."""
+    intake = brief.ratings.intake
+    if "answers" not in brief.study.inputs or (intake.selected and not intake.selected_raters):
         return False
     answers = as_answers(brief.study.inputs["answers"], brief.ratings)
     place = places_of(answers.items, brief.ratings.items["item"])
