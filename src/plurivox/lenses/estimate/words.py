@@ -59,6 +59,13 @@ class EstimateFindings:
                 text = f"The {_what(of)} cannot be estimated: {row.note}."
                 said.append(Statement(text, 2.0, statistic="estimate", group=ALL, standing="open"))
                 continue
+            if row.n_items == humans.n_items:
+                text = (
+                    "No model answered an item that nobody rated, so that there is nothing to add to humans: their "
+                    f"{_what(of)} is {self._value(humans)}."
+                )
+                said.append(Statement(text, 2.2, statistic="estimate", group=ALL, standing="open"))
+                continue
             text = (
                 f"The {_what(of)} is estimated at {self._value(row)}, from {counted(humans.n_ratings, 'human rating')} "
                 f"of {counted(humans.n_items, 'item')} and answers of {self._voice(self.main)} to "
@@ -113,7 +120,7 @@ class EstimateFindings:
                 continue
             beside = f"about {_round(together)} with the answers of {self._voice(self.main)}"
             if together >= alone:
-                beside = f"as many with the answers of {self._voice(self.main)}, which are too few to help"
+                beside = f"as many with the answers of {self._voice(self.main)}, which do not help here"
             text = (
                 f"A 95 % interval {_width(of, self.found, width)} wide for the {_what(of)} needs about "
                 f"{_round(alone)} human ratings without a model, and {beside}; there are "
@@ -137,7 +144,7 @@ class EstimateFindings:
             )
             said.append(Statement(text, 2.0, statistic="effective_judges"))
         best = self.rows(Voice(BEST, ""), of)["estimate"]
-        if not math.isnan(best.value):
+        if best.ci_low is not None and not math.isnan(self.rows(Voice(BEST, ""), of)["ppi_worth"].value):
             chosen = next(one for one in self.found.judges().filter(of=of).iter_rows(named=True) if one["selected"])
             text = (
                 f"Of single judges, {self._voice(Voice(chosen['model'], chosen['prompt']))} gives the estimate that "
