@@ -24,7 +24,7 @@ from plurivox.statistics.checks import level_of, usual_level
 LEVEL_NOTE = "The scale has {:,} points, too many for the ordinal level: alpha, XRR and GAI are on the interval level."
 
 
-@keywords(CohesionSettings)
+@keywords(CohesionSettings, weights=True)
 def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> Cohesion:
     """Tell which groups of raters agree among themselves more than with the others.
 
