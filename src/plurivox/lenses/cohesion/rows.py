@@ -29,7 +29,6 @@ from plurivox.statistics.levels import Level
 from plurivox.statistics.records import Statistic
 from plurivox.statistics.registry import STATISTICS, of_role
 
-
 NOT_WEIGHTED = "it counts all raters alike"
 """What is said of a value that does not use the weights of raters."""
 
