@@ -56,6 +56,44 @@ class Population:
         return tuple(dict.fromkeys(name for one in self.targets for name in (one.name, *one.parts)))
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a margin, panel against population; None of the panel where that is withheld."""
+
+    attribute: str
+    value: str
+    n_raters: int | None
+    panel_share: float | None
+    population_share: float
+    weighted_share: float
+    mean_weight: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSummary:
+    """What is shown of a weighted panel; ``trim`` is None where weights have no cap."""
+
+    population: str
+    attributes: tuple[str, ...]
+    n_raters: int
+    design_effect: float
+    effective_raters: float
+    n_without: int
+    n_trimmed: int
+    trim: float | None
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What the weights come to."""
+        by = " and ".join(filter(None, (", ".join(self.attributes[:-1]), self.attributes[-1])))
+        return (
+            f"Raters are weighted by {by} to the shares in {self.population}. In precision, these {self.n_raters:,} "
+            f"raters are worth {self.effective_raters:,.1f} of equal weight (design effect {self.design_effect:.2f})."
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
     """How raters were weighted to a population.
@@ -147,6 +185,15 @@ class Panel:
             self._axes[least] = withholding(axes)
         return self._axes[least]
 
+    def summary(self, min_group_size: int = 1) -> PanelSummary:
+        """Return what is shown of it; groups that are too small, and what would reveal them, are withheld."""
+        cells = tuple(Cell(**row) for row in self.to_frame(min_group_size).iter_rows(named=True))
+        return PanelSummary(
+            self.population.source, tuple(one.name for one in self.margins), self.n_raters, self.design_effect,
+            self.effective_raters, self.n_without, self.n_trimmed, None if math.isinf(self.trim) else self.trim,
+            cells, tuple(self.notes()),
+        )  # fmt: skip
+
     def notes(self) -> list[str]:
         """Return what a reader of weighted numbers should know, as sentences."""
         found = [*self.population.notes]
@@ -156,7 +203,7 @@ class Panel:
             found.append(f"{who} no known value of {names}, and a weight of 1.")
         if self.n_trimmed:
             who = "weight of 1 rater" if self.n_trimmed == 1 else f"weights of {self.n_trimmed:,} raters"
-            found.append(f"The {who} would be above {self.trim:g} times the mean, and was held there.")
+            found.append(f"The {who} would be above {self.trim:g} times the mean without trimming.")
         return found
 
     def __repr__(self) -> str:

@@ -323,7 +323,7 @@ class Analysis:
         if not len(grouping.weights):
             return None
         measured = self._measured(replace(grouping, weights=np.zeros(0)))
-        return measured.values(measured.observed())[0]
+        return np.asarray(measured.values(measured.observed())[0])
 
     def _measured(self, grouping: Grouping) -> Measured:
         wanted = self.settings

@@ -15,6 +15,7 @@ from plurivox.lenses.inference import Inference
 from plurivox.lenses.spread import with_interval
 from plurivox.ratings import Ratings
 from plurivox.results.result import Row
+from plurivox.results.weighting import weights_in
 from plurivox.results.wording import NO_GROUPS
 from plurivox.scale import few_points
 from plurivox.settings import keywords
@@ -73,7 +74,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
         draws=tuple(draws),
         settings={
             **settings.as_dict(), "level": named_level, "several": overlapping, "question": "all",
-            "design": inference.remembered(), "level_note": note,
+            "design": inference.remembered(), "level_note": note, **weights_in(ratings),
         },
         pair_rows=tuple(work.pairs([one.axis for one in axes]) if settings.pairs else ()),
         held_rows=tuple(work.held(prepared, rows)),

@@ -28,6 +28,7 @@ from plurivox.lenses.variation.sums import Measured
 from plurivox.ratings import Ratings
 from plurivox.results.poles import poles_in
 from plurivox.results.result import Draws, Row, Table
+from plurivox.results.weighting import weights_in
 from plurivox.scale import few_points
 from plurivox.settings import keywords
 
@@ -215,5 +216,5 @@ def _remembered(
         **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
         "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],
         "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
-        "design": whole.remembered(), "time_unit": ratings.intake.time_unit,
+        "design": whole.remembered(), "time_unit": ratings.intake.time_unit, **weights_in(ratings),
     }  # fmt: skip
