@@ -71,7 +71,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class PanelSummary:
-    """What is shown of a weighted panel; ``trim`` is None where weights have no cap."""
+    """What is shown of a weighted panel; ``trim`` is None where weights have no cap.
+
+    Where cells are withheld the design effect is rounded, since it depends on their sizes, and ``n_trimmed`` is None if
+    those are few.
+    """
 
     population: str
     attributes: tuple[str, ...]
@@ -79,7 +83,7 @@ class PanelSummary:
     design_effect: float
     effective_raters: float
     n_without: int
-    n_trimmed: int
+    n_trimmed: int | None
     trim: float | None
     cells: tuple[Cell, ...]
     notes: tuple[str, ...]
@@ -188,22 +192,28 @@ class Panel:
     def summary(self, min_group_size: int = 1) -> PanelSummary:
         """Return what is shown of it; groups that are too small, and what would reveal them, are withheld."""
         cells = tuple(Cell(**row) for row in self.to_frame(min_group_size).iter_rows(named=True))
+        effect, effective = self.design_effect, self.effective_raters
+        if any(cell.n_raters is None for cell in cells):
+            effect = round(effect, 1)
+            effective = float(round(self.n_raters / effect))
         return PanelSummary(
-            self.population.source, tuple(one.name for one in self.margins), self.n_raters, self.design_effect,
-            self.effective_raters, self.n_without, self.n_trimmed, None if math.isinf(self.trim) else self.trim,
-            cells, tuple(self.notes()),
+            self.population.source, tuple(one.name for one in self.margins), self.n_raters, effect, effective,
+            self.n_without, None if 0 < self.n_trimmed < min_group_size else self.n_trimmed,
+            None if math.isinf(self.trim) else self.trim, cells, tuple(self.notes(min_group_size)),
         )  # fmt: skip
 
-    def notes(self) -> list[str]:
-        """Return what a reader of weighted numbers should know, as sentences."""
+    def notes(self, min_group_size: int = 1) -> list[str]:
+        """Return what a reader of weighted numbers should know, as sentences; small numbers of raters are not told."""
         found = [*self.population.notes]
         if self.n_without:
             who = "1 rater has" if self.n_without == 1 else f"{self.n_without:,} raters have"
             names = ", ".join(margin.name for margin in self.margins)
             found.append(f"{who} no known value of {names}, and a weight of 1.")
         if self.n_trimmed:
-            who = "weight of 1 rater" if self.n_trimmed == 1 else f"weights of {self.n_trimmed:,} raters"
-            found.append(f"The {who} would be above {self.trim:g} times the mean without trimming.")
+            few = self.n_trimmed < min_group_size
+            who = f"fewer than {min_group_size} raters" if few else f"{self.n_trimmed:,} raters"
+            who = "1 rater" if self.n_trimmed == 1 and not few else who
+            found.append(f"Without trimming, {who} would weigh more than {self.trim:g} times the mean.")
         return found
 
     def __repr__(self) -> str:

@@ -76,10 +76,10 @@ def load(reading: InputOptions) -> Loaded:
     if reading.where:
         ratings = _filtered(ratings, reading.where)
     tell_read(ratings, config)
-    if population is not None:
-        ratings = _weighted(ratings, population, reading.trim or config.trim)
     by = [tuple(one.split(",")) for one in reading.by or ()] or list(config.by) or None
     size = reading.min_group_size or config.min_group_size or MIN_GROUP_SIZE
+    if population is not None:
+        ratings = _weighted(ratings, population, reading.trim or config.trim, size)
     several = dict(map(_pair, reading.several or ())) or dict(config.several)
     return Loaded(ratings, by, size, several, reading.raters or config.raters, reading.items or config.items, config,
                   ratings.scale, recoding, bins, _rules(reading, config))  # fmt: skip
@@ -275,18 +275,18 @@ def _population(reading: InputOptions, config: "Config") -> "Population | None":
     return read_population(file, encoding=reading.encoding or config.encoding or "utf-8")
 
 
-def _weighted(ratings: "Ratings", population: "Population", trim: float | None) -> "Ratings":
+def _weighted(ratings: "Ratings", population: "Population", trim: float | None, size: int) -> "Ratings":
     """Weight raters, those left by --where, to the population, and say what that comes to."""
     from plurivox.statistics.raking import TRIM
 
     found = ratings.weighted(population, trim=trim or TRIM)
-    panel = found.panel
-    names = ", ".join(one.name for one in population.targets)
+    panel = found.panel.summary(size)
+    names = ", ".join(panel.attributes)
     say(
         f"{population.source}: {panel.n_raters:,} raters weighted by {names}; design effect {panel.design_effect:.2f}, "
         f"as sure as {panel.effective_raters:,.1f} raters of equal weight"
     )
-    for note in panel.notes():
+    for note in panel.notes:
         say(f"{population.source}: {note}")
     return found
 

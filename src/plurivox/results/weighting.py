@@ -17,11 +17,11 @@ from plurivox.statistics.registry import LABELS
 TITLE = "Weighted values, unweighted ones in brackets"
 
 
-def weights_in(ratings: Ratings) -> dict[str, Any]:
+def weights_in(ratings: Ratings, min_group_size: int) -> dict[str, Any]:
     """Return what a result remembers of weights among its settings, nothing if all raters count alike."""
     if ratings.panel is None:
         return {}
-    found = asdict(ratings.panel.summary())
+    found = asdict(ratings.panel.summary(min_group_size))
     return {"weights": {name: value for name, value in found.items() if name != "cells"}}
 
 

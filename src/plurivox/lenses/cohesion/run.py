@@ -74,7 +74,7 @@ def cohesion(ratings: Ratings, *, settings: CohesionSettings, how: Running) -> C
         draws=tuple(draws),
         settings={
             **settings.as_dict(), "level": named_level, "several": overlapping, "question": "all",
-            "design": inference.remembered(), "level_note": note, **weights_in(ratings),
+            "design": inference.remembered(), "level_note": note, **weights_in(ratings, settings.min_group_size),
         },
         pair_rows=tuple(work.pairs([one.axis for one in axes]) if settings.pairs else ()),
         held_rows=tuple(work.held(prepared, rows)),

@@ -205,6 +205,7 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
     used = ratings.used()
     by = default_axes(ratings, settings.several) if settings.by is None else settings.by
     axes = _axes(ratings, by, settings) if ratings.has_raters else []
+    panel = None if ratings.panel is None else ratings.panel.summary(settings.min_group_size)
     return Description(
         source=intake.source,
         layout=intake.layout,
@@ -232,8 +233,8 @@ def describe(ratings: Ratings, *, settings: DescriptionSettings, how: Running) -
         idle_raters=intake.idle_raters,
         unknown_items=intake.unknown_items,
         idle_items=intake.idle_items,
-        notes=tuple(_notes(ratings, [one.axis for one in axes])),
-        panel=None if ratings.panel is None else ratings.panel.summary(settings.min_group_size),
+        notes=tuple(_notes(ratings, [one.axis for one in axes], panel)),
+        panel=panel,
     )
 
 
@@ -290,7 +291,7 @@ def _spread(numbers: NDArray[Any]) -> Spread:
     return Spread(low, float(np.median(numbers)), high, edges, tuple(counts.tolist()))
 
 
-def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
+def _notes(ratings: Ratings, axes: Sequence[Axis], panel: PanelSummary | None) -> list[str]:
     notes = []
     if ratings.intake.scale_inferred:
         notes.append(
@@ -307,8 +308,8 @@ def _notes(ratings: Ratings, axes: Sequence[Axis]) -> list[str]:
     notes += [f"{line}." for line in (*conflict_notes(ratings.intake), *unknown_notes(ratings.intake))]
     notes += ratings.intake.left_out_and_remarks()
     notes += _occasions(ratings)
-    if ratings.panel is not None:
-        notes += [ratings.panel.summary().sentence, *ratings.panel.notes()]
+    if panel is not None:
+        notes += [panel.sentence, *panel.notes]
     return notes + [
         note for axis in axes if axis.attributes != ("rater",) and len(axis.attributes) == 1 and (note := _many(axis))
     ]
