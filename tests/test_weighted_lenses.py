@@ -349,11 +349,12 @@ def test_tables_show_unweighted_values_beside() -> None:
     from plurivox.lenses.variation.tables import tables as of_variation
 
     ratings = raked()
-    for lens, tables in ((pv.cohesion, of_cohesion), (pv.variation, of_variation)):
-        found = lens(ratings, "age", permutations=0, interval="none")
-        table = next(one for one in tables(found) if one.title.startswith("Weighted values"))
+    cohesion = pv.cohesion(ratings, "age", permutations=0, interval="none")
+    variation = pv.variation(ratings, "age", permutations=0, interval="none")
+    for tables in (of_cohesion(cohesion), of_variation(variation)):
+        table = next(one for one in tables if one.title.startswith("Weighted values"))
         assert all("(" in cell for cell in table.rows[-1][1:])
-    assert any("are unweighted" in note for note in notes(found))
+    assert any("are unweighted" in note for note in notes(variation))
 
 
 def test_psychometrics_says_that_it_is_unweighted() -> None:
@@ -365,6 +366,7 @@ def test_psychometrics_says_that_it_is_unweighted() -> None:
 def test_description_shows_panel_against_population(tmp_path: Any) -> None:
     ratings = raked()
     found = pv.describe(ratings)
+    assert found.panel is not None
     assert [cell.value for cell in found.panel.cells] == ["Man", "Woman"]
     assert found.to_dict()["panel"]["attributes"] == ("gender",)
     assert "panel" not in pv.describe(ratings.unweighted()).to_dict()
@@ -405,8 +407,8 @@ SOME = Differences(woman=0.6, old=0.4, view=0.6)
 def panel(
     rng: np.random.Generator, n_items: int, n_raters: int, true: Differences, men: float, old: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return scores, items × raters, and who are men and old."""
-    is_man, is_old = rng.random(n_raters) < men, rng.random(n_raters) < old
+    """Return scores, items × raters, and who are men and old, of whom there are fixed numbers."""
+    is_man, is_old = (rng.permutation(n_raters) < round(share * n_raters) for share in (men, old))
     severity, view = rng.standard_normal(n_items), true["view"] * rng.standard_normal(n_items)
     latent = severity[:, None] + np.where(is_man, 0.0, view[:, None] + true["woman"]) + true["old"] * is_old
     latent = latent + 0.4 * rng.standard_normal(n_raters) + 0.7 * rng.standard_normal((n_items, n_raters))
@@ -457,8 +459,8 @@ def test_intervals_of_weighted_values_hold_those_of_the_population() -> None:
     """
     rng = np.random.default_rng(11)
     truths = []
-    for _ in range(30):
-        scores, _, old = panel(rng, 3000, 1000, SOME, 0.5, 0.4)
+    for _ in range(20):
+        scores, _, old = panel(rng, 2000, 400, SOME, 0.5, 0.4)
         within, whole = scores.var(axis=1, ddof=1).mean(), scores.var()
         truths.append((1 - within / whole, scores[:, old].mean() - scores[:, ~old].mean()))
     alpha, leniency = np.mean(truths, axis=0)

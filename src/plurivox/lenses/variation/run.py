@@ -216,5 +216,6 @@ def _remembered(
         **settings.as_dict(), "several": overlapping, "contrast": list(settings.contrast or ()),
         "poles": poles_in(ratings.scale), "values": [float(value) for value in ratings.scale.values],
         "n_items_in_no_subset": 0 if settings.items_by is None else ratings.items[settings.items_by].null_count(),
-        "design": whole.remembered(), "time_unit": ratings.intake.time_unit, **weights_in(ratings, settings.min_group_size),
+        "design": whole.remembered(), "time_unit": ratings.intake.time_unit,
+        **weights_in(ratings, settings.min_group_size),
     }  # fmt: skip
